@@ -1,0 +1,29 @@
+"""Every error that shoal raises on purpose. A message names the place, the bound and the remedy, and never the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ShoalError(Exception):
+    """The root of the tree: catch this to catch all of them."""
+
+
+class PolicyError(ShoalError):
+    """A policy, or a hierarchy it names, cannot be used; `problems` lists everything that is wrong with it."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class InputError(ShoalError):
+    """A file cannot be read or written: absent, of an unknown kind, or broken."""
+
+
+class RecordError(ShoalError):
+    """A record was refused while `strict` was asked for."""
+
+
+class SnapshotError(ShoalError):
+    """Bytes that are no snapshot, of another version, or of another policy."""
