@@ -1,0 +1,68 @@
+"""IDEA."""
+
+from __future__ import annotations
+
+from shoal.blocks.distance import jaccard, rough_distances
+from shoal.blocks.groups import generalize, group_loss, loss
+from shoal.blocks.nearest import nearest
+from shoal.blocks.partitions import is_apart, merge, only_union, persons_within
+from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
+from shoal.blocks.reuse import admit, best_cover
+from shoal.blocks.window import arrive, in_order, insert, is_due
+from shoal.compiled import inlined, kernel
+
+
+@kernel
+def run(s, batch, first_seat, closing):
+    """Algorithm 1, IDEA."""
+    row, arrived = 0, False
+    while True:
+        if is_due(s.window) or (closing and row == len(batch.time) and s.window.clock.held > 0):
+            publish(s)
+        elif row == len(batch.time):
+            break
+        elif not arrived:
+            arrive(s.window.clock, batch.time[row])
+            arrived = True
+        else:
+            insert(s.domain, s.window, batch, row, first_seat + row)
+            row += 1
+            arrived = False
+
+
+@inlined
+def publish(s):
+    """Algorithm 2, publishTuple; the cover is looked up first, since every branch may need it."""
+    domain, w, g, r, scratch, k = s.domain, s.window, s.groups, s.reuse, s.scratch, s.rule.k
+    t = w.clock.oldest
+    chosen = scratch.chosen
+    chosen[0] = t
+    size, group_loss_ = 1, 0.0
+    row = best_cover(r, g, w, t)
+    how = REUSE if row >= 0 else SUPPRESSED
+    if w.persons.size[0] >= k:
+        _widen(w, t, k, scratch)
+        rough_distances(domain, w, t, scratch)
+        only_union(w, scratch)
+        nearest(domain, w, t, k - 1, scratch, chosen[1:k])
+        new = generalize(domain, w, chosen[:k], g)
+        if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):  # Alg. 3, line 3; Alg. 5, line 7
+            how, row, size = CLUSTER, new, k
+            in_order(w, chosen[:k])
+            group_loss_ = group_loss(g, row, w, chosen[:k])
+    if release(domain, w, g, s.exits, scratch, chosen[:size], row, how) and how == CLUSTER:
+        admit(r, g, row, w, group_loss_)  # Alg. 4
+
+
+@inlined
+def _widen(w, t, k, scratch):
+    """Alg. 5, lines 2-5: all partitions at the smallest attribute distance join in one step, until k persons are there."""
+    persons = persons_within(w, scratch, w.partition[t])
+    while persons < k:
+        closest = -1.0
+        for p in range(w.partitions.peak[0]):
+            if is_apart(w, scratch, p):
+                closest = max(closest, jaccard(w.pattern[t], w.partitions.key[p, 0]))
+        for p in range(w.partitions.peak[0]):
+            if is_apart(w, scratch, p) and jaccard(w.pattern[t], w.partitions.key[p, 0]) == closest:
+                persons += merge(w, scratch, p)

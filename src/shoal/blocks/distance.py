@@ -1,0 +1,91 @@
+"""Distances between tuples: the exact one, and a rough one to the whole window at once.
+
+The rough one runs over one quasi-identifier at a time in single precision, so that the processor's vectors are full. It
+only narrows the choice: wherever it leaves a doubt, the exact one decides.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.blocks.domain import common_ancestor
+from shoal.compiled import inlined, popcount
+
+
+@inlined
+def distance(domain, w, t, u):
+    """dist(t, u): the mean attribute distance over the shared quasi-identifiers, 1 where none is shared."""
+    total = 0.0
+    for q in range(len(domain.width)):
+        a, b = w.values[t, q], w.values[u, q]
+        if a < b or a > b:  # never so where one is missing
+            if domain.categorical[q]:
+                total += domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
+            else:
+                total += abs(a - b) / domain.width[q]
+    shared = popcount(w.pattern[t] & w.pattern[u])
+    return total / shared if shared > 0 else 1.0
+
+
+@inlined
+def doubt(quasi):
+    """How far a rough distance may lie from the exact one.
+
+    Each scaled value and each loss is rounded once and each difference once more (2^-24 of at most 1 each, four in all);
+    a sum of n terms and its mean are rounded n times, each by 2^-24 of a sum below n, which the mean divides by n again.
+    Twice that is taken.
+    """
+    return np.float32(2 * (quasi + 5) * 2.0**-24)
+
+
+@inlined
+def rough_distances(domain, w, t, scratch):
+    """scratch.distance[j] = dist(t, j) for every slot j, give or take `doubt`."""
+    held = w.clock.held
+    out = scratch.distance[:held]
+    step = scratch.step[:held]
+    for j in range(held):
+        out[j] = 0.0
+    for q in range(len(w.scaled)):
+        column = w.scaled[q, :held]
+        value = column[t]
+        if np.isnan(value):
+            continue
+        if domain.categorical[q]:
+            _climb(domain, q, value, column, step)
+            for j in range(held):
+                out[j] += step[j]
+        else:
+            for j in range(held):
+                d = abs(column[j] - value)
+                out[j] += d if d == d else np.float32(0)
+    pattern = w.pattern[:held]
+    own = pattern[t]
+    for j in range(held):
+        shared = np.float32(popcount(own & pattern[j]))
+        out[j] = out[j] / shared if shared > 0 else np.float32(1)
+
+
+@inlined
+def _climb(domain, q, leaf, column, step):
+    """step[j] = the loss of the lowest common ancestor of `leaf` and column[j]; 0 where equal or missing.
+
+    From the leaf up: whoever lies outside a node meets `leaf` no lower than at its parent.
+    """
+    up = domain.parent[domain.node[q] + np.int64(leaf)]
+    loss = np.float32(domain.node_loss[up])
+    for j in range(len(column)):
+        step[j] = loss if column[j] < leaf or column[j] > leaf else np.float32(0)
+    while domain.parent[up] != up:
+        first, last = np.float32(domain.first[up]), np.float32(domain.last[up])
+        up = domain.parent[up]
+        loss = np.float32(domain.node_loss[up])
+        for j in range(len(column)):
+            step[j] = loss if column[j] < first or column[j] > last else step[j]
+
+
+@inlined
+def jaccard(a, b):
+    """|a and b| / |a or b| of two patterns; 1 if both are empty."""
+    union = popcount(a | b)
+    return popcount(a & b) / union if union > 0 else 1.0

@@ -1,0 +1,101 @@
+"""The domain: what the policy says of the quasi-identifiers, as arrays.
+
+A numeric value is itself. A categorical value is the number of its leaf in depth-first order, so that a node of the
+hierarchy is an interval of leaves. A value that the hierarchy lacks but the policy admits (`unknown: root`) gets the
+number past the last leaf: it is a leaf of its own right below the root, and is published as the root.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.compiled import inlined
+from shoal.policy import Policy
+
+
+class Domain(NamedTuple):
+    """One entry a quasi-identifier, in the policy's order; then the nodes of all hierarchies, one after the other."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    width: NDArray[np.float64]
+    scale: NDArray[np.float64]  # what brings a numeric value to 0..1; 1 for leaves, which keep their numbers
+    categorical: NDArray[np.bool_]
+    grid: NDArray[np.float64]  # 0 where there is none
+    grid_top: NDArray[np.float64]  # the grid as a fraction: its m-th multiple is m * grid_top / grid_bottom
+    grid_bottom: NDArray[np.float64]
+    node: NDArray[np.int64]  # the first node of each hierarchy; the node of leaf c is node + c
+    parent: NDArray[np.int64]
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    node_loss: NDArray[np.float64]
+
+
+def domain(policy: Policy) -> Domain:
+    """The arrays of a policy."""
+    size = len(policy.quasi)
+    low, high, grid = np.zeros(size), np.ones(size), np.zeros(size)
+    top, bottom = np.ones(size), np.ones(size)
+    categorical, node = np.zeros(size, bool), np.zeros(size, np.int64)
+    parent: list[int] = []
+    first: list[float] = []
+    last: list[float] = []
+    node_loss: list[float] = []
+    for q, (_, attribute) in enumerate(policy.quasi):
+        tree = attribute.hierarchy
+        node[q] = len(parent)
+        if tree is None:
+            low[q], high[q] = attribute.low, attribute.high
+            if attribute.grid is not None:
+                grid[q] = attribute.grid
+                top[q], bottom[q] = Fraction(str(attribute.grid)).as_integer_ratio()
+            continue
+        categorical[q] = True
+        leaves, root = tree.leaves, tree.root
+        place = [n if n < leaves else n + 1 for n in range(len(tree.labels))]
+        unknown = leaves
+        up = {place[n]: place[p] if p >= 0 else place[root] for n, p in enumerate(tree.parent.tolist())}
+        up[unknown] = place[root]
+        span = {place[n]: (a, b) for n, (a, b) in enumerate(zip(tree.first.tolist(), tree.last.tolist(), strict=True))}
+        span[unknown] = (unknown, -1)
+        span[place[root]] = (0, unknown)
+        loss = {p: (b - a) / (leaves - 1) if leaves > 1 else 0.0 for p, (a, b) in span.items()}
+        loss[place[root]] = loss[unknown] = 1.0 if leaves > 1 else 0.0
+        for p in range(len(up)):
+            parent.append(int(node[q]) + up[p])
+            first.append(span[p][0])
+            last.append(span[p][1])
+            node_loss.append(loss[p])
+    return Domain(low, high, high - low, 1 / (high - low), categorical, grid, top, bottom, node, np.array(parent, np.int64),
+                  np.array(first, np.float64), np.array(last, np.float64), np.array(node_loss, np.float64))
+
+
+@inlined
+def common_ancestor(domain, q, low, high):
+    """The lowest node over the leaves `low` and `high`."""
+    node = domain.node[q] + np.int64(low)
+    while domain.last[node] < high:
+        node = domain.parent[node]
+    return node
+
+
+@inlined
+def multiple_below(domain, q, value):
+    """The largest multiple of the grid that is not above `value`."""
+    m = np.floor(value / domain.grid[q]) + 1
+    while m * domain.grid_top[q] / domain.grid_bottom[q] > value:
+        m -= 1
+    return m * domain.grid_top[q] / domain.grid_bottom[q]
+
+
+@inlined
+def multiple_above(domain, q, value):
+    """The smallest multiple of the grid that is not below `value`."""
+    m = np.ceil(value / domain.grid[q]) - 1
+    while m * domain.grid_top[q] / domain.grid_bottom[q] < value:
+        m += 1
+    return m * domain.grid_top[q] / domain.grid_bottom[q]

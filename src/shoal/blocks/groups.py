@@ -1,0 +1,102 @@
+"""Groups: the generalizations that tuples wear, one row each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocks.domain import common_ancestor
+from shoal.compiled import inlined, popcount
+
+
+class Groups(NamedTuple):
+    """Rows below `rows` are published; the row at `rows` is where the next candidate is drawn up."""
+
+    low: NDArray[np.float64]  # a row a group, a column a quasi-identifier; of leaves where it is categorical
+    high: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    pattern: NDArray[np.uint64]  # the quasi-identifiers that at least one member has
+    persons: NDArray[np.int64]  # at the moment of publication; written by the door alone
+    number: NDArray[np.int64]  # in order of publication; written by the door alone
+    published: NDArray[np.float64]
+    shown_low: NDArray[np.float64]  # what is published: after the grid; the node where it is categorical
+    shown_high: NDArray[np.float64]
+    shown_loss: NDArray[np.float64]
+    rows: NDArray[np.int64]
+
+
+def groups(quasi: int, capacity: int) -> Groups:
+    wide = [np.zeros((capacity, quasi)) for _ in range(6)]
+    low, high, loss, shown_low, shown_high, shown_loss = wide
+    return Groups(low, high, loss, np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64),
+                  np.zeros(capacity, np.int64), np.zeros(capacity), shown_low, shown_high, shown_loss,
+                  np.zeros(1, np.int64))
+
+
+@inlined
+def generalize(domain, w, slots, g):
+    """Draw up G(C) of the tuples in `slots`; the row it stands in."""
+    row = g.rows[0]
+    quasi = len(domain.width)
+    for q in range(quasi):
+        g.low[row, q] = np.inf
+        g.high[row, q] = -np.inf
+    pattern = np.uint64(0)
+    for slot in slots:
+        pattern |= w.pattern[slot]
+        for q in range(quasi):
+            value = w.values[slot, q]  # neither below nor above anything where it is missing
+            g.low[row, q] = value if value < g.low[row, q] else g.low[row, q]
+            g.high[row, q] = value if value > g.high[row, q] else g.high[row, q]
+    g.pattern[row] = pattern
+    for q in range(quasi):
+        low, high = g.low[row, q], g.high[row, q]
+        if low > high:
+            g.loss[row, q] = 0.0
+        elif domain.categorical[q]:
+            node = common_ancestor(domain, q, low, high)
+            g.low[row, q] = domain.first[node]
+            g.high[row, q] = domain.last[node]
+            g.loss[row, q] = domain.node_loss[node]
+            g.shown_low[row, q] = node - domain.node[q]
+        else:
+            g.loss[row, q] = (high - low) / domain.width[q]
+    return row
+
+
+@inlined
+def loss(g, row, pattern):
+    """loss(t, G): the mean of the attributes' losses over those that the tuple has; 0 if it has none."""
+    return mean_loss(g.loss, row, pattern)
+
+
+@inlined
+def mean_loss(losses, row, pattern):
+    total = 0.0
+    for q in range(losses.shape[1]):
+        if pattern >> np.uint64(q) & np.uint64(1):
+            total += losses[row, q]
+    valid = popcount(pattern)
+    return total / valid if valid > 0 else 0.0
+
+
+@inlined
+def group_loss(g, row, w, slots):
+    """loss(C): the mean of loss(t, G(C)) over its tuples, which `slots` gives in order of arrival."""
+    total = 0.0
+    for slot in slots:
+        total += loss(g, row, w.pattern[slot])
+    return total / len(slots)
+
+
+@inlined
+def covers(g, row, w, slot):
+    """covers(G, t): G has every quasi-identifier of the tuple, and its values lie inside."""
+    if w.pattern[slot] & ~g.pattern[row]:
+        return False
+    for q in range(w.values.shape[1]):
+        if w.values[slot, q] < g.low[row, q] or w.values[slot, q] > g.high[row, q]:
+            return False
+    return True

@@ -1,0 +1,181 @@
+"""The nearest neighbours: the m closest tuples of m different persons, without sorting the window."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocks.distance import distance, doubt
+from shoal.compiled import inlined
+
+_INFINITE = np.int32(0x7F800000)  # the bits of an infinite distance
+
+
+class Scratch(NamedTuple):
+    """Room to work in, so that no step allocates; one entry a slot."""
+
+    distance: NDArray[np.float32]  # rough; infinite for a slot that is out of the question
+    step: NDArray[np.float32]
+    chosen: NDArray[np.int64]
+    doubtful: NDArray[np.int64]
+    exact: NDArray[np.float64]
+    seen: NDArray[np.int64]  # by person: the turn that saw it last
+    best: NDArray[np.int64]  # by person: its closest slot in that turn
+    turn: NDArray[np.int64]
+    joined: NDArray[np.int64]  # by partition: the union that took it in last
+    union: NDArray[np.int64]
+    similarity: NDArray[np.float64]  # by partition, as are the next two
+    likeness: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+
+def scratch(capacity: int) -> Scratch:
+    one = np.zeros(1, np.int64)
+    rough, exact, whole = np.zeros(capacity, np.float32), np.zeros(capacity), np.zeros(capacity, np.int64)
+    return Scratch(
+        distance=rough, step=rough.copy(), chosen=whole, doubtful=whole.copy(), exact=exact,
+        seen=whole.copy(), best=whole.copy(), turn=one,
+        joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
+    )  # fmt: skip
+
+
+@inlined
+def nearest(domain, w, t, m, scratch, out):
+    """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
+
+    S is the slots whose rough distance in `scratch` is finite, and must hold m persons besides that of `t`.
+    Let e be the m-th smallest rough distance. A tuple closer than e by more than twice the doubt is among the m nearest,
+    one farther than e by more than twice the doubt is not; between them the exact distances decide.
+    """
+    if m == 0:
+        return
+    rough = scratch.distance[:w.clock.held]
+    if w.persons.size[0] == w.clock.held:
+        rough[t] = np.inf
+    else:
+        _closest_of_each_person(domain, w, t, rough, scratch)
+    edge = smallest(rough, m)
+    margin = 2 * doubt(len(domain.width))
+    sure, doubtful = 0, 0
+    for j in range(len(rough)):
+        if rough[j] <= edge + margin:
+            if rough[j] < edge - margin:
+                out[sure] = j
+                sure += 1
+            else:
+                scratch.doubtful[doubtful] = j
+                doubtful += 1
+    if sure + doubtful > m:
+        for i in range(doubtful):
+            scratch.exact[i] = distance(domain, w, t, scratch.doubtful[i])
+        _closest_first(w, scratch.doubtful[:doubtful], scratch.exact[:doubtful], m - sure)
+    for i in range(m - sure):
+        out[sure + i] = scratch.doubtful[i]
+
+
+@inlined
+def smallest(values, m):
+    """The m-th smallest of values that are not negative: bisection over their bits, which order as they do."""
+    keys = values.view(np.int32)
+    low, high = _INFINITE, np.int32(0)
+    for j in range(len(keys)):
+        low = min(low, keys[j])
+        high = max(high, keys[j])
+    low = np.int32(low - 1)
+    while high - low > 1:
+        middle = np.int32(low + ((high - low) >> 1))
+        count = _up_to(keys, middle)
+        if count >= m:
+            high = middle
+        else:
+            low = middle
+        if count == m:
+            break
+    edge = np.int32(0)
+    for j in range(len(keys)):
+        edge = max(edge, keys[j] if keys[j] <= high else np.int32(0))
+    for j in range(len(keys)):
+        if keys[j] == edge:
+            return values[j]
+    return np.float32(np.inf)
+
+
+@inlined
+def _up_to(keys, bound):
+    count = np.int32(0)
+    for j in range(len(keys)):
+        count += np.int32(keys[j] <= bound)
+    return count
+
+
+@inlined
+def _closest_first(w, slots, exact, m):
+    """Bring the m closest of `slots` to the front: a heap of the m best so far, the worst on top."""
+    for i in range(len(slots)):
+        if i < m:
+            child = i
+            while child > 0 and _is_closer(w, slots, exact, (child - 1) // 2, child):
+                _swap(slots, exact, child, (child - 1) // 2)
+                child = (child - 1) // 2
+        elif _is_closer(w, slots, exact, i, 0):
+            _swap(slots, exact, 0, i)
+            parent = 0
+            while 2 * parent + 1 < m:
+                child = 2 * parent + 1
+                if child + 1 < m and _is_closer(w, slots, exact, child, child + 1):
+                    child += 1
+                if not _is_closer(w, slots, exact, parent, child):
+                    break
+                _swap(slots, exact, parent, child)
+                parent = child
+
+
+@inlined
+def _is_closer(w, slots, exact, i, j):
+    return exact[i] < exact[j] or (exact[i] == exact[j] and w.arrival[slots[i]] < w.arrival[slots[j]])
+
+
+@inlined
+def _swap(slots, exact, i, j):
+    slots[i], slots[j] = slots[j], slots[i]
+    exact[i], exact[j] = exact[j], exact[i]
+
+
+@inlined
+def _closest_of_each_person(domain, w, t, rough, scratch):
+    """Leave a finite distance only to each person's closest tuple, and none to the person of `t`."""
+    scratch.turn[0] += 1
+    turn = scratch.turn[0]
+    own = w.person[t]
+    margin = 2 * doubt(len(domain.width))
+    for j in range(len(rough)):
+        person = w.person[j]
+        if person == own:
+            rough[j] = np.inf
+        elif scratch.seen[person] != turn:
+            scratch.seen[person] = turn
+            scratch.best[person] = j
+        elif rough[j] < np.inf:
+            best = scratch.best[person]
+            closer = rough[j] < rough[best]
+            if abs(rough[j] - rough[best]) <= margin:
+                a, b = distance(domain, w, t, j), distance(domain, w, t, best)
+                closer = a < b or (a == b and w.arrival[j] < w.arrival[best])
+            rough[best if closer else j] = np.inf
+            if closer:
+                scratch.best[person] = j
+
+
+@inlined
+def count_persons(w, slots, scratch):
+    """persons(S) of the tuples in `slots`."""
+    scratch.turn[0] += 1
+    persons = 0
+    for slot in slots:
+        person = w.person[slot]
+        if scratch.seen[person] != scratch.turn[0]:
+            scratch.seen[person] = scratch.turn[0]
+            persons += 1
+    return persons

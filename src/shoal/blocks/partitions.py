@@ -1,0 +1,62 @@
+"""Partitions: the tuples of the window that have one and the same set of quasi-identifiers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.blocks.distance import distance, doubt, jaccard
+from shoal.compiled import inlined
+
+
+@inlined
+def persons_within(w, scratch, partition):
+    """persons(P) of one partition, which is also the first of a new union."""
+    scratch.turn[0] += 1
+    scratch.union[0] += 1
+    return merge(w, scratch, partition)
+
+
+@inlined
+def merge(w, scratch, partition):
+    """Add a partition to the union; how many persons are new in it."""
+    scratch.joined[partition] = scratch.union[0]
+    if w.persons.size[0] == w.clock.held:
+        return w.partitions.count[partition]
+    persons = 0
+    for j in range(w.clock.held):
+        person = w.person[j]
+        if w.partition[j] == partition and scratch.seen[person] != scratch.turn[0]:
+            scratch.seen[person] = scratch.turn[0]
+            persons += 1
+    return persons
+
+
+@inlined
+def is_apart(w, scratch, partition):
+    """Whether a number belongs to a partition that holds tuples and is not in the union."""
+    return w.partitions.count[partition] > 0 and scratch.joined[partition] != scratch.union[0]
+
+
+@inlined
+def only_union(w, scratch):
+    """Put all tuples outside the union out of the question for `nearest`."""
+    for j in range(w.clock.held):
+        if scratch.joined[w.partition[j]] != scratch.union[0]:
+            scratch.distance[j] = np.inf
+
+
+@inlined
+def measure_partitions(domain, w, t, radius, scratch):
+    """For every partition: its Jaccard similarity to `t`, its R-likeness (tuples within `radius`), its first arrival."""
+    partitions = w.partitions
+    for p in range(partitions.peak[0]):
+        scratch.similarity[p] = jaccard(w.pattern[t], partitions.key[p, 0])
+        scratch.likeness[p] = 0
+        scratch.first[p] = np.iinfo(np.int64).max
+    unsure = doubt(len(domain.width))
+    for j in range(w.clock.held):
+        p = w.partition[j]
+        scratch.first[p] = min(scratch.first[p], w.arrival[j])
+        rough = scratch.distance[j]
+        if rough <= radius - unsure or (rough <= radius + unsure and distance(domain, w, t, j) <= radius):
+            scratch.likeness[p] += 1

@@ -1,0 +1,81 @@
+"""The roster: who is in the window, and how often.
+
+Keys of two words (persons: a keyed 128-bit fingerprint; missing patterns: the mask) become small numbers that stay the
+same while the key is present and are free again afterwards. Two persons with one fingerprint would count as one, which
+can only make groups larger, never smaller than promised.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.compiled import inlined
+
+
+class Roster(NamedTuple):
+    key: NDArray[np.uint64]  # two words a number
+    count: NDArray[np.int64]  # how many tuples carry it
+    free: NDArray[np.int64]  # a stack of unused numbers
+    bucket: NDArray[np.int64]  # a hash table of numbers; -1 is empty
+    size: NDArray[np.int64]  # one cell: how many keys are present
+    peak: NDArray[np.int64]  # one cell: all numbers in use are below it
+
+
+def roster(capacity: int) -> Roster:
+    buckets = 1 << max(3, (2 * capacity - 1).bit_length())
+    return Roster(np.zeros((capacity, 2), np.uint64), np.zeros(capacity, np.int64), np.arange(capacity, dtype=np.int64),
+                  np.full(buckets, -1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+@inlined
+def _home(r, a, b):
+    h = (a ^ (b << np.uint64(1))) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((h ^ (h >> np.uint64(32))) & np.uint64(len(r.bucket) - 1))
+
+
+@inlined
+def join(r, a, b):
+    """Count the key (a, b) once more; its number."""
+    i = _home(r, a, b)
+    while r.bucket[i] >= 0:
+        number = r.bucket[i]
+        if r.key[number, 0] == a and r.key[number, 1] == b:
+            r.count[number] += 1
+            return number
+        i = (i + 1) & (len(r.bucket) - 1)
+    number = r.free[r.size[0]]
+    r.size[0] += 1
+    r.peak[0] = max(r.peak[0], number + 1)
+    r.bucket[i] = number
+    r.key[number, 0] = a
+    r.key[number, 1] = b
+    r.count[number] = 1
+    return number
+
+
+@inlined
+def leave(r, number):
+    """Count a key once less; the last to leave frees its number."""
+    r.count[number] -= 1
+    if r.count[number] > 0:
+        return
+    last = len(r.bucket) - 1
+    hole = _home(r, r.key[number, 0], r.key[number, 1])
+    while r.bucket[hole] != number:
+        hole = (hole + 1) & last
+    i = hole
+    while True:
+        i = (i + 1) & last
+        other = r.bucket[i]
+        if other < 0:
+            break
+        home = _home(r, r.key[other, 0], r.key[other, 1])
+        if ((i - home) & last) >= ((i - hole) & last):
+            r.bucket[hole] = other
+            hole = i
+    r.bucket[hole] = -1
+    r.size[0] -= 1
+    r.free[r.size[0]] = number

@@ -1,0 +1,83 @@
+"""Compiled functions: numba with a cache on disk that notices every edit.
+
+Numba's own cache looks only at the file a function stands in, so that an edit of an imported kernel would go unnoticed
+and old machine code would run. Here the cache folder carries a digest of all sources that hold kernels: a changed source
+is a new folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core.extending import intrinsic
+
+_PACKAGE = Path(__file__).parent
+_SOURCES = (_PACKAGE / "compiled.py", *sorted(_PACKAGE.glob("columns/*.py")), *sorted(_PACKAGE.glob("blocks/*.py")),
+            *sorted(_PACKAGE.glob("algorithms/*.py")))
+_UNUSED_DAYS = 30
+
+
+def _digest() -> str:
+    digest = hashlib.sha256(f"{numba.__version__} {platform.python_version()}".encode())
+    for source in _SOURCES:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _home() -> Path:
+    if given := os.environ.get("SHOAL_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoal"
+
+
+FOLDER = _home() / f"kernels-{_digest()}"
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` at its first call, without the GIL, and keep the machine code on disk."""
+    return _compile(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A kernel that is drawn into its callers: for small functions, where handing over the arrays would cost more."""
+    return _compile(function, forceinline=True)
+
+
+def _compile(function: Callable[..., Any], **options: Any) -> Any:
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(FOLDER)
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def is_compiled(name: str) -> bool:
+    """Whether the kernels of algorithm `name` already lie in the cache."""
+    return next(FOLDER.glob(f"**/{name}.run-*.nbc"), None) is not None
+
+
+def forget_old() -> None:
+    """Remove cache folders of other versions that nobody used for a month."""
+    for folder in FOLDER.parent.glob("kernels-*"):
+        if folder != FOLDER and time.time() - folder.stat().st_mtime > _UNUSED_DAYS * 86_400:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@intrinsic
+def popcount(typing_context: Any, bits: Any) -> Any:
+    """The number of ones in a 64-bit word (one machine instruction)."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(builder.ctpop(arguments[0]), ir.IntType(64))
+
+    return types.int64(types.uint64), build

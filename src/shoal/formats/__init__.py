@@ -1,0 +1,72 @@
+"""Bytes to record batches and back, streaming, by the suffix of a file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from shoal.errors import InputError
+from shoal.formats.arrow import ArrowReader, ArrowWriter
+from shoal.formats.block import JSON, Block, Reader, Writer
+from shoal.formats.csv import CsvReader, CsvWriter
+from shoal.formats.jsonl import JsonlReader, JsonlWriter
+from shoal.formats.parquet import ParquetReader, ParquetWriter
+from shoal.formats.text import lines
+
+__all__ = ["JSON", "SUFFIXES", "Block", "Reader", "Writer", "lines", "open_reader", "open_writer"]
+
+SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".csv", ".csv.gz", ".parquet", ".arrow")
+
+
+def kind(path: str) -> str:
+    """The format of a file, by its name.
+
+    >>> kind("people.csv.gz"), kind("-")
+    ('csv', 'jsonl')
+    """
+    if path == "-":
+        return "jsonl"
+    for suffix in SUFFIXES:
+        if path.lower().endswith(suffix):
+            return suffix.split(".")[1].replace("ndjson", "jsonl")
+    known = ", ".join(SUFFIXES)
+    if path.lower().endswith((".parquet.gz", ".arrow.gz")):
+        raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without .gz")
+    raise InputError(f"{path}: unknown kind of file; its name must end in one of {known}, or be - for JSON lines")
+
+
+def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 65536) -> Reader:
+    """Read the named fields of a file, block by block.
+
+    Parameters
+    ----------
+    path
+        A file, or `-` for JSON lines on standard input.
+    fields
+        The fields to read, each once; one that the file does not have is a column of nulls.
+    passed
+        Those of the fields that are only passed through: from JSON lines they come as JSON text.
+    rows
+        At most so many records in a block.
+    """
+    match kind(path):
+        case "jsonl":
+            return JsonlReader(path, fields, passed, rows)
+        case "csv":
+            return CsvReader(path, fields, rows)
+        case "parquet":
+            return ParquetReader(path, fields, passed, rows)
+        case _:
+            return ArrowReader(path, fields, rows)
+
+
+def open_writer(path: str) -> Writer:
+    """Write batches to a file, or to standard output if the path is `-`."""
+    match kind(path):
+        case "jsonl":
+            return JsonlWriter(path)
+        case "csv":
+            return CsvWriter(path)
+        case "parquet":
+            return ParquetWriter(path)
+        case _:
+            return ArrowWriter(path)

@@ -1,0 +1,84 @@
+"""What a reader yields and what every reader and writer can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+JSON = {b"shoal": b"json"}
+"""The metadata of a string column whose values are JSON texts, to be published verbatim."""
+
+
+class Block(NamedTuple):
+    """Some consecutive records of an input.
+
+    Parameters
+    ----------
+    batch
+        The asked fields, in the asked order.
+    rows
+        The input row, counted from 0 and including the malformed ones, of each record of `batch`.
+    bad
+        `(row, reason)` of the records that could not be parsed; a reason never holds data.
+    """
+
+    batch: pa.RecordBatch
+    rows: npt.NDArray[np.int64]
+    bad: list[tuple[int, str]]
+
+
+class Reader(ABC):
+    """Iterates over the blocks of one input."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Block]: ...
+
+    @abstractmethod
+    def progress(self) -> tuple[int, int | None]:
+        """`(bytes done, bytes in all)`; the second is None where it cannot be known."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Writer(ABC):
+    """Takes batches of one schema; the output appears under its name when the `with` ends well, and not at all otherwise."""
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch; the first one, which may be empty, fixes the schema."""
+
+    @abstractmethod
+    def close(self, failed: bool = False) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(failed=kind is not None)
+
+
+def slices(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
+    """The batch in pieces of at most `rows` records.
+
+    >>> [piece.num_rows for piece in slices(pa.record_batch({"a": [1, 2, 3]}), 2)]
+    [2, 1]
+    """
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)

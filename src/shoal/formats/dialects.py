@@ -1,0 +1,143 @@
+"""How a cell is written in JSON lines and in CSV."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def dumps(value: Any) -> str:
+    """JSON as it is published.
+
+    >>> dumps(["é", 1.0, None])
+    '["é", 1.0, null]'
+    """
+    return json.dumps(value, ensure_ascii=False, default=_unusual)
+
+
+def _unusual(value: Any) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+class Dialect(ABC):
+    """What is special about one text format."""
+
+    null: str
+    end: str
+    quote: str
+    interval: tuple[str, str]
+
+    @abstractmethod
+    def header(self, names: Sequence[str]) -> str: ...
+
+    @abstractmethod
+    def before(self, names: Sequence[str]) -> list[str]:
+        """What stands before each cell of a record."""
+
+    @abstractmethod
+    def escaped(self, values: pa.Array) -> pa.Array:
+        """Strings as they stand between two `quote`."""
+
+    @abstractmethod
+    def json(self, texts: pa.Array) -> pa.Array:
+        """JSON texts as they stand in a cell."""
+
+
+class Jsonl(Dialect):
+    """One object a line, as `json.dumps(record, ensure_ascii=False)` writes it.
+
+    >>> Jsonl().escaped(pa.array(['a', 'say "b"'])).to_pylist()
+    ['a', 'say \\\\"b\\\\"']
+    """
+
+    null = "null"
+    end = "}\n"
+    quote = '"'
+    interval = ("[", "]")
+
+    def header(self, names: Sequence[str]) -> str:
+        return ""
+
+    def before(self, names: Sequence[str]) -> list[str]:
+        return [("{" if i == 0 else ", ") + dumps(name) + ": " for i, name in enumerate(names)]
+
+    def escaped(self, values: pa.Array) -> pa.Array:
+        return _patched(values, rb'["\\\x00-\x1f]', lambda text: dumps(text)[1:-1])
+
+    def json(self, texts: pa.Array) -> pa.Array:
+        return texts
+
+
+class Csv(Dialect):
+    """RFC 4180, with quotes only where they are needed.
+
+    >>> Csv().json(pa.array(['"a"', '"b, c"', '1.5', '[1, 2]'])).to_pylist()
+    ['a', '"b, c"', '1.5', '"[1, 2]"']
+    """
+
+    null = ""
+    end = "\n"
+    quote = ""
+    interval = ('"[', ']"')
+
+    def header(self, names: Sequence[str]) -> str:
+        """The first line; where there is one column only, an empty cell is quoted, lest its line look blank."""
+        if len(names) == 1:
+            self.null = '""'
+        return ",".join(map(_csv, names)) + self.end
+
+    def before(self, names: Sequence[str]) -> list[str]:
+        return ["" if i == 0 else "," for i in range(len(names))]
+
+    def escaped(self, values: pa.Array) -> pa.Array:
+        return _patched(values, rb'[",\n\r]', _csv)
+
+    def json(self, texts: pa.Array) -> pa.Array:
+        inner = pc.binary_slice(texts.cast(pa.binary()), 1, -1).cast(pa.string())
+        is_text = pc.starts_with(texts, '"')
+        plain = pc.if_else(is_text, inner, texts)
+        if not re.search(rb'[",\\\n\r]', content(plain)):
+            return plain
+        odd = pc.match_substring_regex(plain, r'[",\\\n\r]')
+        return _replaced(plain, odd, map(_csv_of_json, texts.filter(odd).to_pylist()))
+
+
+def _csv(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\n\r]', text) else text
+
+
+def _csv_of_json(text: str) -> str:
+    return _csv(json.loads(text) if text.startswith('"') else text)
+
+
+def _patched(values: pa.Array, special: bytes, correct: Callable[[str], str]) -> pa.Array:
+    """The values, corrected where `special` occurs in them."""
+    if not re.search(special, content(values)):
+        return values
+    odd = pc.match_substring_regex(values, special.decode())
+    return _replaced(values, odd, map(correct, values.filter(odd).to_pylist()))
+
+
+def _replaced(values: pa.Array, where: pa.Array, texts: Any) -> pa.Array:
+    return pc.replace_with_mask(values, where, pa.array(texts, pa.string()))
+
+
+def content(texts: pa.Array) -> memoryview:
+    """All bytes of a string or binary array, one text after the other, without a copy.
+
+    >>> bytes(content(pa.array(["a", "bc", "d"])[1:]))
+    b'bcd'
+    """
+    _, offsets, data = texts.buffers()
+    if data is None or not len(texts):
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, np.int32)
+    return memoryview(data)[ends[texts.offset] : ends[texts.offset + len(texts)]]

@@ -1,0 +1,135 @@
+"""JSON lines: one object a line, blank lines skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.formats.block import JSON, Block, Reader, Writer, slices
+from shoal.formats.irregular import Learned
+from shoal.formats.regular import Irregular, Regular
+from shoal.formats.dialects import Jsonl
+from shoal.formats.sink import Sink
+from shoal.formats.source import Source
+from shoal.formats.text import Text
+from shoal.formats.values import column, is_unicode, parse, verbatim
+
+CHUNK = 4 << 20
+LONGEST = 64 << 20
+BLANK = b" \t\r"
+FEW = 64
+"""A block of so few lines is parsed line by line, if need be, rather than cut again."""
+
+
+class JsonlReader(Reader):
+    """Reads blocks of lines the fastest way that gives what `json.loads` gives line by line."""
+
+    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
+        self._source = Source(path)
+        self._path = path
+        self._fields = list(fields)
+        self._passed = frozenset(passed)
+        self._rows = rows
+        self._row = 0
+        self._regular = Regular(self._fields, self._passed)
+        self._learned = Learned(self._fields, self._passed)
+
+    def __iter__(self) -> Iterator[Block]:
+        for chunk in self._chunks():
+            if b"\r" in chunk:
+                chunk = chunk.replace(b"\r\n", b"\n")
+            for columns, bad in self._parsed(chunk):
+                yield from self._numbered(columns, bad)
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Whole lines, each with its end, in a buffer that is used again and again."""
+        buffer = bytearray(CHUNK)
+        filled = 0
+        begun = False
+        while count := self._source.readinto(memoryview(buffer)[filled:]):
+            filled += count
+            cut = buffer.rfind(b"\n", filled - count, filled) + 1
+            if cut:
+                yield bytes(memoryview(buffer)[0 if begun else start : cut])
+                buffer[: filled - cut] = buffer[cut:filled]
+                filled -= cut
+            elif filled == len(buffer):
+                if filled >= LONGEST:
+                    raise InputError(f"{self._path}: a line is longer than {LONGEST >> 20} MB; is this JSON lines?")
+                buffer = buffer + bytearray(filled)
+        if filled:
+            yield bytes(buffer[:filled]) + b"\n"
+
+    def _parsed(self, chunk: bytes) -> Iterator[tuple[list[pa.Array], list[tuple[int, str]]]]:
+        """Columns and malformed lines; what the fast ways refuse is halved until line by line is cheap."""
+        try:
+            yield self._fast(chunk), []
+        except Irregular:
+            lines = [line for line in chunk.split(b"\n") if line.strip(BLANK)]
+            if len(lines) <= FEW:
+                yield self._slow(lines)
+            else:
+                half = len(lines) // 2
+                for part in (lines[:half], lines[half:]):
+                    yield from self._parsed(b"\n".join(part) + b"\n")
+
+    def _fast(self, chunk: bytes) -> list[pa.Array]:
+        try:
+            return self._regular.parse(chunk)
+        except Irregular:
+            return self._learned.parse(chunk)
+
+    def _slow(self, lines: list[bytes]) -> tuple[list[pa.Array], list[tuple[int, str]]]:
+        records: list[dict[str, Any]] = []
+        bad = []
+        for i, line in enumerate(lines):
+            record = parse(line)
+            if isinstance(record, dict) and not all(is_unicode(record.get(name)) for name in self._fields):
+                record = "not valid Unicode"
+            if isinstance(record, dict):
+                records.append(record)
+            else:
+                bad.append((i, record))
+        self._learned.learn(records)
+        values = {name: [record.get(name) for record in records] for name in self._fields}
+        return [verbatim(values[n]) if n in self._passed else column(values[n]) for n in self._fields], bad
+
+    def _numbered(self, columns: list[pa.Array], bad: list[tuple[int, str]]) -> Iterator[Block]:
+        fields = [
+            pa.field(name, values.type, metadata=JSON if name in self._passed else None)
+            for name, values in zip(self._fields, columns, strict=True)
+        ]
+        batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        numbers = np.arange(self._row, self._row + len(batch) + len(bad))
+        good = np.delete(numbers, [i for i, _ in bad])
+        failed = [(self._row + i, reason) for i, reason in bad]
+        self._row += len(numbers)
+        for i, piece in enumerate(slices(batch, self._rows)):
+            yield Block(piece, good[i * self._rows :][: len(piece)], failed if i == 0 else [])
+        if failed and not len(batch):
+            yield Block(batch, good, failed)
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._source.progress()
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class JsonlWriter(Writer):
+    """Writes one JSON object a line."""
+
+    def __init__(self, path: str) -> None:
+        self._sink = Sink(path)
+        self._text = Text(Jsonl())
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        for piece in self._text.pieces(batch):
+            self._sink.write(piece)
+
+    def close(self, failed: bool = False) -> None:
+        self._sink.close(failed)

@@ -1,0 +1,178 @@
+"""JSON lines that all have the same keys in the same order, as programs write them.
+
+Such a line splits at its commas into one piece a field, a constant beginning and a value. Arrow's CSV parser does the
+splitting; each *distinct* piece is then checked and parsed by Python's `json`, so that what is accepted, and as what,
+is what `json.loads` says of the line. A comma inside a value, a key more or less, anything unforeseen: `Irregular`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from shoal.formats.jsontext import integers, numbers, strings
+from shoal.formats.numerals import floats
+from shoal.formats.values import column, is_unicode, verbatim
+
+SAMPLE = 1 << 18
+MOST = 10_000
+MANY = 0.05
+"""A column with more distinct values a row than this is not worth a dictionary."""
+
+_BEGINNING = re.compile(rb'\{?[ \t]*"([^"\\]*)"[ \t]*:[ \t]*')
+_CODED = pa.dictionary(pa.int32(), pa.binary())
+
+
+class Irregular(Exception):
+    """The block does not have the shape; another way must be found."""
+
+
+class Shape(NamedTuple):
+    """The constant parts of a line.
+
+    >>> learn(b'{"a": 1, "b": "x"}')
+    Shape(names=('a', 'b'), beginnings=(b'{"a": ', b' "b": '), end=b'}')
+    """
+
+    names: tuple[str, ...]
+    beginnings: tuple[bytes, ...]
+    end: bytes
+
+
+def learn(line: bytes) -> Shape:
+    names, beginnings = [], []
+    for i, piece in enumerate(line.split(b",")):
+        found = _BEGINNING.match(piece)
+        if not found or piece.startswith(b"{") != (i == 0):
+            raise Irregular
+        names.append(found[1].decode(errors="replace"))
+        beginnings.append(found[0])
+    end = re.search(rb"[ \t]*\}$", line)
+    if not end or len(set(names)) < len(names):
+        raise Irregular
+    return Shape(tuple(names), tuple(beginnings), end[0])
+
+
+class Regular:
+    """Parses blocks of regular lines; remembers the shape and which columns have many values."""
+
+    def __init__(self, fields: Sequence[str], passed: frozenset[str]) -> None:
+        self._fields = fields
+        self._passed = passed
+        self._shape: Shape | None = None
+        self._coded: tuple[bool, ...] = ()
+        self._known: dict[bytes, dict[bytes, Any]] = {}
+
+    def parse(self, block: bytes) -> list[pa.Array]:
+        """The asked columns, one row a line."""
+        if b"\r" in block:
+            raise Irregular
+        shape = learn(block[: block.find(b"\n")])
+        if shape != self._shape:
+            self._begin(shape, block)
+        parts = self._split(block, shape)
+        found: dict[str, pa.Array] = {}
+        for i, (name, part, beginning) in enumerate(zip(shape.names, parts, shape.beginnings, strict=True)):
+            end = shape.end if i == len(shape.names) - 1 else b""
+            found[name] = self._column(name, part, beginning, end)
+        return [found.get(name, pa.nulls(len(parts[0]))) for name in self._fields]
+
+    def _begin(self, shape: Shape, block: bytes) -> None:
+        cut = block.rfind(b"\n", 0, SAMPLE) + 1 or block.find(b"\n") + 1
+        self._known = {}
+        self._coded = (True,) * len(shape.names)
+        parts = self._split(block[:cut], shape)
+        self._coded = tuple(len(part.dictionary) <= max(64, MANY * len(part)) for part in parts)
+        self._shape = shape
+
+    def _split(self, block: bytes, shape: Shape) -> list[pa.Array]:
+        names = [str(i) for i in range(len(shape.names))]
+        types = {n: _CODED if coded else pa.binary() for n, coded in zip(names, self._coded, strict=True)}
+        try:
+            table = pyarrow.csv.read_csv(
+                pa.BufferReader(block),
+                read_options=pyarrow.csv.ReadOptions(
+                    use_threads=False, block_size=len(block) + 1, column_names=names
+                ),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=",", quote_char=False, double_quote=False, ignore_empty_lines=False
+                ),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    column_types=types, strings_can_be_null=False, check_utf8=False
+                ),
+            )
+        except pa.ArrowInvalid:
+            raise Irregular from None
+        return [part.chunk(0) if part.num_chunks == 1 else part.combine_chunks() for part in table.columns]
+
+    def _column(self, name: str, part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
+        passed = name in self._passed
+        if not pa.types.is_dictionary(part.type):
+            texts = _trimmed(part, beginning, end)
+            simple = _simple(texts, passed)
+            if simple is not None:
+                return simple
+            part = part.dictionary_encode()
+        known = self._known.setdefault(beginning, {})
+        if len(known) > MOST:
+            known.clear()
+        values = []
+        for piece in part.dictionary.to_pylist():
+            if piece not in known:
+                known[piece] = _value(piece, beginning, end)
+            values.append(known[piece])
+        return _expanded(part.indices, values, passed)
+
+
+def _value(piece: bytes, beginning: bytes, end: bytes) -> Any:
+    if not (piece.startswith(beginning) and piece.endswith(end)):
+        raise Irregular
+    try:
+        value = json.loads(piece[len(beginning) : len(piece) - len(end)].decode())
+    except (ValueError, RecursionError):
+        raise Irregular from None
+    if b"\\u" in piece and not is_unicode(value):
+        raise Irregular
+    return value
+
+
+def _expanded(codes: pa.Array, values: list[Any], passed: bool) -> pa.Array:
+    distinct = verbatim(values) if passed else column(values)
+    if pa.types.is_string(distinct.type) and not passed:
+        encoded = distinct.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(encoded.indices.take(codes), encoded.dictionary)
+    return distinct.take(codes)
+
+
+def _trimmed(part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
+    """What follows the beginning; null where it says null."""
+    if not (_all(pc.starts_with(part, beginning)) and _all(pc.ends_with(part, end))):
+        raise Irregular
+    try:
+        texts = pc.binary_slice(part, len(beginning), -len(end) if end else 2**31 - 1).cast(pa.string())
+    except pa.ArrowInvalid:
+        raise Irregular from None
+    return pc.if_else(pc.equal(texts, "null"), None, texts)
+
+
+def _simple(texts: pa.Array, passed: bool) -> pa.Array | None:
+    for form in (integers, strings, numbers):
+        found = form(texts)
+        if found is not None:
+            return found if not passed else texts if form is not numbers else _canonical(texts, found)
+    return None
+
+
+def _canonical(texts: pa.Array, found: pa.Array) -> pa.Array:
+    is_whole = pc.invert(pc.match_substring_regex(texts, "[.eE]"))
+    return pc.if_else(is_whole, pc.if_else(pc.equal(texts, "-0"), "0", texts), floats(found))
+
+
+def _all(true: pa.Array) -> bool:
+    return bool(pc.all(true, min_count=0).as_py())

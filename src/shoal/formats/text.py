@@ -1,0 +1,232 @@
+"""Published batches as text, without any Python a row.
+
+The text of a cell is built once for each distinct value; Arrow gathers and joins. Neighbouring columns with few values
+are joined value by value first, and so are columns that are dictionaries with the *same* indices: a batch whose
+quasi-identifiers share one index, an entry for each cluster, is the fastest to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.formats.block import JSON
+from shoal.formats.dialects import Dialect, Jsonl, content, dumps
+from shoal.formats.numerals import floats
+
+PIECE = 16384
+"""Rows joined at a time, so that the texts stay in the cache."""
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass
+class Plain:
+    """A text for each row, between `left` and `right`."""
+
+    texts: pa.Array
+    left: str = ""
+    right: str = ""
+
+
+@dataclass
+class Coded:
+    """For each row the text of its code; a null code means the last text."""
+
+    texts: pa.Array
+    codes: pa.Array
+
+    def piece(self, start: int, count: int) -> pa.Array:
+        return self.texts.take(self.codes.slice(start, count).fill_null(len(self.texts) - 1))
+
+    def numbers(self) -> Codes:
+        return _numbers(self.codes.fill_null(len(self.texts) - 1))
+
+    def followed(self, literal: str) -> Coded:
+        return Coded(_joined(self.texts, literal), self.codes) if literal else self
+
+    def preceded(self, literal: str) -> Coded:
+        return Coded(_joined(literal, self.texts), self.codes) if literal else self
+
+
+class Text:
+    """Writes batches of one schema in one dialect."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._dictionaries: dict[str, tuple[pa.Array, pa.Array]] = {}
+
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[memoryview]:
+        """The text of a batch, some thousand rows at a time."""
+        parts = self._parts(batch)
+        for start in range(0, len(batch), PIECE):
+            count = min(PIECE, len(batch) - start)
+            arrays = [_piece(part, start, count) for part in parts]
+            yield content(_joined(*arrays)) if len(arrays) > 1 else content(arrays[0])
+
+    def _parts(self, batch: pa.RecordBatch) -> list[Any]:
+        """What is joined to a row: literals, plain columns, and groups of coded ones."""
+        parts: list[Any] = []
+        literal = ""
+        limit = len(batch) // 8
+        for before, column, field in zip(
+            self._dialect.before(batch.schema.names), batch.columns, batch.schema, strict=True
+        ):
+            cells = self._cells(column, field)
+            literal += before
+            if isinstance(cells, str):
+                literal += cells
+            elif isinstance(cells, Plain):
+                _append(parts, literal + cells.left)
+                parts.append(cells.texts)
+                literal = cells.right
+            else:
+                cells = cells.preceded(literal)
+                if parts and isinstance(parts[-1], Coded) and (merged := _merged(parts[-1], cells, limit)):
+                    parts[-1] = merged
+                else:
+                    parts.append(cells)
+                literal = ""
+        literal += self._dialect.end
+        if not parts:
+            return [Coded(pa.array([literal]), pa.nulls(len(batch), pa.int32()))]
+        _append(parts, literal)
+        return parts
+
+    def _cells(self, column: pa.Array, field: pa.Field) -> Plain | Coded | str:
+        kind = column.type
+        if pa.types.is_null(kind):
+            return self._dialect.null
+        if pa.types.is_dictionary(kind):
+            return Coded(self._entries(column.dictionary, field), column.indices)
+        if _is_interval(kind):
+            return self._intervals(column)
+        if pa.types.is_boolean(kind):
+            return Coded(pa.array(["false", "true", self._dialect.null]), column.cast(pa.int8()))
+        if _is_string(kind):
+            return self._strings(column.cast(pa.string()), field)
+        return Plain(self._nulls(self._texts(column, kind)))
+
+    def _entries(self, dictionary: pa.Array, field: pa.Field) -> pa.Array:
+        """The texts of a dictionary and, last, of null; kept, since the next batch often has the same one."""
+        known = self._dictionaries.get(field.name)
+        if known is None or not _is_same(known[0], dictionary):
+            cells = self._cells(dictionary, field)
+            if isinstance(cells, str):
+                texts = pa.array([cells] * len(dictionary), pa.string())
+            elif isinstance(cells, Plain):
+                texts = _joined(cells.left, cells.texts, cells.right)
+            else:
+                texts = cells.piece(0, len(dictionary))
+            known = dictionary, pa.concat_arrays([texts, pa.array([self._dialect.null])])
+            self._dictionaries[field.name] = known
+        return known[1]
+
+    def _strings(self, column: pa.Array, field: pa.Field) -> Plain:
+        is_json = (field.metadata or {}).get(b"shoal") == JSON[b"shoal"]
+        quote = "" if is_json else self._dialect.quote
+        filled = column.fill_null("") if column.null_count else column
+        texts = self._dialect.json(filled) if is_json else self._dialect.escaped(filled)
+        if not column.null_count:
+            return Plain(texts, quote, quote)
+        return Plain(pc.if_else(column.is_valid(), _joined(quote, texts, quote) if quote else texts, self._dialect.null))
+
+    def _texts(self, column: pa.Array, kind: pa.DataType) -> pa.Array:
+        if pa.types.is_integer(kind):
+            return column.cast(pa.string())
+        if pa.types.is_floating(kind):
+            numbers = column.cast(pa.float64())
+            return floats(pc.if_else(pc.is_nan(numbers), None, numbers))
+        if pa.types.is_decimal(kind):
+            return column.cast(pa.string())
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
+            iso = pc.replace_substring(column.cast(pa.string()), " ", "T")
+            return _joined(self._dialect.quote, iso, self._dialect.quote)
+        texts = pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string())
+        return pc.if_else(texts.is_valid(), self._dialect.json(texts.fill_null("")), None)
+
+    def _nulls(self, texts: pa.Array) -> pa.Array:
+        return texts.fill_null(self._dialect.null) if texts.null_count else texts
+
+    def _intervals(self, column: pa.Array) -> Coded:
+        """Each distinct pair of ends is written once."""
+        lo, hi = column.flatten()
+        lows, highs = lo.dictionary_encode(), hi.dictionary_encode()
+        width = max(len(highs.dictionary), 1)
+        pairs = pc.add(pc.multiply(lows.indices.cast(pa.int64()), width), highs.indices.cast(pa.int64()))
+        distinct = pairs.dictionary_encode()
+        low, high = np.divmod(_numbers(distinct.dictionary), width)
+        left, right = self._dialect.interval
+        texts = _joined(left, _ends(lows.dictionary, low), ", ", _ends(highs.dictionary, high), right)
+        return Coded(pa.concat_arrays([texts, pa.array([self._dialect.null])]), distinct.indices)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is_interval(kind: pa.DataType) -> bool:
+    return pa.types.is_struct(kind) and [kind.field(i).name for i in range(kind.num_fields)] == ["lo", "hi"]
+
+
+def _is_same(one: pa.Array, other: pa.Array) -> bool:
+    """Whether two arrays are the same memory."""
+    return one.type == other.type and len(one) == len(other) and _place(one) == _place(other)
+
+
+def _place(array: pa.Array) -> tuple[int, ...]:
+    return (array.offset, *(buffer.address if buffer else 0 for buffer in array.buffers()))
+
+
+def _ends(values: pa.Array, codes: Codes) -> pa.Array:
+    chosen = values.take(pa.array(codes))
+    return floats(chosen, whole="") if pa.types.is_floating(values.type) else chosen.cast(pa.string())
+
+
+def _numbers(array: pa.Array) -> Codes:
+    numbers: Codes = array.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _joined(*texts: Any) -> pa.Array:
+    return pc.binary_join_element_wise(*texts, "")
+
+
+def _piece(part: Any, start: int, count: int) -> Any:
+    if isinstance(part, Coded):
+        return part.piece(start, count)
+    return part if isinstance(part, str) else part.slice(start, count)
+
+
+def _append(parts: list[Any], literal: str) -> None:
+    if parts and isinstance(parts[-1], Coded):
+        parts[-1] = parts[-1].followed(literal)
+    elif literal:
+        parts.append(literal)
+
+
+def _merged(left: Coded, right: Coded, limit: int) -> Coded | None:
+    """Two coded parts as one, if their texts can be joined before the rows are."""
+    if _is_same(left.codes, right.codes) and len(left.texts) == len(right.texts):
+        return Coded(_joined(left.texts, right.texts), left.codes)
+    count = len(left.texts) * len(right.texts)
+    if count > limit:
+        return None
+    high, low = np.divmod(np.arange(count), len(right.texts))
+    texts = _joined(left.texts.take(pa.array(high)), right.texts.take(pa.array(low)))
+    return Coded(texts, pa.array(left.numbers() * len(right.texts) + right.numbers()))
+
+
+def lines(batch: pa.RecordBatch) -> bytes:
+    r"""A batch as JSON lines.
+
+    >>> lines(pa.record_batch({"row": [0, 1], "how": ["cluster", None], "released": [2.5, 3.0]}))
+    b'{"row": 0, "how": "cluster", "released": 2.5}\n{"row": 1, "how": null, "released": 3.0}\n'
+    """
+    return b"".join(Text(Jsonl()).pieces(batch))

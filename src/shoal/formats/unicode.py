@@ -1,0 +1,48 @@
+"""Whether string columns hold valid UTF-8, which files only promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+def valid(columns: Iterable[pa.Array], count: int) -> npt.NDArray[np.bool_] | None:
+    """Which rows are valid in every string column; None if all are.
+
+    >>> broken = pa.array([b"a", bytes([255])]).view(pa.string())
+    >>> valid([broken], 2)
+    array([ True, False])
+    """
+    good: npt.NDArray[np.bool_] | None = None
+    for column in columns:
+        found = _valid(column)
+        if found is not None:
+            good = found if good is None else good & found
+    return good
+
+
+def _valid(column: pa.Array) -> npt.NDArray[np.bool_] | None:
+    if pa.types.is_dictionary(column.type):
+        entries = _valid(column.dictionary)
+        if entries is None:
+            return None
+        codes = column.indices.cast(pa.int64()).fill_null(len(entries))
+        return np.append(entries, True)[codes.to_numpy(zero_copy_only=False)]
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    binary = column.cast(pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary())
+    try:
+        binary.cast(column.type)
+    except pa.ArrowInvalid:
+        return np.array([_decodes(value) for value in binary.to_pylist()])
+    return None
+
+
+def _decodes(value: bytes | None) -> bool:
+    try:
+        return value is None or value.decode() is not None
+    except UnicodeDecodeError:
+        return False

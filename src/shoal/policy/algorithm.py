@@ -1,0 +1,130 @@
+"""The algorithms a policy can name, and their parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+from pydantic import Field
+
+from shoal.policy.part import Part
+from shoal.policy.scalar import Amount, Count, Limit, Seconds, Share, Span
+from shoal.policy.window import Window
+
+
+class Parameters(Part):
+    """What every window algorithm takes. None stands for a default that depends on the window until `resolved`."""
+
+    name: str = Field(description="the algorithm's name")
+    reuse_age: Span | None = Field(default=None, description="the age from which a generalization is no longer reused")
+    reuse_limit: Limit = Field(default=1000, description="the most generalizations kept for reuse")
+    reuse_loss: Amount | None = Field(default=None, description="only generalizations with a smaller loss are reused")
+
+    def resolved(self, k: int, window: Window) -> Self:
+        """The same parameters with every default filled in."""
+        return self.model_copy(update=self._defaults(k, window))
+
+    def problems(self, k: int, window: Window) -> Iterator[tuple[str, str]]:
+        """Pairs of a key and what is wrong with it under this window."""
+        yield from _unit("reuse_age", self.reuse_age, window)
+
+    def _defaults(self, k: int, window: Window) -> dict[str, Any]:
+        return {
+            "reuse_age": self._age(window) if self.reuse_age is None else float(self.reuse_age),
+            "reuse_loss": math.inf if self.reuse_loss is None else self.reuse_loss,
+        }
+
+    def _age(self, window: Window) -> float:
+        return window.length
+
+
+class Fads(Parameters):
+    """FADS."""
+
+    name: Literal["fads"] = Field(description="the algorithm's name")
+
+
+class Iot(Parameters):
+    """IoT Anonymization, K-VARP's predecessor."""
+
+    name: Literal["iot"] = Field(description="the algorithm's name")
+
+
+class Kvarp(Parameters):
+    """K-VARP."""
+
+    name: Literal["kvarp"] = Field(description="the algorithm's name")
+    radius: Amount = Field(default=0.2, description="the distance within which tuples are alike")
+
+
+class Idea(Parameters):
+    """IDEA."""
+
+    name: Literal["idea"] = Field(description="the algorithm's name")
+    reuse_limit: Limit = Field(default=200, description="the most generalizations kept for reuse")
+    reuse_loss: Amount | None = Field(default=0.5, description="only generalizations with a smaller loss are reused")
+
+    def _age(self, window: Window) -> float:
+        return math.inf
+
+
+class Xband(Parameters):
+    """X-BAND; its `reuse_age` is also the longest stay in the pocket."""
+
+    name: Literal["xband"] = Field(description="the algorithm's name")
+    band: Count = Field(default=4, description="how many of the oldest tuples are tried as seeds")
+    alpha: Share = Field(default=1.0, description="the weight of values against missing patterns in the distance")
+
+
+class Castle(Parameters):
+    """CASTLE."""
+
+    name: Literal["castle"] = Field(description="the algorithm's name")
+    clusters: Count = Field(default=50, description="the most unpublished clusters")
+    recent: Count = Field(default=100, description="how many published groups the threshold averages over")
+    reuse_limit: Limit = Field(default=200, description="the most generalizations kept for reuse")
+
+    def _age(self, window: Window) -> float:
+        return math.inf
+
+
+class Fast(Parameters):
+    """FAST."""
+
+    name: Literal["fast"] = Field(description="the algorithm's name")
+    round: Count | None = Field(default=None, description="tuples a round; by default 6·k, or the deadline if smaller")
+    deadline: Span | None = Field(default=None, description="the longest a tuple waits; by default the window's length")
+    workers: Count = Field(default=1, description="rounds that run at the same time")
+
+    def problems(self, k: int, window: Window) -> Iterator[tuple[str, str]]:
+        yield from super().problems(k, window)
+        yield from _unit("deadline", self.deadline, window)
+        if window.timed and self.reuse_age is None:
+            yield "reuse_age", "is missing; give it as a duration, because the window counts seconds"
+        if self.round is not None and self.round < k:
+            yield "round", f"is below k={k}: no group could ever fill; use at least {k}"
+        if window.timed and self.deadline == 0:
+            yield "deadline", "is not above 0; use a longer time"
+        if not window.timed and self.deadline is not None and self.deadline < k:
+            yield "deadline", f"is below k={k}: no group could ever fill; use at least {k}"
+        deadline = window.length if self.deadline is None else self.deadline
+        if not window.timed and self.round is not None and self.round > deadline:
+            yield "round", f"is above the deadline; use at most {int(deadline)}"
+
+    def _defaults(self, k: int, window: Window) -> dict[str, Any]:
+        deadline = window.length if self.deadline is None else float(self.deadline)
+        default = 6 * k if window.timed else int(min(6 * k, deadline))
+        size = default if self.round is None else self.round
+        age = 20.0 * size if self.reuse_age is None else self.reuse_age
+        return {**super()._defaults(k, window), "deadline": deadline, "round": size, "reuse_age": float(age)}
+
+
+def _unit(key: str, value: float | None, window: Window) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Seconds) and not window.timed:
+        yield key, f"is a duration, but a {window.kind} window counts arrivals; give a number of arrivals"
+
+
+Algorithm: TypeAlias = Fads | Kvarp | Idea
+KNOWN: tuple[type[Parameters], ...] = get_args(Algorithm)
+NAMES: tuple[str, ...] = tuple(get_args(known.model_fields["name"].annotation)[0] for known in KNOWN)

@@ -1,0 +1,74 @@
+"""A policy as it is written: its sections, each checked on its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+
+from shoal.policy.algorithm import Algorithm
+from shoal.policy.attribute import Attribute
+from shoal.policy.event_time import Time
+from shoal.policy.part import Part, refusal
+from shoal.policy.privacy import Privacy
+from shoal.policy.scalar import Name, whole
+from shoal.policy.text import canonical
+from shoal.policy.window import Window
+
+NOBODY = "none"
+MOST_QUASI = 64
+
+
+def _person(value: object) -> object:
+    if value is None:
+        raise refusal("is empty; name a field, or write none where every record is its own person")
+    return value
+
+
+def _nulls(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise refusal('is not a list; write it like ["", "NA"]')
+    problems: list[tuple[str, str]] = []
+    for position, entry in enumerate(value):
+        if isinstance(entry, dict | list | tuple | set):
+            problems.append((str(position), "is not text; quote it"))
+        elif canonical(entry) is None:
+            problems.append((str(position), "is null, which always means missing; remove it, or quote it"))
+    if problems:
+        raise refusal(*problems)
+    return tuple(dict.fromkeys(canonical(entry) or "" for entry in value))
+
+
+def _attributes(value: object) -> object:
+    if isinstance(value, dict) and not value:
+        raise refusal("is empty; list what is to be published")
+    return value
+
+
+Nulls = Annotated[
+    tuple[str, ...],
+    PlainValidator(_nulls),
+    WithJsonSchema({"type": "array", "items": {"type": ["string", "number", "boolean"]}}),
+]
+
+
+class Document(Part):
+    """An anonymization policy of shoal."""
+
+    version: Annotated[Literal[1], BeforeValidator(whole)] = Field(default=1, description="the version of this format")
+    person: Annotated[Name, BeforeValidator(_person)] = Field(
+        description="the field that tells persons apart, or none where every record is its own person"
+    )
+    person_missing: Literal["reject", "own"] = Field(
+        default="reject", description="what becomes of a record without its person: rejected, or a person of its own"
+    )
+    time: Time | None = Field(default=None, description="the records' own time, such as {field: ts}")
+    nulls: Nulls = Field(default=("",), description="texts that mean missing")
+    attributes: Annotated[dict[Name, Attribute], BeforeValidator(_attributes)] = Field(
+        description="what is published and how; nothing else is published"
+    )
+    privacy: Privacy = Field(description="what is promised, such as {k: 50}")
+    window: Window = Field(description="how long a tuple may be held, such as {count: 2000} or {time: 30s}")
+    algorithm: Algorithm = Field(
+        description="the algorithm and its parameters, such as {name: idea}", discriminator="name"
+    )

@@ -1,0 +1,141 @@
+"""The policy: what to protect and how, frozen and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from shoal.errors import PolicyError
+from shoal.policy import note, source
+from shoal.policy.algorithm import Algorithm
+from shoal.policy.attribute import Attribute
+from shoal.policy.document import NOBODY, Document
+from shoal.policy.event_time import Time
+from shoal.policy.mapping import FrozenMap
+from shoal.policy.privacy import Privacy
+from shoal.policy.reading import read
+from shoal.policy.reuse import Reuse
+from shoal.policy.window import Window
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Policy:
+    """What to protect and how. Made by `load` or `parse`, which raise every problem at once.
+
+    >>> policy = Policy.parse('''
+    ... person: pid
+    ... attributes: {age: {quasi: numeric, range: [17, 90], grid: 5}, disease: {sensitive: true}}
+    ... privacy: {k: 50}
+    ... window: {count: 2000}
+    ... algorithm: {name: idea}
+    ... ''')
+    >>> policy.privacy.k, policy.window.length, policy.kept, policy.reuse
+    (50, 2000.0, ('disease',), Reuse(age=inf, limit=200, loss=0.5))
+    """
+
+    person: str | None
+    person_missing: Literal["reject", "own"]
+    time: Time | None
+    nulls: tuple[str, ...]
+    attributes: Mapping[str, Attribute]
+    privacy: Privacy
+    window: Window
+    algorithm: Algorithm
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Policy:
+        """The policy of a YAML file; the hierarchies it names lie in its folder.
+
+        Raises:
+            PolicyError: everything that is wrong with it.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            problem = "does not exist; correct the path"
+        except UnicodeDecodeError:
+            problem = "is not UTF-8; save it as UTF-8"
+        except (OSError, ValueError):
+            problem = "cannot be read; check that it is a file and its permissions"
+        else:
+            return cls.parse(text, Path(path).parent)
+        raise PolicyError([f"{path}: {problem}"])
+
+    @classmethod
+    def parse(cls, written: str | Mapping[str, Any], folder: str | PathLike[str] | None = None) -> Policy:
+        """The policy of a YAML text or a mapping; without a folder it can name no hierarchy files.
+
+        Raises:
+            PolicyError: everything that is wrong with it.
+        """
+        sections = read(source.parse(written) if isinstance(written, str) else written, folder)
+        window, privacy, person = sections["window"], sections["privacy"], sections["person"]
+        return cls(
+            person=None if person == NOBODY else person,
+            person_missing=sections["person_missing"],
+            time=sections["time"],
+            nulls=sections["nulls"],
+            attributes=FrozenMap(sections["attributes"]),
+            privacy=privacy,
+            window=window,
+            algorithm=sections["algorithm"].resolved(privacy.k, window),
+        )
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The JSON schema of a written policy, for editors."""
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Document.model_json_schema()}
+
+    @cached_property
+    def quasi(self) -> tuple[tuple[str, Attribute], ...]:
+        """The quasi-identifiers, in order."""
+        return tuple((name, attribute) for name, attribute in self.attributes.items() if attribute.quasi)
+
+    @cached_property
+    def kept(self) -> tuple[str, ...]:
+        """The names of what is published as it is, in order."""
+        return tuple(name for name, attribute in self.attributes.items() if not attribute.quasi)
+
+    @cached_property
+    def reuse(self) -> Reuse:
+        """The bounds of the reuse set."""
+        age, loss = self.algorithm.reuse_age, self.algorithm.reuse_loss
+        assert age is not None and loss is not None
+        return Reuse(age, self.algorithm.reuse_limit, loss)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is legal but worth saying."""
+        return tuple(note.notes(self))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of everything that decides the outcome, hierarchies included."""
+        parts = {
+            "person": self.person,
+            "person_missing": self.person_missing,
+            "time": self.time and self.time.model_dump(),
+            "nulls": sorted(self.nulls),
+            "attributes": [[name, _plain(attribute)] for name, attribute in self.attributes.items()],
+            "privacy": self.privacy.model_dump(),
+            "window": [self.window.kind, self.window.length],
+            "algorithm": self.algorithm.model_dump(),
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+
+def _plain(attribute: Attribute) -> dict[str, Any]:
+    hierarchy = attribute.hierarchy and attribute.hierarchy.lines()
+    return {**attribute.model_dump(exclude={"hierarchy"}), "hierarchy": hierarchy}

@@ -1,0 +1,95 @@
+"""The scalars of a policy: numbers that are no truth values, names, durations."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated
+
+import numpy as np
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+
+from shoal.policy.part import refusal
+
+LARGEST = 2**31 - 1
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Seconds(float):
+    """A number that was written as a duration, with its unit."""
+
+
+def number(value: object) -> float:
+    """A finite number; neither a truth value nor text."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise refusal("is not a number; write one, without quotes")
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    if not math.isfinite(result):
+        raise refusal("is not finite; give a finite number")
+    return result
+
+
+def whole(value: object) -> int:
+    """A whole number; 50.0 is one, 50.5 and true are not."""
+    result = number(value)
+    if not result.is_integer():
+        raise refusal("is not a whole number; round it")
+    if abs(result) > LARGEST:
+        raise refusal(f"is beyond {LARGEST}; use a smaller number")
+    return int(result)
+
+
+def name(value: object) -> str:
+    """The name of a field."""
+    if value is None:
+        raise refusal("is empty; name a field")
+    if not isinstance(value, str):
+        raise refusal("is not text; quote it")
+    if not value.strip():
+        raise refusal("is empty; name a field")
+    return value
+
+
+def span(value: object) -> float:
+    """A number from 0, or a duration, which stays recognizable as `Seconds`.
+
+    >>> [span(text) for text in ("250ms", "30s", "5m", "2h", "1d", 1.5)]
+    [0.25, 30.0, 300.0, 7200.0, 86400.0, 1.5]
+    """
+    if not isinstance(value, str):
+        result = number(value)
+        if result < 0:
+            raise refusal("is below 0; use at least 0")
+        return result
+    written = _DURATION.fullmatch(value.strip())
+    if written is None:
+        raise refusal("is no duration; write it like 250ms, 30s, 5m, 2h, 1d, or as a number of seconds")
+    amount, unit = float(written[1]), written[2]
+    result = amount / 1000 if unit == "ms" else amount * _SECONDS[unit]
+    if not math.isfinite(result):
+        raise refusal("is not finite; give a finite number")
+    return Seconds(result)
+
+
+Amount = Annotated[float, Field(ge=0), BeforeValidator(number)]
+Positive = Annotated[float, Field(gt=0), BeforeValidator(number)]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(number)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(whole)]
+Limit = Annotated[int, Field(ge=0), BeforeValidator(whole)]
+Name = Annotated[str, Field(min_length=1), BeforeValidator(name)]
+Span = Annotated[
+    float,
+    PlainValidator(span),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)? ?(ms|s|m|h|d)\s*$"},
+            ]
+        }
+    ),
+]

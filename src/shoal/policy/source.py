@@ -1,0 +1,71 @@
+"""The YAML of a policy, read so that labels and codes survive as they are written."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml  # type: ignore[import-untyped, unused-ignore]
+
+from shoal.errors import PolicyError
+
+_SCALARS = (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+    ("merge", r"<<", ["<"]),
+)
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
+    """Safe YAML with the scalars of YAML 1.2 (`no` and `01234` are text), which notices a key that appears twice."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.twice: list[str] = []
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    self.twice.append(f"line {key.start_mark.line + 1}: the key {key.value!r} appears twice; keep one")
+                seen.add((key.tag, key.value))
+        return node
+
+
+for _tag, _pattern, _starts in _SCALARS:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), _starts)
+
+
+def parse(text: str) -> Any:
+    """What a YAML text says.
+
+    >>> parse("{no: 01234, yes: 1}")
+    {'no': '01234', 'yes': 1}
+
+    Raises:
+        PolicyError: it is not YAML, or a key appears twice.
+    """
+    try:
+        loader = _Loader(text)
+        value = loader.get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise PolicyError([f"{line}is not YAML ({error.problem}); correct it, or quote what is text"]) from None
+    except (yaml.YAMLError, ValueError):
+        raise PolicyError(["the policy is not YAML; save it as plain UTF-8 text"]) from None
+    except RecursionError:
+        raise PolicyError(["the policy is nested too deeply; flatten it"]) from None
+    if loader.twice:
+        raise PolicyError(loader.twice)
+    return value

@@ -1,0 +1,75 @@
+"""The one definition of the text by which persons and categories are compared."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from decimal import Decimal
+
+import numpy as np
+
+LONGEST = 4300
+TOO_LONG = "a number with too many digits (value withheld)"
+
+
+def canonical(value: object) -> str | None:
+    """Trimmed NFC text of a value; None where the value is missing.
+
+    >>> [canonical(value) for value in (" café ", 1, 1.0, 2.5, True, b"x", None, float("nan"))]
+    ['café', '1', '1', '2.5', 'true', 'x', None, None]
+
+    Raises:
+        ValueError: bytes that are not UTF-8, or a number too long to write out.
+    """
+    text = _text(value)
+    return None if text is None else unicodedata.normalize("NFC", text).strip()
+
+
+def _text(value: object) -> str | None:
+    match value:
+        case None:
+            return None
+        case str():
+            return value
+        case bool() | np.bool_():
+            return "true" if value else "false"
+        case int() | np.integer():
+            return _integer(int(value))
+        case float() | np.floating():
+            return _float(float(value))
+        case Decimal():
+            return _decimal(value)
+        case bytes() | bytearray() | memoryview():
+            return _decoded(bytes(value))
+    return str(value)
+
+
+def _integer(value: int) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        raise ValueError(TOO_LONG) from None
+
+
+def _float(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _decimal(value: Decimal) -> str | None:
+    if not value.is_finite():
+        return _float(float("nan") if value.is_nan() else float(value))
+    if value == 0:
+        return "0"
+    if max(abs(value.adjusted()), len(value.as_tuple().digits)) > LONGEST:
+        raise ValueError(TOO_LONG)
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("bytes that are not UTF-8 (value withheld)") from None

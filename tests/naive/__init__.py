@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .castle import Castle
+from .common import Algorithm, Arrival, Categorical, Numeric, Release, Tick
+from .fads import Fads
+from .fast import Fast
+from .idea import Idea
+from .iot import Iot
+from .kvarp import Kvarp
+from .xband import Xband
+
+__all__ = ["ALGORITHMS", "Arrival", "Categorical", "Numeric", "Release", "Tick", "simulate"]
+
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    "fads": Fads,
+    "iot": Iot,
+    "kvarp": Kvarp,
+    "idea": Idea,
+    "xband": Xband,
+    "castle": Castle,
+    "fast": Fast,
+}
+
+
+def simulate(
+    name: str,
+    attributes: Sequence[Numeric | Categorical],
+    k: int,
+    window: tuple[str, float],
+    events: Iterable[Arrival | Tick],
+    **parameters: Any,
+) -> list[Release]:
+    return ALGORITHMS[name](attributes, k, window, **parameters).run(events)
