@@ -5,10 +5,13 @@ from __future__ import annotations
 from shoal.blocks.distance import rough_distances
 from shoal.blocks.groups import generalize, loss
 from shoal.blocks.nearest import nearest
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
-from shoal.blocks.reuse import admit, best_cover
+from shoal.blocks.outcome import let_go
+from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
+from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import arrive, insert, is_due
 from shoal.compiled import inlined, kernel
+
+PARAMETERS = ()
 
 
 @kernel
@@ -30,7 +33,7 @@ def run(s, batch, first_seat, closing):
 
 @inlined
 def publish(s):
-    domain, w, g, r, exits, scratch, k = s.domain, s.window, s.groups, s.reuse, s.exits, s.scratch, s.rule.k
+    domain, w, g, r, scratch, k = s.domain, s.window, s.groups, s.reuse, s.scratch, s.rule.k
     t = w.clock.oldest
     chosen = scratch.chosen
     chosen[0] = t
@@ -42,8 +45,5 @@ def publish(s):
         nearest(domain, w, t, k - 1, scratch, chosen[1:k])
         new = generalize(domain, w, chosen[:k], g)
         if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):
-            how = CLUSTER
-            row = new
-            size = k
-    if release(domain, w, g, exits, scratch, chosen[:size], row, how) and how == CLUSTER:
-        admit(r, g, row, w, 0.0)
+            how, row, size = CLUSTER, new, k
+    let_go(s, size, row, how)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from shoal.blocks.distance import rough_distances
-from shoal.blocks.groups import generalize, group_loss, loss
+from shoal.blocks.groups import generalize, loss
 from shoal.blocks.nearest import nearest
+from shoal.blocks.outcome import let_go
 from shoal.blocks.partitions import is_apart, measure_partitions, merge, only_union, persons_within
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
-from shoal.blocks.reuse import admit, best_cover
-from shoal.blocks.window import arrive, in_order, insert, is_due
+from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
+from shoal.blocks.reuse import best_cover
+from shoal.blocks.window import arrive, insert, is_due
 from shoal.compiled import inlined, kernel
 
 PARAMETERS = ("radius",)
@@ -39,7 +40,7 @@ def publish(s):
     t = w.clock.oldest
     chosen = scratch.chosen
     chosen[0] = t
-    size, group_loss_ = 1, 0.0
+    size = 1
     row = best_cover(r, g, w, t)
     how = REUSE if row >= 0 else SUPPRESSED
     persons = persons_within(w, scratch, w.partition[t])
@@ -53,10 +54,7 @@ def publish(s):
         new = generalize(domain, w, chosen[:k], g)
         if row < 0 or not loss(g, row, w.pattern[t]) <= loss(g, new, w.pattern[t]):  # Alg. 3, line 4
             how, row, size = CLUSTER, new, k
-            in_order(w, chosen[:k])
-            group_loss_ = group_loss(g, row, w, chosen[:k])
-    if release(domain, w, g, s.exits, scratch, chosen[:size], row, how) and how == CLUSTER:
-        admit(r, g, row, w, group_loss_)  # Alg. 3, line 11
+    let_go(s, size, row, how)
 
 
 @inlined

@@ -33,6 +33,7 @@ class Domain(NamedTuple):
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     node_loss: NDArray[np.float64]
+    label: NDArray[np.int64]  # which of its hierarchy's labels a node bears
 
 
 def domain(policy: Policy) -> Domain:
@@ -45,6 +46,7 @@ def domain(policy: Policy) -> Domain:
     first: list[float] = []
     last: list[float] = []
     node_loss: list[float] = []
+    label: list[int] = []
     for q, (_, attribute) in enumerate(policy.quasi):
         tree = attribute.hierarchy
         node[q] = len(parent)
@@ -70,8 +72,10 @@ def domain(policy: Policy) -> Domain:
             first.append(span[p][0])
             last.append(span[p][1])
             node_loss.append(loss[p])
+            label.append(root if p == unknown else p - (p > unknown))
     return Domain(low, high, high - low, 1 / (high - low), categorical, grid, top, bottom, node, np.array(parent, np.int64),
-                  np.array(first, np.float64), np.array(last, np.float64), np.array(node_loss, np.float64))
+                  np.array(first, np.float64), np.array(last, np.float64), np.array(node_loss, np.float64),
+                  np.array(label, np.int64))
 
 
 @inlined

@@ -21,7 +21,7 @@ class Groups(NamedTuple):
     persons: NDArray[np.int64]  # at the moment of publication; written by the door alone
     number: NDArray[np.int64]  # in order of publication; written by the door alone
     published: NDArray[np.float64]
-    shown_low: NDArray[np.float64]  # what is published: after the grid; the node where it is categorical
+    shown_low: NDArray[np.float64]  # what is published: after the grid; the label where it is categorical
     shown_high: NDArray[np.float64]
     shown_loss: NDArray[np.float64]
     rows: NDArray[np.int64]
@@ -54,13 +54,13 @@ def generalize(domain, w, slots, g):
     for q in range(quasi):
         low, high = g.low[row, q], g.high[row, q]
         if low > high:
-            g.loss[row, q] = 0.0
+            g.loss[row, q] = g.shown_low[row, q] = 0.0
         elif domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
             g.low[row, q] = domain.first[node]
             g.high[row, q] = domain.last[node]
             g.loss[row, q] = domain.node_loss[node]
-            g.shown_low[row, q] = node - domain.node[q]
+            g.shown_low[row, q] = domain.label[node]
         else:
             g.loss[row, q] = (high - low) / domain.width[q]
     return row

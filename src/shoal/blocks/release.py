@@ -116,6 +116,8 @@ def _publish(domain, w, g, row, persons, tally):
             g.shown_loss[row, q] = g.loss[row, q]
             continue
         low, high = g.low[row, q], g.high[row, q]
+        if low > high:  # no member has it, so nobody will show it
+            low = high = domain.low[q]
         if domain.grid[q] > 0:
             low = max(domain.low[q], multiple_below(domain, q, low))
             high = min(domain.high[q], multiple_above(domain, q, high))

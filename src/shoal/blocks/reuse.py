@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.groups import covers, group_loss, loss
+from shoal.blocks.groups import covers, loss
 from shoal.compiled import inlined
 
 RULE = np.dtype([("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("head", np.int64), ("entries", np.int64)])
@@ -48,11 +48,9 @@ def expire(r, g, now):
 
 
 @inlined
-def admit(r, g, row, w, group_loss):
-    """Add a group that has just been published, if its loss lies below the bound."""
-    if group_loss >= r.rule.loss:
-        return
-    g.published[row] = w.clock.now
+def admit(r, g, row, now):
+    """Add a group that has just been published."""
+    g.published[row] = now
     r.entry[(r.rule.head + r.rule.entries) % len(r.entry)] = row
     r.rule.entries += 1
     if r.rule.entries > r.rule.limit:

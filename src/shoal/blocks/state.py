@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.blocks.domain import Domain
-from shoal.blocks.groups import Groups
-from shoal.blocks.nearest import Scratch
-from shoal.blocks.release import Exits
-from shoal.blocks.reuse import Reuse
-from shoal.blocks.window import Window
+from shoal.blocks.domain import Domain, domain
+from shoal.blocks.groups import Groups, groups
+from shoal.blocks.nearest import Scratch, scratch
+from shoal.blocks.release import Exits, exits
+from shoal.blocks.reuse import Reuse, reuse
+from shoal.blocks.window import BUFFER, COUNT, KINDS, Window, insert, window
+from shoal.columns.encode import Batch
+from shoal.compiled import kernel
+from shoal.policy import Policy
+
+Arrays = dict[str, NDArray[Any]]
+
+_WAITING = ("values", "pattern", "person", "arrival", "since", "seat")
 
 
 class State(NamedTuple):
@@ -22,3 +31,119 @@ class State(NamedTuple):
     exits: Exits
     scratch: Scratch
     rule: np.record  # k and the algorithm's own parameters
+
+
+def new_state(policy: Policy, parameters: Mapping[str, float], deadline: float) -> State:
+    """An empty state with room for nothing yet."""
+    k, quasi = policy.privacy.k, len(policy.quasi)
+    rule = np.zeros(1, [("k", np.int64), *((name, np.float64) for name in parameters)]).view(np.recarray)[0]
+    rule.k = k
+    for name, value in parameters.items():
+        rule[name] = value
+    return State(
+        domain(policy), window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss), exits(k, deadline, 1, 1), scratch(1), rule,
+    )  # fmt: skip
+
+
+def with_room(s: State, arrivals: int) -> State:
+    """The same state with room for so many more arrivals, in new arrays where the old ones are too small."""
+    clock = s.window.clock
+    leaving = int(clock.held) + arrivals
+    bounded = clock.kind in (COUNT, BUFFER)
+    slots = int(min(leaving, clock.length + 1)) if bounded else leaving
+    if slots > len(s.window.arrival):
+        room = int(min(2 * slots, clock.length + 1)) if bounded else 2 * slots
+        grown = window(clock.kind, clock.length, len(s.domain.width), room)
+        _fill(s.domain, grown, waiting(s.window))
+        _copy(clock, grown.clock, ("arrivals", "now", "before"))
+        s = s._replace(window=grown, scratch=scratch(room), exits=_moved(s.exits, len(s.exits.seat), room))
+    if leaving > len(s.exits.seat):
+        s = s._replace(exits=_moved(s.exits, 2 * leaving, len(s.exits.mark)))
+    rows = leaving // int(s.rule.k) + 2
+    if int(s.groups.rows[0]) + rows > len(s.groups.number):
+        s = s._replace(groups=_reusable(s, 4 * rows))
+    return s
+
+
+def waiting(w: Window) -> Arrays:
+    """The tuples that wait, in order of arrival."""
+    order = np.argsort(w.arrival[: int(w.clock.held)])
+    whole = {name: getattr(w, name)[order] for name in ("values", "pattern", "arrival", "since", "seat")}
+    return {**whole, "person": w.persons.key[w.person[order]]}
+
+
+def saved(s: State) -> Arrays:
+    """Everything that a snapshot keeps."""
+    entries = _entries(s.reuse)
+    kept = {f"group.{name}": column[entries] for name, column in _columns(s.groups).items()}
+    records = {"clock": s.window.clock, "reuse": s.reuse.rule, "tally": s.exits.tally}
+    return {
+        **{f"tuple.{name}": column for name, column in waiting(s.window).items()}, **kept,
+        **{f"{name}.{field}": np.asarray(record[field]) for name, record in records.items() for field in record.dtype.names},
+    }  # fmt: skip
+
+
+def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
+    """A new state `s` brought to where `saved` left it."""
+    s = with_room(s, len(arrays["tuple.arrival"]))
+    _fill(s.domain, s.window, {name: arrays[f"tuple.{name}"] for name in _WAITING})
+    entries = len(arrays["group.number"])
+    s = s._replace(groups=groups(len(s.domain.width), entries + 1))
+    for name, column in _columns(s.groups).items():
+        column[:entries] = arrays[f"group.{name}"]
+    s.groups.rows[0] = entries
+    s.reuse.entry[:entries] = np.arange(entries)
+    held = ("held", "oldest", "newest", "kind", "length")
+    for record, name in ((s.window.clock, "clock"), (s.reuse.rule, "reuse"), (s.exits.tally, "tally")):
+        for field in record.dtype.names:
+            if field not in held:
+                record[field] = arrays[f"{name}.{field}"][()]
+    s.reuse.rule.head, s.reuse.rule.entries = 0, entries
+    return s
+
+
+def _columns(g: Groups) -> Arrays:
+    return {name: column for name, column in g._asdict().items() if name != "rows"}
+
+
+def _entries(r: Reuse) -> NDArray[np.int64]:
+    """The rows in the reuse set, the oldest first."""
+    return r.entry[(r.rule.head + np.arange(r.rule.entries)) % len(r.entry)]
+
+
+def _reusable(s: State, room: int) -> Groups:
+    """The groups that can still be reused, moved to the front of a table with room for more."""
+    entries = _entries(s.reuse)
+    moved = groups(len(s.domain.width), len(entries) + room)
+    for old, new in zip(_columns(s.groups).values(), _columns(moved).values(), strict=True):
+        new[: len(entries)] = old[entries]
+    moved.rows[0] = len(entries)
+    s.reuse.rule.head = 0
+    s.reuse.entry[: len(entries)] = np.arange(len(entries))
+    return moved
+
+
+def _moved(old: Exits, capacity: int, slots: int) -> Exits:
+    moved = exits(int(old.promise.k), float(old.promise.deadline), capacity, slots)
+    _copy(old.tally, moved.tally, old.tally.dtype.names)
+    return moved
+
+
+def _copy(source: np.record, target: np.record, fields: tuple[str, ...]) -> None:
+    for field in fields:
+        target[field] = source[field]
+
+
+def _fill(domain: Domain, w: Window, tuples: Mapping[str, NDArray[Any]]) -> None:
+    values = np.ascontiguousarray(tuples["values"].T)
+    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"])
+    _insert_all(domain, w, batch, tuples["arrival"], tuples["seat"])
+
+
+@kernel
+def _insert_all(domain, w, batch, arrival, seat):
+    for row in range(len(arrival)):
+        slot = insert(domain, w, batch, row, seat[row])
+        w.arrival[slot] = arrival[row]
+        w.since[slot] = batch.time[row]

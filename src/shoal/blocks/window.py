@@ -26,15 +26,6 @@ CLOCK = np.dtype([
 ])  # fmt: skip
 
 
-class Batch(NamedTuple):
-    """Encoded arrivals: what the window takes in."""
-
-    values: NDArray[np.float64]  # a row a quasi-identifier; NaN is missing
-    pattern: NDArray[np.uint64]  # bit q: the tuple has quasi-identifier q
-    person: NDArray[np.uint64]  # two words a tuple
-    time: NDArray[np.float64]
-
-
 class Window(NamedTuple):
     values: NDArray[np.float64]  # a row a tuple; NaN is missing
     scaled: NDArray[np.float32]  # a row a quasi-identifier: the same on a scale for rough and fast distances
@@ -51,9 +42,9 @@ class Window(NamedTuple):
     clock: np.record
 
 
-def window(kind: str, length: float, quasi: int, capacity: int) -> Window:
+def window(kind: int, length: float, quasi: int, capacity: int) -> Window:
     clock = np.zeros(1, CLOCK).view(np.recarray)[0]
-    clock.kind, clock.length = KINDS[kind], length
+    clock.kind, clock.length = kind, length
     clock.now = clock.before = -np.inf
     clock.oldest = clock.newest = -1
     row = capacity + (-capacity % 16) + 16

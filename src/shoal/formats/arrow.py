@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.formats.block import Block, Reader, Writer, slices
@@ -63,24 +64,41 @@ class ArrowReader(Reader):
 
 
 class ArrowWriter(Writer):
-    """Writes one record batch for each batch."""
+    """Writes one record batch for each batch; the dictionary of a column only ever grows."""
 
     def __init__(self, path: str) -> None:
         self._sink = Sink(path)
         self._typed = Typed(path)
+        self._known: dict[int, pa.Array] = {}
         self._writer: pa.RecordBatchFileWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         batch = self._typed.batch(batch)
-        if self._writer is None:
-            self._writer = pa.ipc.new_file(self._sink.file, batch.schema)
-        if len(batch):
-            self._writer.write_batch(batch)
+        columns = [self._grown(i, c) if pa.types.is_dictionary(c.type) else c for i, c in enumerate(batch.columns)]
+        batch = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+        with self._sink.guarded():
+            if self._writer is None:
+                options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+                self._writer = pa.ipc.new_file(self._sink.native(), batch.schema, options=options)
+            if len(batch):
+                self._writer.write_batch(batch)
+
+    def _grown(self, i: int, column: pa.DictionaryArray) -> pa.DictionaryArray:
+        """The column, coded by all entries seen so far."""
+        known = self._known.setdefault(i, column.dictionary)
+        if column.dictionary.equals(known):
+            return column
+        new = column.dictionary.filter(pc.is_null(pc.index_in(column.dictionary, known)))
+        if len(new):
+            known = self._known[i] = pa.concat_arrays([known, new.unique()])
+        codes = pc.index_in(column.dictionary, known).cast(column.type.index_type)
+        return pa.DictionaryArray.from_arrays(codes.take(column.indices), known)
 
     def close(self, failed: bool = False) -> None:
         try:
-            if self._writer and not failed:
-                self._writer.close()
+            if self._writer:
+                with self._sink.guarded():
+                    self._writer.close()
         except BaseException:
             failed = True
             raise

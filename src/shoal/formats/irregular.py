@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from shoal.formats.numerals import EXACT, floats
-from shoal.formats.regular import Irregular
+from shoal.formats.regular import Refused
 from shoal.formats.dialects import Jsonl, dumps
 from shoal.formats.values import kind, parse
 
@@ -22,7 +22,7 @@ DEEP = 500
 _LITERAL = re.compile(rb"[:,\[-][ \t]*(?:NaN|Inf)")
 
 
-class Learned:
+class Irregular:
     """Parses blocks whose fields keep the type they had before."""
 
     def __init__(self, fields: Sequence[str], passed: frozenset[str]) -> None:
@@ -45,7 +45,7 @@ class Learned:
             records = map(parse, block.split(b"\n", SAMPLE)[:SAMPLE])
             self.learn([record for record in records if isinstance(record, dict)])
         if None in self._types.values():
-            raise Irregular
+            raise Refused
         lines = _checked(block)
         options = pyarrow.json.ParseOptions(
             explicit_schema=pa.schema(list(self._types.items())), unexpected_field_behavior="ignore"
@@ -57,9 +57,9 @@ class Learned:
                 parse_options=options,
             )
         except pa.ArrowInvalid:
-            raise Irregular from None
+            raise Refused from None
         if table.num_rows != lines:
-            raise Irregular
+            raise Refused
         columns = dict(zip(self._fields, (column.combine_chunks() for column in table.columns), strict=True))
         return [self._column(name, columns[name], block) for name in self._fields]
 
@@ -67,7 +67,7 @@ class Learned:
         if name in self._passed:
             return _verbatim(name, column, block)
         if pa.types.is_floating(column.type) and pc.any(pc.greater_equal(pc.abs(column), EXACT)).as_py():
-            raise Irregular
+            raise Refused
         return column
 
 
@@ -82,11 +82,11 @@ def _checked(block: bytes) -> int:
     starts = np.concatenate(([0], ends[:-1] + 1))
     braces = (data[starts] == ord("{")).all() and (data[ends - 1] == ord("}")).all()
     if not braces or _LITERAL.search(block) or _is_deep(block, len(ends)):
-        raise Irregular
+        raise Refused
     try:
         block.isascii() or block.decode()
     except UnicodeDecodeError:
-        raise Irregular from None
+        raise Refused from None
     return len(ends)
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.formats.block import JSON, Block, Reader, Writer, slices
-from shoal.formats.irregular import Learned
-from shoal.formats.regular import Irregular, Regular
+from shoal.formats.irregular import Irregular
+from shoal.formats.regular import Refused, Regular
 from shoal.formats.dialects import Jsonl
 from shoal.formats.sink import Sink
 from shoal.formats.source import Source
@@ -20,9 +20,12 @@ from shoal.formats.values import column, is_unicode, parse, verbatim
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
+BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
 FEW = 64
 """A block of so few lines is parsed line by line, if need be, rather than cut again."""
+
+Parsed = tuple[list[pa.Array], list[tuple[int, str]]]
 
 
 class JsonlReader(Reader):
@@ -36,54 +39,59 @@ class JsonlReader(Reader):
         self._rows = rows
         self._row = 0
         self._regular = Regular(self._fields, self._passed)
-        self._learned = Learned(self._fields, self._passed)
+        self._irregular = Irregular(self._fields, self._passed)
 
     def __iter__(self) -> Iterator[Block]:
         for chunk in self._chunks():
-            if b"\r" in chunk:
-                chunk = chunk.replace(b"\r\n", b"\n")
-            for columns, bad in self._parsed(chunk):
+            for columns, bad in self._parsed(chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk):
                 yield from self._numbered(columns, bad)
 
     def _chunks(self) -> Iterator[bytes]:
-        """Whole lines, each with its end, in a buffer that is used again and again."""
+        """Whole lines, each with its end."""
         buffer = bytearray(CHUNK)
         filled = 0
-        begun = False
+        mark = BOM
         while count := self._source.readinto(memoryview(buffer)[filled:]):
             filled += count
             cut = buffer.rfind(b"\n", filled - count, filled) + 1
             if cut:
-                yield bytes(memoryview(buffer)[0 if begun else start : cut])
+                yield bytes(memoryview(buffer)[:cut]).removeprefix(mark)
                 buffer[: filled - cut] = buffer[cut:filled]
                 filled -= cut
+                mark = b""
+            elif filled >= LONGEST:
+                raise InputError(f"{self._path}: a line is longer than {LONGEST >> 20} MB; is this JSON lines?")
             elif filled == len(buffer):
-                if filled >= LONGEST:
-                    raise InputError(f"{self._path}: a line is longer than {LONGEST >> 20} MB; is this JSON lines?")
-                buffer = buffer + bytearray(filled)
+                buffer = buffer + bytes(filled)
         if filled:
-            yield bytes(buffer[:filled]) + b"\n"
+            yield bytes(buffer[:filled]).removeprefix(mark) + b"\n"
 
-    def _parsed(self, chunk: bytes) -> Iterator[tuple[list[pa.Array], list[tuple[int, str]]]]:
-        """Columns and malformed lines; what the fast ways refuse is halved until line by line is cheap."""
-        try:
-            yield self._fast(chunk), []
-        except Irregular:
-            lines = [line for line in chunk.split(b"\n") if line.strip(BLANK)]
-            if len(lines) <= FEW:
-                yield self._slow(lines)
-            else:
-                half = len(lines) // 2
-                for part in (lines[:half], lines[half:]):
-                    yield from self._parsed(b"\n".join(part) + b"\n")
+    def _parsed(self, chunk: bytes) -> Iterator[Parsed]:
+        """What the fast ways refuse is halved until line by line is cheap."""
+        columns = self._fast(chunk)
+        if columns is not None:
+            yield columns, []
+            return
+        lines = [stripped for line in chunk.split(b"\n") if (stripped := line.strip(BLANK))]
+        half = len(lines) // 2
+        cleaned = b"\n".join(lines) + b"\n"
+        if len(lines) <= FEW:
+            yield self._slow(lines)
+        elif len(cleaned) < len(chunk):
+            yield from self._parsed(cleaned)
+        else:
+            for part in (lines[:half], lines[half:]):
+                yield from self._parsed(b"\n".join(part) + b"\n")
 
-    def _fast(self, chunk: bytes) -> list[pa.Array]:
-        try:
-            return self._regular.parse(chunk)
-        except Irregular:
-            return self._learned.parse(chunk)
+    def _fast(self, chunk: bytes) -> list[pa.Array] | None:
+        for way in (self._regular, self._irregular):
+            try:
+                return way.parse(chunk)
+            except Refused:
+                pass
+        return None
 
-    def _slow(self, lines: list[bytes]) -> tuple[list[pa.Array], list[tuple[int, str]]]:
+    def _slow(self, lines: list[bytes]) -> Parsed:
         records: list[dict[str, Any]] = []
         bad = []
         for i, line in enumerate(lines):
@@ -94,7 +102,7 @@ class JsonlReader(Reader):
                 records.append(record)
             else:
                 bad.append((i, record))
-        self._learned.learn(records)
+        self._irregular.learn(records)
         values = {name: [record.get(name) for record in records] for name in self._fields}
         return [verbatim(values[n]) if n in self._passed else column(values[n]) for n in self._fields], bad
 

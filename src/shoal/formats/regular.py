@@ -2,7 +2,7 @@
 
 Such a line splits at its commas into one piece a field, a constant beginning and a value. Arrow's CSV parser does the
 splitting; each *distinct* piece is then checked and parsed by Python's `json`, so that what is accepted, and as what,
-is what `json.loads` says of the line. A comma inside a value, a key more or less, anything unforeseen: `Irregular`.
+is what `json.loads` says of the line. A comma inside a value, a key more or less, anything unforeseen: `Refused`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BEGINNING = re.compile(rb'\{?[ \t]*"([^"\\]*)"[ \t]*:[ \t]*')
 _CODED = pa.dictionary(pa.int32(), pa.binary())
 
 
-class Irregular(Exception):
+class Refused(Exception):
     """The block does not have the shape; another way must be found."""
 
 
@@ -50,12 +50,12 @@ def learn(line: bytes) -> Shape:
     for i, piece in enumerate(line.split(b",")):
         found = _BEGINNING.match(piece)
         if not found or piece.startswith(b"{") != (i == 0):
-            raise Irregular
+            raise Refused
         names.append(found[1].decode(errors="replace"))
         beginnings.append(found[0])
     end = re.search(rb"[ \t]*\}$", line)
     if not end or len(set(names)) < len(names):
-        raise Irregular
+        raise Refused
     return Shape(tuple(names), tuple(beginnings), end[0])
 
 
@@ -72,7 +72,7 @@ class Regular:
     def parse(self, block: bytes) -> list[pa.Array]:
         """The asked columns, one row a line."""
         if b"\r" in block:
-            raise Irregular
+            raise Refused
         shape = learn(block[: block.find(b"\n")])
         if shape != self._shape:
             self._begin(shape, block)
@@ -108,7 +108,7 @@ class Regular:
                 ),
             )
         except pa.ArrowInvalid:
-            raise Irregular from None
+            raise Refused from None
         return [part.chunk(0) if part.num_chunks == 1 else part.combine_chunks() for part in table.columns]
 
     def _column(self, name: str, part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
@@ -132,13 +132,13 @@ class Regular:
 
 def _value(piece: bytes, beginning: bytes, end: bytes) -> Any:
     if not (piece.startswith(beginning) and piece.endswith(end)):
-        raise Irregular
+        raise Refused
     try:
         value = json.loads(piece[len(beginning) : len(piece) - len(end)].decode())
     except (ValueError, RecursionError):
-        raise Irregular from None
+        raise Refused from None
     if b"\\u" in piece and not is_unicode(value):
-        raise Irregular
+        raise Refused
     return value
 
 
@@ -153,11 +153,11 @@ def _expanded(codes: pa.Array, values: list[Any], passed: bool) -> pa.Array:
 def _trimmed(part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
     """What follows the beginning; null where it says null."""
     if not (_all(pc.starts_with(part, beginning)) and _all(pc.ends_with(part, end))):
-        raise Irregular
+        raise Refused
     try:
         texts = pc.binary_slice(part, len(beginning), -len(end) if end else 2**31 - 1).cast(pa.string())
     except pa.ArrowInvalid:
-        raise Irregular from None
+        raise Refused from None
     return pc.if_else(pc.equal(texts, "null"), None, texts)
 
 

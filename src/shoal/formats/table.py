@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.formats.block import JSON, Block
+from shoal.formats.jsontext import typed
 from shoal.formats.unicode import valid
-from shoal.formats.values import kind
 
 
 def names_checked(path: str, schema: pa.Schema, fields: Sequence[str]) -> list[str]:
@@ -50,18 +48,57 @@ class Typed:
     def __init__(self, path: str) -> None:
         self._path = path
         self._schema: pa.Schema | None = None
+        self._texts: set[int] = set()
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        columns = [self._column(i, column, batch.schema.field(i)) for i, column in enumerate(batch.columns)]
         if self._schema is None:
-            fields = [pa.field(name, column.type) for name, column in zip(batch.schema.names, columns, strict=True)]
-            self._schema = pa.schema(fields)
+            columns = [self._first(i, column, batch.schema.field(i)) for i, column in enumerate(batch.columns)]
+            names = batch.schema.names
+            self._schema = pa.schema([pa.field(n, c.type) for n, c in zip(names, columns, strict=True)])
+        else:
+            columns = [self._next(i, column, batch.schema.field(i)) for i, column in enumerate(batch.columns)]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
-    def _column(self, i: int, column: pa.Array, field: pa.Field) -> pa.Array:
-        fixed = None if self._schema is None else self._schema.field(i).type
-        if (field.metadata or {}).get(b"shoal") == JSON[b"shoal"]:
-            ...
-        if pa.types.is_dictionary(column.type) and pa.types.is_struct(column.type.value_type):
-            column = column.dictionary.take(column.indices)
+    def _first(self, i: int, column: pa.Array, field: pa.Field) -> pa.Array:
+        if not _is_json(field):
+            return _plain(column)
+        found = typed(column.cast(pa.string()))
+        if found is None:
+            self._texts.add(i)
+            return column.cast(pa.string())
+        return found.cast(pa.string()) if pa.types.is_null(found.type) else found
+
+    def _next(self, i: int, column: pa.Array, field: pa.Field) -> pa.Array:
+        assert self._schema is not None
+        fixed = self._schema.field(i)
+        if i in self._texts:
+            return column.cast(pa.string())
+        found = typed(column.cast(pa.string())) if _is_json(field) else _plain(column)
+        if found is not None:
+            if found.type == fixed.type:
+                return found
+            if pa.types.is_null(found.type) or pa.types.is_integer(found.type) and pa.types.is_floating(fixed.type):
+                try:
+                    return found.cast(fixed.type)
+                except pa.ArrowInvalid:
+                    pass
+        raise InputError(
+            f"{self._path}: {field.name!r} began as {fixed.type} and went on with values of another type; "
+            "write to a .jsonl file, which holds any"
+        )
+
+
+def _is_json(field: pa.Field) -> bool:
+    return (field.metadata or {}).get(b"shoal") == JSON[b"shoal"]
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Intervals as such, and dictionaries without nulls and without an entry twice."""
+    if not pa.types.is_dictionary(column.type):
         return column
+    if pa.types.is_struct(column.type.value_type):
+        return column.dictionary.take(column.indices)
+    entries = column.dictionary.dictionary_encode()
+    if len(entries.dictionary) == len(column.dictionary):
+        return column
+    return pa.DictionaryArray.from_arrays(entries.indices.take(column.indices), entries.dictionary).cast(column.type)

@@ -156,15 +156,10 @@ class Text:
 
     def _intervals(self, column: pa.Array) -> Coded:
         """Each distinct pair of ends is written once."""
-        lo, hi = column.flatten()
-        lows, highs = lo.dictionary_encode(), hi.dictionary_encode()
-        width = max(len(highs.dictionary), 1)
-        pairs = pc.add(pc.multiply(lows.indices.cast(pa.int64()), width), highs.indices.cast(pa.int64()))
-        distinct = pairs.dictionary_encode()
-        low, high = np.divmod(_numbers(distinct.dictionary), width)
+        codes, lows, highs = _pairs(*column.flatten())
         left, right = self._dialect.interval
-        texts = _joined(left, _ends(lows.dictionary, low), ", ", _ends(highs.dictionary, high), right)
-        return Coded(pa.concat_arrays([texts, pa.array([self._dialect.null])]), distinct.indices)
+        texts = _joined(left, _ends(lows), ", ", _ends(highs), right)
+        return Coded(pa.concat_arrays([texts, pa.array([self._dialect.null])]), codes)
 
 
 def _is_string(kind: pa.DataType) -> bool:
@@ -184,9 +179,34 @@ def _place(array: pa.Array) -> tuple[int, ...]:
     return (array.offset, *(buffer.address if buffer else 0 for buffer in array.buffers()))
 
 
-def _ends(values: pa.Array, codes: Codes) -> pa.Array:
-    chosen = values.take(pa.array(codes))
-    return floats(chosen, whole="") if pa.types.is_floating(values.type) else chosen.cast(pa.string())
+def _pairs(lo: pa.Array, hi: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """A code for each row, null where an end is, and the two ends that each code stands for.
+
+    >>> _pairs(pa.array([1, 5, 1]), pa.array([2, 6, 2]))[0].to_pylist()
+    [0, 1, 0]
+    """
+    if _fits(lo) and _fits(hi):
+        packed = pc.bit_wise_or(pc.shift_left(lo, 32), pc.bit_wise_and(hi, 2**32 - 1)).dictionary_encode()
+        ends = packed.dictionary
+        return packed.indices, pc.shift_right(ends, 32), pc.shift_right(pc.shift_left(ends, 32), 32)
+    lows, highs = lo.dictionary_encode(), hi.dictionary_encode()
+    width = max(len(highs.dictionary), 1)
+    pairs = pc.add(pc.multiply(lows.indices.cast(pa.int64()), width), highs.indices.cast(pa.int64()))
+    distinct = pairs.dictionary_encode()
+    low, high = np.divmod(_numbers(distinct.dictionary), width)
+    return distinct.indices, lows.dictionary.take(pa.array(low)), highs.dictionary.take(pa.array(high))
+
+
+def _fits(ends: pa.Array) -> bool:
+    """Whether all are integers of 32 bits."""
+    if not pa.types.is_int64(ends.type):
+        return False
+    extremes = pc.min_max(ends).as_py()
+    return extremes["min"] is None or -(2**31) <= extremes["min"] <= extremes["max"] < 2**31
+
+
+def _ends(values: pa.Array) -> pa.Array:
+    return floats(values, whole="") if pa.types.is_floating(values.type) else values.cast(pa.string())
 
 
 def _numbers(array: pa.Array) -> Codes:

@@ -1,0 +1,17 @@
+"""shoal anonymizes data streams while they flow."""
+
+from shoal.anonymizer import Anonymizer, Rejection, Stats
+from shoal.errors import InputError, PolicyError, RecordError, ShoalError, SnapshotError
+from shoal.policy import Policy
+
+__all__ = [
+    "Anonymizer",
+    "InputError",
+    "Policy",
+    "PolicyError",
+    "RecordError",
+    "Rejection",
+    "ShoalError",
+    "SnapshotError",
+    "Stats",
+]

@@ -1,0 +1,181 @@
+"""The anonymizer: records in, anonymized records out, within the window's deadline."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.algorithms import algorithm
+from shoal.anonymizer.lobby import Guests, Lobby
+from shoal.anonymizer.records import to_batch, to_records
+from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
+from shoal.anonymizer.stats import Stats, stats
+from shoal.blocks.release import OUTCOMES
+from shoal.blocks.state import new_state, restored, saved, with_room
+from shoal.blocks.window import TIME, advance
+from shoal.columns.encode import Batch, Encoder
+from shoal.columns.publish import Publisher
+from shoal.columns.rejection import Rejection
+from shoal.policy import Policy
+
+_SLICE = 65_536
+
+
+class Anonymizer:
+    """Anonymizes one stream by a policy.
+
+    >>> policy = Policy.parse('''
+    ... person: pid
+    ... attributes: {age: {quasi: numeric, range: [0, 100], grid: 5}, disease: {sensitive: true}}
+    ... privacy: {k: 2}
+    ... window: {count: 4}
+    ... algorithm: {name: fads}
+    ... ''')
+    >>> anonymizer = Anonymizer(policy)
+    >>> for pid, age in enumerate([34, 61, 36, 58]):
+    ...     assert anonymizer.push({"pid": pid, "age": age, "disease": "flu"}) == []
+    >>> anonymizer.push({"pid": 4, "age": 21, "disease": "cold"})
+    [{'age': [30, 40], 'disease': 'flu'}, {'age': [30, 40], 'disease': 'flu'}]
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.rejected: list[Rejection] = []
+        """The records of the last call that were not accepted."""
+        self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
+
+    def _start(self, key: NDArray[np.uint64]) -> None:
+        policy = self.policy
+        module = algorithm(policy.algorithm.name)
+        self._advance = module.run
+        parameters = {name: float(getattr(policy.algorithm, name)) for name in module.PARAMETERS}
+        deadline = math.inf if policy.window.kind == "buffer" else policy.window.length
+        self._state = new_state(policy, parameters, deadline)
+        self._key = key
+        self._encoder = Encoder(policy, key)
+        self._publisher = Publisher(policy)
+        self._lobby = Lobby(self._encoder.passed)
+        self._received = 0
+        self._reasons: Counter[str] = Counter()
+        self._trace: list[pa.RecordBatch] = []
+
+    def push(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Take in one record; the tuples that leave because of it."""
+        return self.to_records(self.push_batch(to_batch(record, self._encoder.fields)))
+
+    def push_batch(self, batch: pa.RecordBatch, rows: NDArray[np.int64] | None = None) -> pa.RecordBatch:
+        """Take in a batch; the tuples that leave because of it, in order.
+
+        `rows` are the row numbers of the records, where some rows of the source never became records.
+        """
+        if rows is None:
+            rows = np.arange(self._received, self._received + batch.num_rows)
+        self._received = int(rows[-1]) + 1 if len(rows) else self._received
+        self._trace, self.rejected = [], []
+        answers = []
+        for start in range(0, max(batch.num_rows, 1), _SLICE):
+            encoded = self._encoder.encode(batch.slice(start, _SLICE), rows[start : start + _SLICE])
+            self._publisher.whole &= encoded.whole
+            self.refuse(encoded.rejected)
+            answers.append(self._run(encoded.batch, encoded.kept, encoded.rows))
+        return _joined(answers)
+
+    def refuse(self, rejections: Iterable[Rejection]) -> None:
+        """Count records that were rejected, here or before they came here."""
+        for rejection in rejections:
+            self.rejected.append(rejection)
+            self._reasons[rejection.kind] += 1
+
+    def tick(self, now: float | datetime) -> pa.RecordBatch:
+        """Move the clock of a time window on while no records come; the tuples that fall due."""
+        clock = self._state.window.clock
+        if clock.kind == TIME:
+            advance(clock, now.timestamp() if isinstance(now, datetime) else float(now))
+        return self._without_arrivals()
+
+    def flush(self) -> pa.RecordBatch:
+        """The end of the stream: everything that still waits leaves."""
+        return self._without_arrivals(closing=True)
+
+    def to_records(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+        """A published batch as dictionaries, in the form of JSON lines."""
+        return to_records(batch, self._publisher.intervals)
+
+    @property
+    def trace(self) -> pa.RecordBatch:
+        """How each tuple of the last answer left, in the same order. Private: not for those who get the output."""
+        return _joined(self._trace)
+
+    @property
+    def stats(self) -> Stats:
+        return stats(self._received, self._reasons, int(self._state.window.clock.held), self._state.exits.tally)
+
+    def snapshot(self) -> bytes:
+        """The whole state. It holds what waits in the window: guard it like the input."""
+        seats = self._state.window.seat[: int(self._state.window.clock.held)]
+        self._lobby.settle(seats, always=True)
+        guests = self._lobby.guests
+        header = {
+            "policy": self.policy.fingerprint, "key": self._key.tolist(), "received": self._received,
+            "reasons": dict(self._reasons), "whole": self._publisher.whole.tolist(),
+        }  # fmt: skip
+        return packed(Snapshot(header, {**saved(self._state), "rows": guests.rows}, guests.kept))
+
+    def restore(self, data: bytes) -> None:
+        """Go on from a snapshot that was made under the same policy."""
+        snapshot = unpacked(data, self.policy.fingerprint)
+        self._start(np.array(snapshot.header["key"], np.uint64))
+        self._state = restored(self._state, snapshot.arrays)
+        self._lobby.guests = Guests(snapshot.kept, snapshot.arrays["rows"])
+        self._publisher.whole[:] = snapshot.header["whole"]
+        self._received = snapshot.header["received"]
+        self._reasons.update(snapshot.header["reasons"])
+
+    def _without_arrivals(self, closing: bool = False) -> pa.RecordBatch:
+        self._trace, self.rejected = [], []
+        batch = Batch(np.zeros((len(self.policy.quasi), 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0))
+        return self._run(batch, None, np.zeros(0, np.int64), closing)
+
+    def _run(
+        self, batch: Batch, kept: pa.RecordBatch | None, rows: NDArray[np.int64], closing: bool = False
+    ) -> pa.RecordBatch:
+        first = self._lobby.enter(kept, rows) if kept is not None else 0
+        self._state = s = with_room(self._state, len(rows))
+        self._advance(s, batch, first, closing)
+        leaving = int(s.exits.tally.waiting)
+        s.exits.tally.waiting = 0
+        guests = self._lobby.fetch(s.exits.seat[:leaving])
+        self._lobby.settle(s.window.seat[: int(s.window.clock.held)])
+        groups = int(s.groups.rows[0])
+        self._trace.append(self._traced(guests.rows, leaving))
+        return self._publisher.publish(
+            guests.kept, s.exits.pattern[:leaving], s.exits.row[:leaving],
+            s.groups.shown_low[:groups], s.groups.shown_high[:groups],
+        )  # fmt: skip
+
+    def _traced(self, rows: NDArray[np.int64], leaving: int) -> pa.RecordBatch:
+        s = self._state
+        row = s.exits.row[:leaving]
+        clock = pa.float64() if s.window.clock.kind == TIME else pa.int64()
+        columns = {
+            "row": pa.array(rows),
+            "how": pa.DictionaryArray.from_arrays(s.exits.how[:leaving].astype(np.int8), list(OUTCOMES)),
+            "cluster": pa.array(s.groups.number[row], mask=row < 0),
+            "arrived": pa.array(s.exits.arrived[:leaving]).cast(clock),
+            "released": pa.array(s.exits.released[:leaving]).cast(clock),
+        }
+        return pa.RecordBatch.from_pydict(columns)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -1,0 +1,45 @@
+"""Single records: plain dictionaries to a batch of one, and published batches to dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.policy import canonical
+
+
+def to_batch(record: Mapping[str, Any], fields: Iterable[str]) -> pa.RecordBatch:
+    """A batch of one record with those of the fields that it has."""
+    return pa.RecordBatch.from_pydict({name: _column(name, record[name]) for name in fields if name in record})
+
+
+def _column(name: str, value: Any) -> pa.Array:
+    try:
+        return pa.array([value], from_pandas=True)
+    except (pa.ArrowException, OverflowError, ValueError):
+        pass
+    try:
+        return pa.array([canonical(value)])
+    except ValueError:
+        raise InputError(f"'{name}': a value of a kind that cannot be taken in (value withheld)") from None
+
+
+def to_records(batch: pa.RecordBatch, intervals: frozenset[str]) -> list[dict[str, Any]]:
+    """Dictionaries as JSON lines would hold them: an interval is a list, and whole numbers are whole.
+
+    >>> to_records(pa.RecordBatch.from_pylist([{"age": {"lo": 15.0, "hi": 20.5}}]), frozenset({"age"}))
+    [{'age': [15, 20.5]}]
+    """
+    records: list[dict[str, Any]] = batch.to_pylist()
+    for record in records:
+        for name in intervals:
+            if record[name] is not None:
+                record[name] = [_whole(end) for end in record[name].values()]
+    return records
+
+
+def _whole(end: Any) -> Any:
+    return int(end) if isinstance(end, float) and end.is_integer() else end

@@ -1,0 +1,51 @@
+"""Snapshots: an anonymizer's whole state as bytes. They hold what waits in the window, so guard them like the input."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import SnapshotError
+
+VERSION = 1
+
+
+class Snapshot(NamedTuple):
+    header: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    kept: pa.Table
+
+
+def packed(snapshot: Snapshot) -> bytes:
+    out = io.BytesIO()
+    header = json.dumps({"version": VERSION, **snapshot.header}).encode()
+    columns = io.BytesIO()
+    with pa.ipc.new_stream(columns, snapshot.kept.schema) as writer:
+        writer.write_table(snapshot.kept)
+    parts = {"header": np.frombuffer(header, np.uint8), "kept": np.frombuffer(columns.getvalue(), np.uint8)}
+    np.savez(out, **parts, **snapshot.arrays)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def unpacked(data: bytes, fingerprint: str) -> Snapshot:
+    """Raises `SnapshotError` unless the bytes are a whole snapshot of this version and this policy."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        version, policy = header["version"], header["policy"]
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+        raise SnapshotError("these bytes are no snapshot, or a damaged one; restore from an intact copy") from None
+    if version != VERSION:
+        raise SnapshotError(f"a snapshot of version {version}, but this shoal reads {VERSION}; use the shoal that made it")
+    if policy != fingerprint:
+        raise SnapshotError("a snapshot of another policy; restore it with the policy it was made under")
+    kept = pa.ipc.open_stream(arrays.pop("kept").tobytes()).read_all()
+    return Snapshot(header, arrays, kept)

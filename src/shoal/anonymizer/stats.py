@@ -1,0 +1,39 @@
+"""What an anonymizer has done so far, in figures that tell nothing of any person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+_FAULTS = ("too_small", "uncovered", "late", "twice")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stats:
+    received: int
+    rejected: int
+    reasons: Mapping[str, int]  # why records were rejected, and how many
+    held: int
+    released: int
+    groups: int
+    clustered: int
+    reused: int
+    suppressed: int
+    loss: float  # the mean over the released tuples, of what was published
+    smallest_group: int | None  # persons, at the moment of publication
+    longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
+    faults: Mapping[str, int]  # what the door stopped: empty unless an algorithm is wrong
+
+
+def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record) -> Stats:
+    released = int(tally.clustered + tally.reused + tally.suppressed)
+    return Stats(
+        received=received, rejected=sum(reasons.values()), reasons=dict(reasons), held=held, released=released,
+        groups=int(tally.groups), clustered=int(tally.clustered), reused=int(tally.reused),
+        suppressed=int(tally.suppressed), loss=float(tally.loss) / released if released else 0.0,
+        smallest_group=int(tally.smallest) if tally.groups else None,
+        longest_wait=float(tally.longest) if released else None,
+        faults={name: int(tally[name]) for name in _FAULTS if tally[name]},
+    )  # fmt: skip

@@ -1,0 +1,24 @@
+"""The outcome of a step: the chosen tuples leave through the door, and a new group may enter the reuse set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.blocks.groups import group_loss
+from shoal.blocks.release import CLUSTER, release
+from shoal.blocks.reuse import admit
+from shoal.blocks.window import in_order
+from shoal.compiled import inlined
+
+
+@inlined
+def let_go(s, size, row, how):
+    """Release the first `size` of the chosen tuples, wearing row `row`; admit the row to the reuse set if it is new."""
+    slots = s.scratch.chosen[:size]
+    new_loss = 0.0
+    if how == CLUSTER and s.reuse.rule.loss < np.inf:
+        in_order(s.window, slots)
+        new_loss = group_loss(s.groups, row, s.window, slots)
+    published = release(s.domain, s.window, s.groups, s.exits, s.scratch, slots, row, how)
+    if published and how == CLUSTER and new_loss < s.reuse.rule.loss:
+        admit(s.reuse, s.groups, row, s.window.clock.now)

@@ -1,0 +1,156 @@
+"""Records to codes: an Arrow batch becomes the arrays that the window takes in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.columns.bucket import buckets
+from shoal.columns.fingerprint import fingerprints
+from shoal.columns.rejection import Rejection, Rejections
+from shoal.columns.uniform import column, numbers, texts, times, uniques
+from shoal.policy import Attribute, Policy, canonical
+
+_OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Batch(NamedTuple):
+    """Encoded arrivals: what the window takes in."""
+
+    values: NDArray[np.float64]  # a row a quasi-identifier: a number or a leaf; NaN is missing
+    pattern: NDArray[np.uint64]  # bit q: the tuple has quasi-identifier q
+    person: NDArray[np.uint64]  # two words a tuple
+    time: NDArray[np.float64]
+
+
+class Encoded(NamedTuple):
+    batch: Batch  # of the accepted records
+    kept: pa.RecordBatch  # what is passed through, of the accepted records
+    rows: NDArray[np.int64]  # their row numbers
+    whole: NDArray[np.bool_]  # by quasi-identifier: whether it can be published in whole numbers
+    rejected: list[Rejection]
+
+
+class Encoder:
+    """Checks records against a policy and encodes those that hold."""
+
+    def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
+        self._policy = policy
+        self._key = key
+        time = [policy.time.field] if policy.time and policy.time.publish != "drop" else []
+        self.passed = (*time, *policy.kept)
+        self.fields = policy_fields(policy)
+
+    def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
+        policy, size = self._policy, batch.num_rows
+        rejections = Rejections(size)
+        person = self._persons(batch, rows, rejections)
+        time = self._times(batch, rejections)
+        values = np.empty((len(policy.quasi), size))
+        pattern = np.zeros(size, np.uint64)
+        for q, (name, attribute) in enumerate(policy.quasi):
+            encode = self._leaves if attribute.hierarchy else self._numbers
+            values[q] = encode(name, attribute, column(batch, name), rejections)
+            pattern |= (values[q] == values[q]).astype(np.uint64) << np.uint64(q)
+        whole = np.array([_is_whole(column(batch, name).type, attribute) for name, attribute in policy.quasi])
+        kept = self._kept(batch, time)
+        accepted = rejections.accepted
+        if not accepted.all():
+            values, pattern, person, time = values[:, accepted], pattern[accepted], person[accepted], time[accepted]
+            kept = kept.filter(pa.array(accepted))
+        return Encoded(Batch(values, pattern, person, time), kept, rows[accepted], whole, rejections.listed(rows))
+
+    def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
+        columns = {name: column(batch, name) for name in self.passed}
+        schema = pa.schema([_field(batch, name) for name in self.passed])
+        time = self._policy.time
+        if time and time.publish == "generalize":
+            columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
+            schema = schema.set(0, pa.field(time.field, columns[time.field].type))
+        return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
+
+    def _persons(
+        self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections
+    ) -> NDArray[np.uint64]:
+        own = np.stack([rows.astype(np.uint64), np.full(len(rows), _OWN)], axis=1)
+        if self._policy.person is None:
+            return own
+        text = texts(column(batch, self._policy.person), self._policy.nulls)
+        missing = text.is_null().to_numpy(zero_copy_only=False)
+        if self._policy.person_missing == "reject":
+            reason = "the person is missing; give one or set person_missing: own"
+            rejections.add(missing, self._policy.person, reason)
+        return np.where(missing[:, None], own, fingerprints(text, self._key))
+
+    def _times(self, batch: pa.RecordBatch, rejections: Rejections) -> NDArray[np.float64]:
+        if self._policy.time is None:
+            return np.zeros(batch.num_rows)
+        field = self._policy.time.field
+        seconds, wrong = times(column(batch, field), self._policy.nulls)
+        wrong |= np.isinf(seconds)
+        rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
+        rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")
+        return seconds
+
+    def _numbers(
+        self, name: str, attribute: Attribute, array: pa.Array, rejections: Rejections
+    ) -> NDArray[np.float64]:
+        values, wrong = numbers(array, self._policy.nulls)
+        rejections.add(wrong, name, "not a number (value withheld)")
+        rejections.add(np.isinf(values), name, "infinite; give a finite number or leave it out")
+        if attribute.out_of_range == "clip":
+            return np.clip(values, attribute.low, attribute.high)
+        outside = (values < attribute.low) | (values > attribute.high)
+        bounds = f"[{attribute.low:.15g}, {attribute.high:.15g}]"
+        rejections.add(outside, name, f"outside {bounds} (value withheld); widen the range or set out_of_range: clip")
+        return values
+
+    def _leaves(
+        self, name: str, attribute: Attribute, array: pa.Array, rejections: Rejections
+    ) -> NDArray[np.float64]:
+        tree = attribute.hierarchy
+        assert tree is not None
+        indices, values = uniques(array)
+        codes = np.full(len(values) + 1, np.nan)
+        wrong = np.zeros(len(values) + 1, bool)
+        for i, value in enumerate(values):
+            code = tree.code.get(value) if isinstance(value, str) and value not in self._policy.nulls else None
+            if code is None:
+                code = self._code(attribute, value)
+            codes[i] = code
+            wrong[i] = code < 0
+        reason = "not in its hierarchy (value withheld); add it there or set unknown: root"
+        rejections.add(wrong[indices], name, reason)
+        return codes[indices]
+
+    def _code(self, attribute: Attribute, value: object) -> float:
+        """The leaf of a value as it came: NaN for missing, -1 for one that is refused."""
+        tree = attribute.hierarchy
+        assert tree is not None
+        try:
+            text = canonical(value)
+        except ValueError:
+            return -1
+        if text is None or text in self._policy.nulls:
+            return np.nan
+        return tree.code.get(text, tree.leaves if attribute.unknown == "root" else -1)
+
+
+def policy_fields(policy: Policy) -> tuple[str, ...]:
+    """The fields of a record that a policy reads."""
+    person = [policy.person] if policy.person else []
+    time = [policy.time.field] if policy.time else []
+    return (*person, *time, *policy.attributes)
+
+
+def _field(batch: pa.RecordBatch, name: str) -> pa.Field:
+    index = batch.schema.get_field_index(name)
+    return batch.schema.field(index) if index >= 0 else pa.field(name, pa.null())
+
+
+def _is_whole(kind: pa.DataType, attribute: Attribute) -> bool:
+    ends = (attribute.low, attribute.high, attribute.grid or 1.0)
+    return (pa.types.is_integer(kind) or pa.types.is_null(kind)) and all(float(end).is_integer() for end in ends)

@@ -1,0 +1,71 @@
+"""Codes to records: what left the window becomes an Arrow batch to be published."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.policy import Policy
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Publisher:
+    """Builds the published columns: intervals as structs of lo and hi, labels as dictionaries, the rest as it came."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._labels = {name: pa.array(a.hierarchy.labels, pa.string()) for name, a in policy.quasi if a.hierarchy}
+        generalized = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
+        self.intervals = frozenset([name for name, a in policy.quasi if not a.hierarchy] + generalized)
+        self.whole = np.ones(len(policy.quasi), bool)  # whether all numbers so far came in columns of whole numbers
+
+    def publish(
+        self, kept: pa.Table, pattern: NDArray[np.uint64], row: NDArray[np.int64],
+        low: NDArray[np.float64], high: NDArray[np.float64],
+    ) -> pa.RecordBatch:  # fmt: skip
+        """`low` and `high` have a row a group and a column a quasi-identifier; row -1 is a suppressed tuple."""
+        suppressed = row < 0
+        if suppressed.any():
+            row = np.where(suppressed, len(low), row)
+            pattern = np.where(suppressed, _ALL, pattern)
+            low, high = np.vstack([low, self._root(0)]), np.vstack([high, self._root(1)])
+        columns: dict[str, pa.Array] = {}
+        for q, (name, attribute) in enumerate(self._policy.quasi):
+            valid = _validity(pattern, q)
+            if attribute.hierarchy:
+                labels = _taken(low[:, q].astype(np.int32), row, valid)
+                columns[name] = pa.DictionaryArray.from_arrays(labels, self._labels[name])
+            else:
+                kind = np.int64 if self.whole[q] else np.float64
+                ends = [_taken(end[:, q].astype(kind), row, valid) for end in (low, high)]
+                fields = [pa.field("lo", ends[0].type), pa.field("hi", ends[0].type)]
+                columns[name] = pa.Array.from_buffers(pa.struct(fields), len(row), [valid], children=ends)
+        time = self._policy.time
+        names = [*([time.field] if time and time.publish != "drop" else []), *self._policy.attributes]
+        fields = []
+        for name in names:
+            if name not in columns:
+                columns[name] = _whole_column(kept.column(name))
+                fields.append(kept.schema.field(name))
+            else:
+                fields.append(pa.field(name, columns[name].type))
+        return pa.RecordBatch.from_arrays([columns[name] for name in names], schema=pa.schema(fields))
+
+    def _root(self, end: int) -> list[float]:
+        """The row of a suppressed tuple: the whole range, the root's label."""
+        return [a.hierarchy.root if a.hierarchy else (a.low, a.high)[end] for _, a in self._policy.quasi]
+
+
+def _validity(pattern: NDArray[np.uint64], q: int) -> pa.Buffer:
+    bits = (pattern >> np.uint64(q)).astype(np.uint8) & 1
+    return pa.py_buffer(np.packbits(bits, bitorder="little"))
+
+
+def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer) -> pa.Array:
+    return pa.Array.from_buffers(pa.from_numpy_dtype(table.dtype), len(row), [valid, pa.py_buffer(table[row])])
+
+
+def _whole_column(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

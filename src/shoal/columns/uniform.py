@@ -1,0 +1,145 @@
+"""Columns of any Arrow type made uniform: numbers, texts, times. What is missing is NaN or null; what is wrong is marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.policy import canonical
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|nan", re.IGNORECASE | re.ASCII)
+
+
+class Numbers(NamedTuple):
+    """Values as float64, NaN where missing or wrong, and which are wrong."""
+
+    values: NDArray[np.float64]
+    wrong: NDArray[np.bool_]
+
+
+def column(batch: pa.RecordBatch, field: str) -> pa.Array:
+    """The field's column without dictionaries; all null where the batch has no such field."""
+    index = batch.schema.get_field_index(field)
+    return pa.nulls(batch.num_rows) if index < 0 else batch.column(index)
+
+
+def numbers(array: pa.Array, nulls: Sequence[str]) -> Numbers:
+    """Numbers, and strings that hold one, as float64."""
+    return _missing_as_nan(_numbers(array, nulls), nulls)
+
+
+def times(array: pa.Array, nulls: Sequence[str]) -> Numbers:
+    """Times as seconds since 1970: numbers are seconds, strings are numbers or ISO 8601; without an offset they are UTC."""
+    if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
+        stamps = array.cast(pa.timestamp("us", getattr(array.type, "tz", None))).cast(pa.int64())
+        return Numbers(_float64(stamps) / 1e6, np.zeros(len(array), bool))
+    if _is_text(array.type):
+        for zone in (None, "UTC"):
+            try:
+                stamps = array.cast(pa.timestamp("us", zone)).cast(pa.int64())
+            except pa.ArrowInvalid:
+                continue
+            return Numbers(_float64(stamps) / 1e6, np.zeros(len(array), bool))
+    return _missing_as_nan(_numbers(array, nulls, _second), nulls)
+
+
+def texts(array: pa.Array, nulls: Sequence[str]) -> pa.Array:
+    """Trimmed NFC text, null where missing: what `canonical` gives for each value."""
+    text = _texts(array)
+    return pc.if_else(pc.is_in(text, pa.array(nulls, text.type)), pa.scalar(None, text.type), text) if nulls else text
+
+
+def uniques(array: pa.Array) -> tuple[NDArray[np.int64], list[Any]]:
+    """(indices, values): each value's place in a short list; -1 for null."""
+    encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
+    indices = pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+    return indices, encoded.dictionary.to_pylist()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _float64(array: pa.Array) -> NDArray[np.float64]:
+    """As float64 with NaN for null, and free to be written to."""
+    return np.array(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _missing_as_nan(found: Numbers, nulls: Sequence[str]) -> Numbers:
+    """A number whose text the policy lists as missing is missing, whether it came as text or as a number."""
+    listed = [float(text) for text in nulls if _NUMBER.fullmatch(text)]
+    if listed:
+        found.values[np.isin(found.values, listed)] = np.nan
+    return found
+
+
+def _number(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError
+    return float(text)
+
+
+def _second(text: str) -> float:
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _numbers(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float] = _number) -> Numbers:
+    kind = array.type
+    if _is_number(kind) or pa.types.is_null(kind):
+        return Numbers(_float64(array), np.zeros(len(array), bool))
+    if _is_text(kind):
+        try:
+            return Numbers(_float64(array), np.zeros(len(array), bool))
+        except pa.ArrowInvalid:
+            pass
+    return _one_by_one(array, nulls, read)
+
+
+def _one_by_one(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float]) -> Numbers:
+    """Read each different value once, in Python: for columns of mixed or odd content."""
+    indices, values = uniques(array)
+    table, wrong = np.full(len(values) + 1, np.nan), np.zeros(len(values) + 1, bool)
+    for i, value in enumerate(values):
+        try:
+            text = canonical(value)
+            if text is not None and text not in nulls:
+                if isinstance(value, bool):
+                    raise ValueError
+                table[i] = read(text)
+        except (ValueError, OverflowError):
+            wrong[i] = True
+    return Numbers(table[indices], wrong[indices])
+
+
+def _texts(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if _is_text(kind):
+        array = array.cast(pa.large_string())
+        if is_ascii(array):
+            return pc.ascii_trim_whitespace(array)
+        return pc.utf8_trim_whitespace(pc.utf8_normalize(array, form="NFC"))
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return array.cast(pa.large_string())
+    indices, values = uniques(array)
+    return pa.array([*(canonical(value) for value in values), None], pa.large_string()).take(
+        pa.array(np.where(indices < 0, len(values), indices))
+    )
+
+
+def is_ascii(array: pa.Array) -> bool:
+    data = array.buffers()[2]
+    return data is None or data.size == 0 or bool(np.frombuffer(data, np.uint8).max(initial=0) < 128)

@@ -1,0 +1,130 @@
+"""Generated streams, and what the engine and its naive twin make of them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from shoal import Anonymizer, Policy
+from shoal.policy import Hierarchy
+from tests.naive import Arrival, Categorical, Numeric, Release, Tick, simulate
+
+TREES: dict[str, dict[str, tuple[str, ...]]] = {
+    "flat": {leaf: (leaf, "any") for leaf in "abc"},
+    "deep": {
+        "a": ("a", "ab", "abc", "any"),
+        "b": ("b", "ab", "abc", "any"),
+        "c": ("c", "abc", "any"),
+        "d": ("d", "only", "de", "any"),
+        "e": ("e", "de", "any"),
+    },
+    "one": {"a": ("a", "any")},
+    "single": {"a": ("a",)},
+}
+
+
+class Stream(NamedTuple):
+    attributes: tuple[Numeric | str, ...]  # a numeric domain or the name of a tree
+    k: int
+    window: tuple[str, float]
+    parameters: dict[str, Any]
+    events: tuple[Arrival | Tick, ...]
+    cuts: tuple[int, ...]  # where the engine's batches end
+
+
+def policy_of(name: str, stream: Stream) -> Policy:
+    attributes: dict[str, Any] = {}
+    for i, domain in enumerate(stream.attributes):
+        if isinstance(domain, Numeric):
+            attributes[f"q{i}"] = {"quasi": "numeric", "range": [domain.low, domain.high]}
+        else:
+            attributes[f"q{i}"] = {"quasi": "categorical", "hierarchy": Hierarchy.of(TREES[domain].values())}
+    kind, length = stream.window
+    written: dict[str, Any] = {
+        "person": "pid", "attributes": {**attributes, "note": {"publish": "keep"}}, "privacy": {"k": stream.k},
+        "window": {kind: length}, "algorithm": {"name": name, **stream.parameters},
+    }  # fmt: skip
+    if kind == "time":
+        written["time"] = {"field": "ts"}
+    return Policy.parse(written)
+
+
+def record(stream: Stream, arrival: Arrival, number: int) -> dict[str, Any]:
+    values = {f"q{i}": value for i, value in enumerate(arrival.values) if value is not None}
+    return {"pid": arrival.person, "ts": arrival.time, "note": number, **values}
+
+
+def released(anonymizer: Anonymizer, answer: pa.RecordBatch, stream: Stream) -> list[Release]:
+    """The answer of an anonymizer in the twin's terms; checks that the kept value belongs to the row."""
+    found = []
+    for shown, how in zip(anonymizer.to_records(answer), anonymizer.trace.to_pylist(), strict=True):
+        assert shown["note"] == how["row"]
+        worn = tuple(
+            tuple(shown[f"q{i}"]) if isinstance(shown[f"q{i}"], list) else shown[f"q{i}"]
+            for i in range(len(stream.attributes))
+        )
+        found.append(Release(how["row"], how["how"], how["cluster"], worn, how["arrived"], how["released"]))
+    return found
+
+
+def engine(anonymizer: Anonymizer, stream: Stream) -> list[Release]:
+    """What the engine releases when the stream comes in batches that end at the cuts."""
+    found: list[Release] = []
+    number, waiting = 0, []
+    for i, event in enumerate(stream.events):
+        if isinstance(event, Arrival):
+            waiting.append(record(stream, event, number))
+            number += 1
+        if waiting and (i in stream.cuts or isinstance(event, Tick)):
+            found += released(anonymizer, anonymizer.push_batch(batch(waiting)), stream)
+            waiting = []
+        if isinstance(event, Tick):
+            found += released(anonymizer, anonymizer.tick(event.now), stream)
+    if waiting:
+        found += released(anonymizer, anonymizer.push_batch(batch(waiting)), stream)
+    return found + released(anonymizer, anonymizer.flush(), stream)
+
+
+def batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
+    names = dict.fromkeys(itertools.chain.from_iterable(records))
+    return pa.RecordBatch.from_pydict({name: [r.get(name) for r in records] for name in names})
+
+
+def twin(name: str, stream: Stream) -> list[Release]:
+    attributes = [d if isinstance(d, Numeric) else Categorical(TREES[d]) for d in stream.attributes]
+    return simulate(name, attributes, stream.k, stream.window, stream.events, **stream.parameters)
+
+
+@st.composite
+def streams(draw: st.DrawFn, parameters: st.SearchStrategy[dict[str, Any]]) -> Stream:
+    """Short streams full of ties: few values, few persons, many nulls, times that stand still or run backwards."""
+    numeric = st.sampled_from([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), Numeric(0.0, 0.7)])
+    attributes = tuple(draw(st.lists(st.one_of(numeric, st.sampled_from(sorted(TREES))), min_size=1, max_size=4)))
+    k = draw(st.integers(1, 5))
+    kind = draw(st.sampled_from(["count", "time", "buffer"]))
+    length = draw(st.integers(k, k + 12)) if kind != "time" else draw(st.sampled_from([0.5, 3.0, 10.0]))
+    persons = draw(st.integers(1, 12))
+    value = [_values(domain) for domain in attributes]
+    missing = draw(st.sampled_from([0.0, 0.3, 0.8]))
+    random = draw(st.randoms(use_true_random=False))
+    events: list[Arrival | Tick] = []
+    clock = 0.0
+    for _ in range(draw(st.integers(0, 60))):
+        clock += random.choice([0.0, 0.0, 1.0, 0.25, 2.0, -1.5])
+        if random.random() < 0.05 and kind == "time":
+            events.append(Tick(clock + random.choice([0.0, 4.0])))
+            continue
+        values = tuple(None if random.random() < missing else random.choice(choices) for choices in value)
+        events.append(Arrival(random.randrange(persons), values, clock if kind == "time" else None))
+    cuts = tuple(i for i in range(len(events)) if random.random() < 0.2)
+    return Stream(attributes, k, (kind, length), draw(parameters), tuple(events), cuts)
+
+
+def _values(domain: Numeric | str) -> list[Any]:
+    if isinstance(domain, Numeric):
+        low, high = domain.low, domain.high
+        return [low, high, (low + high) / 2, low + (high - low) / 3, low + 0.1, high - 0.1]
+    return sorted(TREES[domain])
