@@ -2,6 +2,7 @@
 
 from shoal.anonymizer import Anonymizer, Rejection, Stats
 from shoal.errors import InputError, PolicyError, RecordError, ShoalError, SnapshotError
+from shoal.pipeline import run
 from shoal.policy import Policy
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "ShoalError",
     "SnapshotError",
     "Stats",
+    "run",
 ]

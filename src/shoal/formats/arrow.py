@@ -48,9 +48,10 @@ class ArrowReader(Reader):
     def __iter__(self) -> Iterator[Block]:
         try:
             for batch in self._batches:
-                batch.validate()
-                for piece in slices(batch.select(self._present), self._rows):
-                    yield self._numbering.block(piece)
+                asked = batch.select(self._present)
+                is_valid = _is_valid(asked)
+                for piece in slices(asked, self._rows):
+                    yield self._numbering.block(piece, is_valid)
                 self._done = self._map.tell()
         except (pa.ArrowException, OSError):
             raise self._broken() from None
@@ -61,6 +62,19 @@ class ArrowReader(Reader):
 
     def close(self) -> None:
         self._map.close()
+
+
+def _is_valid(batch: pa.RecordBatch) -> bool:
+    """Whether all is well in memory that was not built here but mapped; False if only some text is no UTF-8."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid:
+        for column in batch.columns:
+            (column.view(pa.binary()) if pa.types.is_string(column.type) else column).validate(
+                full=not pa.types.is_dictionary(column.type)
+            )
+        return False
+    return True
 
 
 class ArrowWriter(Writer):

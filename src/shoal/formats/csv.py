@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
@@ -15,7 +16,7 @@ from shoal.errors import InputError
 from shoal.formats.block import Block, Reader, Writer, slices
 from shoal.formats.dialects import Csv
 from shoal.formats.sink import Sink
-from shoal.formats.source import Source
+from shoal.formats.source import BOM, Source
 from shoal.formats.text import Text
 from shoal.formats.unicode import valid
 
@@ -23,11 +24,12 @@ CHUNK = 4 << 20
 
 
 class _Stream(io.RawIOBase):
-    """A source as the file object that Arrow reads, with the bytes that were already looked at in front."""
+    """The file object that Arrow reads: bytes already looked at, the rest of the source, and a last line."""
 
-    def __init__(self, source: Source, head: bytes) -> None:
+    def __init__(self, source: Source, head: bytes, last: bytes) -> None:
         self._source = source
         self._head = head
+        self._last = last
         self.is_ascii = head.isascii()
 
     def readable(self) -> bool:
@@ -38,11 +40,17 @@ class _Stream(io.RawIOBase):
         if not data:
             data = self._source.read(size)
             self.is_ascii = self.is_ascii and data.isascii()
+        if not data:
+            data, self._last = self._last, b""
         return data
 
 
 class CsvReader(Reader):
-    """Reads the asked columns as strings; a record with too many or too few fields is reported, not fatal."""
+    """Reads the asked columns as strings; a record with too many or too few fields is reported, not fatal.
+
+    A line with one field too many is added at the end. Arrow must report it as malformed; if it does not, a quote was
+    still open, and the last record, which swallowed the line, is not what it seems.
+    """
 
     def __init__(self, path: str, fields: Sequence[str], rows: int) -> None:
         self._path = path
@@ -51,34 +59,41 @@ class CsvReader(Reader):
         self._source = Source(path)
         self._bad: deque[tuple[int, str]] = deque()
         self._row = 0
+        self._last = ""
+        self._closed = False
 
     def __iter__(self) -> Iterator[Block]:
-        head = b""
-        while b"\n" not in head and (data := self._source.read(CHUNK)):
-            head += data
+        head = self._head()
         names = self._names(head)
-        stream = _Stream(self._source, head)
-        present = [name for name in self._fields if name in names]
+        self._last = "," * len(names)
+        stream = _Stream(self._source, head, f"\n{self._last}\n".encode())
+        asked = [name for name in self._fields if name in names] or names[:1]
+        waiting: pa.RecordBatch | None = None
         try:
-            with self._opened(stream, present or names[:1]) as reader:
+            with self._opened(stream, asked) as reader:
                 for batch in reader:
-                    for piece in slices(batch, self._rows):
-                        yield self._block(piece, stream.is_ascii)
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" not in str(error):
-                raise InputError(
-                    f"{self._path}: cannot be read as CSV: a quoted value is not closed, or a record exceeds "
-                    f"{CHUNK >> 20} MB"
-                ) from None
-        if self._bad:
-            failed = list(self._bad)
-            yield Block(self._arranged({}, 0), np.empty(0, np.int64), failed)
+                    if waiting is not None and len(batch):
+                        yield from self._blocks(waiting, stream.is_ascii)
+                    waiting = batch if len(batch) else waiting
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"{self._path}: a quoted value is never closed, or a record is longer than {CHUNK >> 20} MB; "
+                "quote a value as a whole, and double the quotes inside it"
+            ) from None
+        yield from self._ending(waiting, stream.is_ascii)
+
+    def _head(self) -> bytes:
+        head = b""
+        while b"\n" not in head and b"\r" not in head and len(head) < CHUNK:
+            data = self._source.read(CHUNK)
+            head += data or b"\n"
+        return head
 
     def _names(self, head: bytes) -> list[str]:
-        text = head.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+        text = head.removeprefix(BOM).decode(errors="replace")
         names = next((record for record in csv.reader(io.StringIO(text, newline="")) if record), None)
         if not names:
-            raise InputError(f"{self._path}: is empty; the first line of a CSV file names its columns")
+            raise InputError(f"{self._path}: is empty; the first line of a CSV file must name its columns")
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"{self._path}: the header names column {name!r} twice; rename one of them")
@@ -98,33 +113,49 @@ class CsvReader(Reader):
         )
 
     def _refuse(self, row: pyarrow.csv.InvalidRow) -> str:
+        """Arrow numbers records from 1, the header included."""
+        self._closed = row.text == self._last
         self._bad.append((row.number - 2, f"{row.actual_columns} fields where the header has {row.expected_columns}"))
         return "skip"
 
-    def _block(self, batch: pa.RecordBatch, is_ascii: bool) -> Block:
-        numbers, failed = self._numbers(len(batch))
-        columns = {name: batch.column(name) for name in batch.schema.names}
-        if not is_ascii:
-            good = valid(columns.values(), len(batch))
+    def _ending(self, waiting: pa.RecordBatch | None, is_ascii: bool) -> Iterator[Block]:
+        """The last blocks, when it is known whether all quotes were closed."""
+        if self._closed:
+            self._bad.pop()
+        blocks = list(self._blocks(waiting, is_ascii)) if waiting is not None else []
+        rest = list(self._bad)
+        if not self._closed:
+            if rest:
+                row, _ = rest.pop()
+            else:
+                batch, numbers, bad = blocks.pop()
+                row = int(numbers[-1])
+                blocks.append(Block(batch.slice(0, len(batch) - 1), numbers[:-1], bad))
+            rest.append((row, "a quoted value is not closed"))
+        yield from blocks
+        if rest:
+            yield Block(self._arranged({}, 0), np.empty(0, np.int64), rest)
+
+    def _blocks(self, batch: pa.RecordBatch, is_ascii: bool) -> Iterator[Block]:
+        for piece in slices(batch, self._rows):
+            numbers, bad = self._numbers(len(piece))
+            columns = dict(zip(piece.schema.names, piece.columns, strict=True))
+            good = None if is_ascii else valid(piece.columns)
             if good is not None:
-                failed += [(int(row), "not valid UTF-8") for row in numbers[~good]]
-                failed.sort()
+                bad = sorted(bad + [(row, "not valid UTF-8") for row in numbers[~good].tolist()])
                 numbers = numbers[good]
                 columns = {name: column.filter(pa.array(good)) for name, column in columns.items()}
-        return Block(self._arranged(columns, len(numbers)), numbers, failed)
+            yield Block(self._arranged(columns, len(numbers)), numbers, bad)
 
-    def _numbers(self, count: int) -> tuple[np.ndarray, list[tuple[int, str]]]:
-        """The rows of the next `count` good records, and the bad ones before or between them."""
-        numbers, failed = [], []
-        while count:
-            until = min(self._row + count, self._bad[0][0]) if self._bad else self._row + count
-            numbers.append(np.arange(self._row, until))
-            count -= until - self._row
-            self._row = until
-            if count and self._bad:
-                failed.append(self._bad.popleft())
-                self._row += 1
-        return np.concatenate(numbers), failed
+    def _numbers(self, count: int) -> tuple[npt.NDArray[np.int64], list[tuple[int, str]]]:
+        """The rows of the next `count` good records, and the bad ones before and between them."""
+        bad = []
+        first, end = self._row, self._row + count
+        while self._bad and self._bad[0][0] < end:
+            bad.append(self._bad.popleft())
+            end += 1
+        self._row = end
+        return np.delete(np.arange(first, end), [row - first for row, _ in bad]), bad
 
     def _arranged(self, columns: dict[str, pa.Array], count: int) -> pa.RecordBatch:
         arrays = [columns[name] if name in columns else pa.nulls(count) for name in self._fields]

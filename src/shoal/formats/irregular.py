@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow.json
 from shoal.formats.numerals import EXACT, floats
 from shoal.formats.regular import Refused
 from shoal.formats.dialects import Jsonl, dumps
-from shoal.formats.values import kind, parse
+from shoal.formats.values import TYPES, parse
 
 SAMPLE = 100
 DEEP = 500
@@ -28,24 +29,20 @@ class Irregular:
     def __init__(self, fields: Sequence[str], passed: frozenset[str]) -> None:
         self._fields = fields
         self._passed = passed
-        self._types: dict[str, pa.DataType | None] = {}
+        self._types: dict[str, pa.DataType] = {}
 
     def learn(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Widen the types by what these records hold."""
+        """Widen the types by what these records hold: nothing to something, whole numbers to all."""
         for name in self._fields:
-            old, new = self._types.get(name, pa.null()), kind([record.get(name) for record in records])
-            if old is not None and old != new and not (new is not None and pa.types.is_null(new)):
-                wider = {old, new} == {pa.int64(), pa.float64()}
-                self._types[name] = pa.float64() if wider else new if pa.types.is_null(old) else old
-        self._types = {name: self._types.get(name, pa.null()) for name in self._fields}
+            old, new = self._types.get(name, pa.null()), _usual([record.get(name) for record in records])
+            if pa.types.is_null(old) or {old, new} == {pa.int64(), pa.float64()}:
+                self._types[name] = pa.float64() if pa.types.is_floating(old) else new
 
     def parse(self, block: bytes) -> list[pa.Array]:
         """The asked columns, one row a line."""
         if not self._types:
             records = map(parse, block.split(b"\n", SAMPLE)[:SAMPLE])
             self.learn([record for record in records if isinstance(record, dict)])
-        if None in self._types.values():
-            raise Refused
         lines = _checked(block)
         options = pyarrow.json.ParseOptions(
             explicit_schema=pa.schema(list(self._types.items())), unexpected_field_behavior="ignore"
@@ -69,6 +66,14 @@ class Irregular:
         if pa.types.is_floating(column.type) and pc.any(pc.greater_equal(pc.abs(column), EXACT)).as_py():
             raise Refused
         return column
+
+
+def _usual(values: list[Any]) -> pa.DataType:
+    """The type of the most values that have one."""
+    kinds = Counter(type(value) for value in values if type(value) in TYPES)
+    if kinds[int] and kinds[float]:
+        return pa.float64()
+    return TYPES[kinds.most_common(1)[0][0]] if kinds else pa.null()
 
 
 def _checked(block: bytes) -> int:

@@ -14,13 +14,12 @@ from shoal.formats.irregular import Irregular
 from shoal.formats.regular import Refused, Regular
 from shoal.formats.dialects import Jsonl
 from shoal.formats.sink import Sink
-from shoal.formats.source import Source
+from shoal.formats.source import BOM, Source
 from shoal.formats.text import Text
 from shoal.formats.values import column, is_unicode, parse, verbatim
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
-BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
 FEW = 64
 """A block of so few lines is parsed line by line, if need be, rather than cut again."""

@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from shoal.formats.jsontext import integers, numbers, strings
 from shoal.formats.numerals import floats
-from shoal.formats.values import column, is_unicode, verbatim
+from shoal.formats.values import column, is_unicode, parse, verbatim
 
 SAMPLE = 1 << 18
 MOST = 10_000
@@ -46,6 +46,7 @@ class Shape(NamedTuple):
 
 
 def learn(line: bytes) -> Shape:
+    record = parse(line)
     names, beginnings = [], []
     for i, piece in enumerate(line.split(b",")):
         found = _BEGINNING.match(piece)
@@ -54,7 +55,7 @@ def learn(line: bytes) -> Shape:
         names.append(found[1].decode(errors="replace"))
         beginnings.append(found[0])
     end = re.search(rb"[ \t]*\}$", line)
-    if not end or len(set(names)) < len(names):
+    if not end or not isinstance(record, dict) or list(record) != names:
         raise Refused
     return Shape(tuple(names), tuple(beginnings), end[0])
 

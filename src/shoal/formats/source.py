@@ -6,9 +6,12 @@ import gzip
 import os
 import sys
 import zlib
-from typing import IO, Any
+from typing import Any
 
 from shoal.errors import InputError
+
+BOM = b"\xef\xbb\xbf"
+"""The mark that some programs put before UTF-8."""
 
 
 def reason(error: OSError) -> str:
@@ -36,18 +39,13 @@ class Source:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._total: int | None = None
         self._done = 0
-        self._gzip = path.endswith(".gz")
-        if path == "-":
-            self._raw: IO[bytes] = sys.stdin.buffer
-            self._file: Any = sys.stdin.buffer.raw if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer
-            return
-        checked(path)
-        self._raw = open(path, "rb", buffering=0)  # noqa: SIM115
+        self._total: int | None = None
+        self._raw: Any = sys.stdin.buffer if path == "-" else open(checked(path), "rb", buffering=0)
+        self._gzip = gzip.GzipFile(fileobj=self._raw) if path.lower().endswith(".gz") else None
+        self._readinto = self._gzip.readinto if self._gzip else getattr(self._raw, "readinto1", self._raw.readinto)
         if os.path.isfile(path):
-            self._total = os.fstat(self._raw.fileno()).st_size
-        self._file = gzip.GzipFile(fileobj=self._raw) if self._gzip else self._raw
+            self._total = os.path.getsize(path)
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`; none at the end."""
@@ -55,18 +53,19 @@ class Source:
         return bytes(memoryview(buffer)[: self.readinto(memoryview(buffer))])
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer, or as much of it as there is to be had at once."""
+        """Fill the buffer, or as much of it as there is to be had at once; 0 at the end."""
         try:
-            count: int = self._file.readinto(buffer)
+            count: int = self._readinto(buffer)
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise InputError(f"{self.path}: the gzip data is cut short or damaged; compress it again") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({reason(error)})") from None
-        self._done += count
+        self._done = self._raw.tell() if self._gzip else self._done + count
         return count
 
     def progress(self) -> tuple[int, int | None]:
-        return (self._raw.tell() if self._gzip else self._done), self._total
+        """`(bytes done, bytes in all)`, as they lie in the file; of standard input the second is unknown."""
+        return self._done, self._total
 
     def close(self) -> None:
         if self.path != "-":

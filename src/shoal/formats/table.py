@@ -28,18 +28,19 @@ class Numbering:
         self._fields = list(fields)
         self.row = 0
 
-    def block(self, batch: pa.RecordBatch) -> Block:
+    def block(self, batch: pa.RecordBatch, is_valid: bool = False) -> Block:
+        """A block of the batch, less the records whose text, unless it is known to be valid, is no UTF-8."""
         numbers = np.arange(self.row, self.row + len(batch))
         self.row += len(batch)
-        failed: list[tuple[int, str]] = []
-        good = valid(batch.columns, len(batch))
+        bad: list[tuple[int, str]] = []
+        good = None if is_valid else valid(batch.columns)
         if good is not None:
-            failed = [(int(row), "not valid UTF-8") for row in numbers[~good]]
+            bad = [(row, "not valid UTF-8") for row in numbers[~good].tolist()]
             numbers, batch = numbers[good], batch.filter(pa.array(good))
         names = batch.schema.names
-        columns = [batch.column(n) if n in names else pa.nulls(len(batch)) for n in self._fields]
+        columns = [batch.column(n) if n in names else pa.nulls(len(numbers)) for n in self._fields]
         schema = pa.schema([batch.schema.field(n) if n in names else pa.field(n, pa.null()) for n in self._fields])
-        return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, failed)
+        return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, bad)
 
 
 class Typed:

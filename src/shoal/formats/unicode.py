@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 
-def valid(columns: Iterable[pa.Array], count: int) -> npt.NDArray[np.bool_] | None:
+def valid(columns: Iterable[pa.Array]) -> npt.NDArray[np.bool_] | None:
     """Which rows are valid in every string column; None if all are.
 
     >>> broken = pa.array([b"a", bytes([255])]).view(pa.string())
-    >>> valid([broken], 2)
+    >>> valid([broken])
     array([ True, False])
     """
     good: npt.NDArray[np.bool_] | None = None

@@ -1,0 +1,94 @@
+"""A whole run: a file goes in, the anonymized file comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from os import PathLike, fspath
+from pathlib import Path
+from typing import NamedTuple
+
+from shoal.anonymizer import Anonymizer, Rejection, Stats
+from shoal.columns.encode import policy_fields
+from shoal.errors import InputError, RecordError
+from shoal.formats import open_reader, open_writer
+from shoal.policy import Policy
+
+Name = str | PathLike[str]
+
+
+class Progress(NamedTuple):
+    """How far a run has come."""
+
+    done: int  # bytes of the input
+    total: int | None  # None where it cannot be known
+    stats: Stats
+
+
+def run(
+    policy: Policy | Name,
+    source: Name,
+    target: Name,
+    *,
+    trace: Name | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejection], None] = lambda rejection: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Stats:
+    """Anonymize a file by a policy.
+
+    Parameters
+    ----------
+    policy
+        A policy, or the path of one.
+    source, target
+        Files, by suffix `.jsonl`, `.csv` (each also `.gz`), `.parquet` or `.arrow`; `-` is JSON lines on standard input
+        or output.
+    trace
+        Where to write how each tuple left, one JSON line each in the order of the output. Private.
+    strict
+        Stop at the first rejected record, leaving no output.
+    on_reject
+        Called with each rejected record's place and reason.
+    on_progress
+        Called after each block.
+
+    Raises
+    ------
+    PolicyError, InputError
+        The policy or a file cannot be used.
+    RecordError
+        A record was rejected under `strict`.
+    """
+    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
+    source, target = fspath(source), fspath(target)
+    _refuse_same([source, target, *([fspath(trace)] if trace is not None else [])])
+    anonymizer = Anonymizer(policy)
+    with ExitStack() as stack:
+        reader = stack.enter_context(open_reader(source, policy_fields(policy), passed=policy.kept))
+        writer = stack.enter_context(open_writer(target))
+        tracer = stack.enter_context(open_writer(fspath(trace))) if trace is not None else None
+        for block in reader:
+            answer = anonymizer.push_batch(block.batch, block.rows)
+            anonymizer.refuse(Rejection(row, None, reason) for row, reason in block.bad)
+            for rejection in sorted(anonymizer.rejected):
+                if strict:
+                    raise RecordError(f"{source}: {rejection}")
+                on_reject(rejection)
+            writer.write(answer)
+            if tracer:
+                tracer.write(anonymizer.trace)
+            on_progress(Progress(*reader.progress(), anonymizer.stats))
+        writer.write(anonymizer.flush())
+        if tracer:
+            tracer.write(anonymizer.trace)
+        on_progress(Progress(*reader.progress(), anonymizer.stats))
+    return anonymizer.stats
+
+
+def _refuse_same(paths: list[str]) -> None:
+    files = [Path(path).resolve() for path in paths if path != "-"]
+    if len(set(files)) < len(files):
+        raise InputError("input, output and trace must be different files")
+    if paths[1:].count("-") > 1:
+        raise InputError("output and trace cannot both go to standard output")
