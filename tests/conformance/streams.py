@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -33,13 +34,15 @@ class Stream(NamedTuple):
     parameters: dict[str, Any]
     events: tuple[Arrival | Tick, ...]
     cuts: tuple[int, ...]  # where the engine's batches end
+    grids: tuple[float | None, ...] = ()  # one a quasi-identifier, or none at all
 
 
 def policy_of(name: str, stream: Stream) -> Policy:
     attributes: dict[str, Any] = {}
     for i, domain in enumerate(stream.attributes):
         if isinstance(domain, Numeric):
-            attributes[f"q{i}"] = {"quasi": "numeric", "range": [domain.low, domain.high]}
+            grid = {"grid": stream.grids[i]} if stream.grids and stream.grids[i] else {}
+            attributes[f"q{i}"] = {"quasi": "numeric", "range": [domain.low, domain.high], **grid}
         else:
             attributes[f"q{i}"] = {"quasi": "categorical", "hierarchy": Hierarchy.of(TREES[domain].values())}
     kind, length = stream.window
@@ -58,9 +61,14 @@ def record(stream: Stream, arrival: Arrival, number: int) -> dict[str, Any]:
 
 
 def released(anonymizer: Anonymizer, answer: pa.RecordBatch, stream: Stream) -> list[Release]:
-    """The answer of an anonymizer in the twin's terms; checks that the kept value belongs to the row."""
+    """The answer of an anonymizer in the twin's terms."""
+    return paired(anonymizer, anonymizer.to_records(answer), stream)
+
+
+def paired(anonymizer: Anonymizer, records: list[dict[str, Any]], stream: Stream) -> list[Release]:
+    """Published records with how they left, in the twin's terms; checks that the kept value belongs to the row."""
     found = []
-    for shown, how in zip(anonymizer.to_records(answer), anonymizer.trace.to_pylist(), strict=True):
+    for shown, how in zip(records, anonymizer.trace.to_pylist(), strict=True):
         assert shown["note"] == how["row"]
         worn = tuple(
             tuple(shown[f"q{i}"]) if isinstance(shown[f"q{i}"], list) else shown[f"q{i}"]
@@ -88,6 +96,19 @@ def engine(anonymizer: Anonymizer, stream: Stream) -> list[Release]:
     return found + released(anonymizer, anonymizer.flush(), stream)
 
 
+def one_by_one(anonymizer: Anonymizer, stream: Stream) -> list[Release]:
+    """What the engine releases when every record comes alone, as a dictionary."""
+    found: list[Release] = []
+    number = 0
+    for event in stream.events:
+        if isinstance(event, Tick):
+            found += released(anonymizer, anonymizer.tick(event.now), stream)
+        else:
+            found += paired(anonymizer, anonymizer.push(record(stream, event, number)), stream)
+            number += 1
+    return found + released(anonymizer, anonymizer.flush(), stream)
+
+
 def batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
     names = dict.fromkeys(itertools.chain.from_iterable(records))
     return pa.RecordBatch.from_pydict({name: [r.get(name) for r in records] for name in names})
@@ -99,12 +120,18 @@ def twin(name: str, stream: Stream) -> list[Release]:
 
 
 @st.composite
-def streams(draw: st.DrawFn, parameters: st.SearchStrategy[dict[str, Any]]) -> Stream:
+def streams(
+    draw: st.DrawFn,
+    parameters: st.SearchStrategy[dict[str, Any]],
+    kinds: Sequence[str] = ("count", "time", "buffer"),
+    attributes: tuple[Numeric | str, ...] | None = None,
+) -> Stream:
     """Short streams full of ties: few values, few persons, many nulls, times that stand still or run backwards."""
     numeric = st.sampled_from([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), Numeric(0.0, 0.7)])
-    attributes = tuple(draw(st.lists(st.one_of(numeric, st.sampled_from(sorted(TREES))), min_size=1, max_size=4)))
+    if attributes is None:
+        attributes = tuple(draw(st.lists(st.one_of(numeric, st.sampled_from(sorted(TREES))), min_size=1, max_size=4)))
     k = draw(st.integers(1, 5))
-    kind = draw(st.sampled_from(["count", "time", "buffer"]))
+    kind = draw(st.sampled_from(kinds))
     length = draw(st.integers(k, k + 12)) if kind != "time" else draw(st.sampled_from([0.5, 3.0, 10.0]))
     persons = draw(st.integers(1, 12))
     value = [_values(domain) for domain in attributes]

@@ -6,7 +6,7 @@ import math
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from shoal.blocks.window import TIME, advance
 from shoal.columns.encode import Batch, Encoder
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection
+from shoal.errors import InputError
 from shoal.policy import Policy
 
 _SLICE = 65_536
@@ -96,9 +97,13 @@ class Anonymizer:
 
     def tick(self, now: float | datetime) -> pa.RecordBatch:
         """Move the clock of a time window on while no records come; the tuples that fall due."""
+        if isinstance(now, datetime):
+            now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()
+        if not math.isfinite(now):
+            raise InputError("tick: not a finite time; give seconds or a datetime")
         clock = self._state.window.clock
         if clock.kind == TIME:
-            advance(clock, now.timestamp() if isinstance(now, datetime) else float(now))
+            advance(clock, float(now))
         return self._without_arrivals()
 
     def flush(self) -> pa.RecordBatch:
@@ -112,7 +117,7 @@ class Anonymizer:
     @property
     def trace(self) -> pa.RecordBatch:
         """How each tuple of the last answer left, in the same order. Private: not for those who get the output."""
-        return _joined(self._trace)
+        return _joined(self._trace or [self._traced(np.zeros(0, np.int64), 0)])
 
     @property
     def stats(self) -> Stats:
@@ -176,6 +181,4 @@ class Anonymizer:
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    if len(batches) == 1:
-        return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

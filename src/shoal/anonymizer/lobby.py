@@ -29,7 +29,7 @@ class Lobby:
         """Seat newcomers; the seat of the first."""
         first = len(self.guests.rows)
         table = pa.Table.from_batches([kept])
-        if first:
+        if first or any(not pa.types.is_null(kind) for kind in self.guests.kept.schema.types):
             table = _together(self.guests.kept, table)
         self.guests = Guests(table, np.concatenate([self.guests.rows, rows]))
         return first

@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from shoal.columns.uniform import plain
 from shoal.errors import InputError
 from shoal.policy import canonical
 
 
 def to_batch(record: Mapping[str, Any], fields: Iterable[str]) -> pa.RecordBatch:
-    """A batch of one record with those of the fields that it has."""
-    return pa.RecordBatch.from_pydict({name: _column(name, record[name]) for name in fields if name in record})
+    """A batch of one record."""
+    return pa.RecordBatch.from_pydict({name: _column(name, record.get(name)) for name in fields})
 
 
 def _column(name: str, value: Any) -> pa.Array:
@@ -33,7 +34,8 @@ def to_records(batch: pa.RecordBatch, intervals: frozenset[str]) -> list[dict[st
     >>> to_records(pa.RecordBatch.from_pylist([{"age": {"lo": 15.0, "hi": 20.5}}]), frozenset({"age"}))
     [{'age': [15, 20.5]}]
     """
-    records: list[dict[str, Any]] = batch.to_pylist()
+    columns = [plain(column) for column in batch.columns]
+    records = [dict(zip(batch.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
     for record in records:
         for name in intervals:
             if record[name] is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import SnapshotError
 
 VERSION = 1
+_DIGEST = hashlib.sha256().digest_size
 
 
 class Snapshot(NamedTuple):
@@ -31,18 +32,18 @@ def packed(snapshot: Snapshot) -> bytes:
         writer.write_table(snapshot.kept)
     parts = {"header": np.frombuffer(header, np.uint8), "kept": np.frombuffer(columns.getvalue(), np.uint8)}
     np.savez(out, **parts, **snapshot.arrays)  # type: ignore[arg-type]
-    return out.getvalue()
+    return hashlib.sha256(out.getvalue()).digest() + out.getvalue()
 
 
 def unpacked(data: bytes, fingerprint: str) -> Snapshot:
     """Raises `SnapshotError` unless the bytes are a whole snapshot of this version and this policy."""
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        version, policy = header["version"], header["policy"]
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
-        raise SnapshotError("these bytes are no snapshot, or a damaged one; restore from an intact copy") from None
+    digest, content = data[:_DIGEST], data[_DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        raise SnapshotError("these bytes are no snapshot, or a damaged one; restore from an intact copy")
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    header = json.loads(arrays.pop("header").tobytes())
+    version, policy = header["version"], header["policy"]
     if version != VERSION:
         raise SnapshotError(f"a snapshot of version {version}, but this shoal reads {VERSION}; use the shoal that made it")
     if policy != fingerprint:

@@ -15,7 +15,9 @@ def buckets(kind: pa.DataType, seconds: NDArray[np.float64], length: float) -> p
     >>> buckets(pa.string(), np.array([61.0]), 60.0).to_pylist()
     [{'lo': '1970-01-01T00:01:00Z', 'hi': '1970-01-01T00:02:00Z'}]
     """
-    number = np.floor(np.nan_to_num(seconds) / length)
+    seconds = np.where(np.isfinite(seconds), seconds, 0.0)
+    number = np.floor(seconds / length)
+    number -= number * length > seconds  # where the division was rounded up to the next bucket
     ends = [_written(kind, edge * length, length) for edge in (number, number + 1)]
     return pa.StructArray.from_arrays(ends, ["lo", "hi"])
 

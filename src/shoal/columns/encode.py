@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from shoal.columns.bucket import buckets
 from shoal.columns.fingerprint import fingerprints
 from shoal.columns.rejection import Rejection, Rejections
-from shoal.columns.uniform import column, numbers, texts, times, uniques
+from shoal.columns.uniform import column, numbers, texts, times, uniques, unreadable
 from shoal.policy import Attribute, Policy, canonical
 
 _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LATEST = 9e12  # seconds; about the last that a 64-bit count of microseconds can hold
+_EXACT = 2**53  # up to here float64 holds every whole number
 
 
 class Batch(NamedTuple):
@@ -60,12 +62,12 @@ class Encoder:
         accepted = rejections.accepted
         if not accepted.all():
             values, pattern, person, time = values[:, accepted], pattern[accepted], person[accepted], time[accepted]
-            kept = kept.filter(pa.array(accepted))
+            kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
         return Encoded(Batch(values, pattern, person, time), kept, rows[accepted], whole, rejections.listed(rows))
 
     def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self.passed}
-        schema = pa.schema([_field(batch, name) for name in self.passed])
+        schema = pa.schema([_field(batch, name).with_type(array.type) for name, array in columns.items()])
         time = self._policy.time
         if time and time.publish == "generalize":
             columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
@@ -78,8 +80,10 @@ class Encoder:
         own = np.stack([rows.astype(np.uint64), np.full(len(rows), _OWN)], axis=1)
         if self._policy.person is None:
             return own
-        text = texts(column(batch, self._policy.person), self._policy.nulls)
+        array = column(batch, self._policy.person)
+        text = texts(array, self._policy.nulls)
         missing = text.is_null().to_numpy(zero_copy_only=False)
+        rejections.add(unreadable(array), self._policy.person, "bytes that are not UTF-8 (value withheld); give text")
         if self._policy.person_missing == "reject":
             reason = "the person is missing; give one or set person_missing: own"
             rejections.add(missing, self._policy.person, reason)
@@ -90,10 +94,10 @@ class Encoder:
             return np.zeros(batch.num_rows)
         field = self._policy.time.field
         seconds, wrong = times(column(batch, field), self._policy.nulls)
-        wrong |= np.isinf(seconds)
+        wrong |= np.abs(seconds) > _LATEST
         rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
         rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")
-        return seconds
+        return np.where(wrong, np.nan, seconds)
 
     def _numbers(
         self, name: str, attribute: Attribute, array: pa.Array, rejections: Rejections
@@ -153,4 +157,5 @@ def _field(batch: pa.RecordBatch, name: str) -> pa.Field:
 
 def _is_whole(kind: pa.DataType, attribute: Attribute) -> bool:
     ends = (attribute.low, attribute.high, attribute.grid or 1.0)
-    return (pa.types.is_integer(kind) or pa.types.is_null(kind)) and all(float(end).is_integer() for end in ends)
+    fit = all(float(end).is_integer() and abs(end) <= _EXACT for end in ends)
+    return fit and (pa.types.is_integer(kind) or pa.types.is_null(kind))

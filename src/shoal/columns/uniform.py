@@ -12,9 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.errors import InputError
 from shoal.policy import canonical
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|nan", re.IGNORECASE | re.ASCII)
+
+
+_BLANKS = " \t\n\v\f\r\x1c\x1d\x1e\x1f"  # what `str.strip` takes for white space in ASCII
+_A_SECOND = {"s": 1, "ms": 1e3, "us": 1e6}
 
 
 class Numbers(NamedTuple):
@@ -25,9 +30,16 @@ class Numbers(NamedTuple):
 
 
 def column(batch: pa.RecordBatch, field: str) -> pa.Array:
-    """The field's column without dictionaries; all null where the batch has no such field."""
-    index = batch.schema.get_field_index(field)
-    return pa.nulls(batch.num_rows) if index < 0 else batch.column(index)
+    """The field's column, in a layout that Arrow can compute with; all null where the batch has no such field."""
+    indices = batch.schema.get_all_field_indices(field)
+    if len(indices) > 1:
+        raise InputError(f"'{field}': {len(indices)} columns bear this name; keep one")
+    array = batch.column(indices[0]) if indices else pa.nulls(batch.num_rows)
+    if pa.types.is_run_end_encoded(array.type):
+        return pc.run_end_decode(array)
+    if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
+        return array.cast(pa.large_string() if pa.types.is_string_view(array.type) else pa.large_binary())
+    return array
 
 
 def numbers(array: pa.Array, nulls: Sequence[str]) -> Numbers:
@@ -37,10 +49,13 @@ def numbers(array: pa.Array, nulls: Sequence[str]) -> Numbers:
 
 def times(array: pa.Array, nulls: Sequence[str]) -> Numbers:
     """Times as seconds since 1970: numbers are seconds, strings are numbers or ISO 8601; without an offset they are UTC."""
-    if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
-        stamps = array.cast(pa.timestamp("us", getattr(array.type, "tz", None))).cast(pa.int64())
-        return Numbers(_float64(stamps) / 1e6, np.zeros(len(array), bool))
-    if _is_text(array.type):
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.timestamp("s" if pa.types.is_date32(array.type) else "ms"))
+    if pa.types.is_timestamp(array.type):
+        if array.type.unit == "ns":
+            array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+        return Numbers(_float64(array.cast(pa.int64())) / _A_SECOND[array.type.unit], np.zeros(len(array), bool))
+    if _is_text(array.type) and not pc.any(pc.is_in(array, pa.array(nulls, array.type))).as_py():
         for zone in (None, "UTC"):
             try:
                 stamps = array.cast(pa.timestamp("us", zone)).cast(pa.int64())
@@ -51,16 +66,43 @@ def times(array: pa.Array, nulls: Sequence[str]) -> Numbers:
 
 
 def texts(array: pa.Array, nulls: Sequence[str]) -> pa.Array:
-    """Trimmed NFC text, null where missing: what `canonical` gives for each value."""
+    """Trimmed NFC text, null where missing or unreadable: what `canonical` gives for each value."""
     text = _texts(array)
     return pc.if_else(pc.is_in(text, pa.array(nulls, text.type)), pa.scalar(None, text.type), text) if nulls else text
 
 
+def unreadable(array: pa.Array) -> NDArray[np.bool_]:
+    """Which values have no text: bytes that are not UTF-8."""
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)):
+        return np.zeros(len(array), bool)
+    indices, values = uniques(array)
+    return np.array([*(value is not None and _text(value) is None for value in values), False])[indices]
+
+
 def uniques(array: pa.Array) -> tuple[NDArray[np.int64], list[Any]]:
     """(indices, values): each value's place in a short list; -1 for null."""
-    encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
+    try:
+        encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
+    except pa.ArrowNotImplementedError:  # lists and the like
+        return np.where(array.is_null(), -1, np.arange(len(array))), plain(array)
     indices = pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    return indices, encoded.dictionary.to_pylist()
+    return indices, plain(encoded.dictionary)
+
+
+def plain(array: pa.Array) -> list[Any]:
+    """Python values; text for what Python has no value for, such as nanoseconds."""
+    try:
+        return array.to_pylist()
+    except (ValueError, OverflowError):
+        return [_plain_one(scalar) for scalar in array]
+
+
+def _plain_one(scalar: pa.Scalar) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        return str(scalar.cast(pa.string()))
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -130,14 +172,21 @@ def _texts(array: pa.Array) -> pa.Array:
     if _is_text(kind):
         array = array.cast(pa.large_string())
         if is_ascii(array):
-            return pc.ascii_trim_whitespace(array)
+            return pc.ascii_trim(array, characters=_BLANKS)
         return pc.utf8_trim_whitespace(pc.utf8_normalize(array, form="NFC"))
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return array.cast(pa.large_string())
     indices, values = uniques(array)
-    return pa.array([*(canonical(value) for value in values), None], pa.large_string()).take(
+    return pa.array([*(_text(value) for value in values), None], pa.large_string()).take(
         pa.array(np.where(indices < 0, len(values), indices))
     )
+
+
+def _text(value: Any) -> str | None:
+    try:
+        return canonical(value)
+    except ValueError:
+        return None
 
 
 def is_ascii(array: pa.Array) -> bool:

@@ -47,6 +47,18 @@ def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (
         Those of the fields that are only passed through: from JSON lines they come as JSON text.
     rows
         At most so many records in a block.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import pyarrow as pa
+    >>> with TemporaryDirectory() as folder:
+    ...     with open_writer(f"{folder}/people.csv") as writer:
+    ...         writer.write(pa.record_batch({"name": ["Ann", "Bo"], "age": [40, None]}))
+    ...     with open_reader(f"{folder}/people.csv", ["age"]) as reader:
+    ...         for block in reader:
+    ...             print(block.batch.to_pydict(), block.rows)
+    {'age': ['40', '']} [0 1]
     """
     match kind(path):
         case "jsonl":

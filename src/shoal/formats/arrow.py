@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator, Sequence
 
@@ -9,38 +10,47 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.formats.block import Block, Reader, Writer, slices
-from shoal.formats.sink import Sink
-from shoal.formats.source import checked
-from shoal.formats.table import Numbering, Typed, names_checked
+from shoal.formats.block import Block, Reader, slices
+from shoal.formats.source import opened
+from shoal.formats.table import Numbering, TableWriter, names_checked
 
 MAGIC = b"ARROW1"
 
 
 class ArrowReader(Reader):
-    """Reads record batches from a memory-mapped file."""
+    """Reads record batches from a mapped file, and lets go of the memory that was read."""
 
     def __init__(self, path: str, fields: Sequence[str], rows: int) -> None:
-        self._path = checked(path)
+        self._path = path
         self._numbering = Numbering(fields)
         self._rows = rows
-        self._total = os.path.getsize(path)
         self._done = 0
         try:
-            self._map = pa.memory_map(path)
-            is_file = self._map.read(len(MAGIC)) == MAGIC
-            self._map.seek(0)
-            if is_file:
-                self._file = pa.ipc.open_file(self._map)
-                self._batches = (self._file.get_batch(i) for i in range(self._file.num_record_batches))
-                schema = self._file.schema
-            else:
-                stream = pa.ipc.open_stream(self._map)
-                self._batches = (batch for batch in stream)
-                schema = stream.schema
-        except (pa.ArrowException, OSError):
+            with opened(path) as file:
+                self._total = os.path.getsize(path)
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._buffer = pa.BufferReader(self._map)
+            schema, self._batches = self._opened()
+        except (pa.ArrowException, OSError, ValueError):
             raise self._broken() from None
         self._present = names_checked(path, schema, fields)
+
+    def _opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        if self._map[: len(MAGIC)] == MAGIC:
+            file = pa.ipc.open_file(self._buffer)
+            return file.schema, self._of_file(file)
+        stream = pa.ipc.open_stream(self._buffer)
+        return stream.schema, self._of_stream(stream)
+
+    def _of_file(self, file: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+        for i in range(file.num_record_batches):
+            yield file.get_batch(i)
+            self._done = self._total * (i + 1) // file.num_record_batches
+
+    def _of_stream(self, stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+        for batch in stream:
+            yield batch
+            self._done = self._buffer.tell()
 
     def _broken(self) -> InputError:
         return InputError(f"{self._path}: is not an Arrow file, or damaged or cut short; write it again")
@@ -48,11 +58,9 @@ class ArrowReader(Reader):
     def __iter__(self) -> Iterator[Block]:
         try:
             for batch in self._batches:
-                asked = batch.select(self._present)
-                is_valid = _is_valid(asked)
-                for piece in slices(asked, self._rows):
-                    yield self._numbering.block(piece, is_valid)
-                self._done = self._map.tell()
+                for piece in slices(batch.select(self._present), self._rows):
+                    yield self._numbering.block(piece, _is_valid(piece))
+                    self._map.madvise(mmap.MADV_DONTNEED)
         except (pa.ArrowException, OSError):
             raise self._broken() from None
         self._done = self._total
@@ -61,7 +69,7 @@ class ArrowReader(Reader):
         return self._done, self._total
 
     def close(self) -> None:
-        self._map.close()
+        """Nothing to do: the map goes with the last batch that lies in it."""
 
 
 def _is_valid(batch: pa.RecordBatch) -> bool:
@@ -70,51 +78,50 @@ def _is_valid(batch: pa.RecordBatch) -> bool:
         batch.validate(full=True)
     except pa.ArrowInvalid:
         for column in batch.columns:
-            (column.view(pa.binary()) if pa.types.is_string(column.type) else column).validate(
-                full=not pa.types.is_dictionary(column.type)
-            )
+            _bytes(column).validate(full=True)
         return False
     return True
 
 
-class ArrowWriter(Writer):
-    """Writes one record batch for each batch; the dictionary of a column only ever grows."""
+def _bytes(column: pa.Array) -> pa.Array:
+    """The column with its text as mere bytes."""
+    if pa.types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, _bytes(column.dictionary))
+    if pa.types.is_large_string(column.type):
+        return column.view(pa.large_binary())
+    return column.view(pa.binary()) if pa.types.is_string(column.type) else column
+
+
+class ArrowWriter(TableWriter):
+    """Writes a record batch a table; the dictionary of a column only ever grows, which is all a file allows."""
+
+    _writer: pa.RecordBatchFileWriter | None = None
 
     def __init__(self, path: str) -> None:
-        self._sink = Sink(path)
-        self._typed = Typed(path)
-        self._known: dict[int, pa.Array] = {}
-        self._writer: pa.RecordBatchFileWriter | None = None
+        super().__init__(path)
+        self._known: dict[str, pa.Array] = {}
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        batch = self._typed.batch(batch)
-        columns = [self._grown(i, c) if pa.types.is_dictionary(c.type) else c for i, c in enumerate(batch.columns)]
-        batch = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-        with self._sink.guarded():
-            if self._writer is None:
-                options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
-                self._writer = pa.ipc.new_file(self._sink.native(), batch.schema, options=options)
-            if len(batch):
-                self._writer.write_batch(batch)
+    def _put(self, table: pa.Table) -> None:
+        if self._writer is None:
+            options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+            self._writer = pa.ipc.new_file(self._sink.native(), table.schema, options=options)
+        for batch in table.unify_dictionaries().combine_chunks().to_batches():
+            columns = [self._grown(name, batch.column(name)) for name in table.schema.names]
+            self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=table.schema))
 
-    def _grown(self, i: int, column: pa.DictionaryArray) -> pa.DictionaryArray:
-        """The column, coded by all entries seen so far."""
-        known = self._known.setdefault(i, column.dictionary)
+    def _end(self) -> None:
+        if self._writer:
+            self._writer.close()
+
+    def _grown(self, name: str, column: pa.Array) -> pa.Array:
+        """The column, coded by all entries seen so far if it is a dictionary."""
+        if not pa.types.is_dictionary(column.type):
+            return column
+        known = self._known.setdefault(name, column.dictionary)
         if column.dictionary.equals(known):
             return column
         new = column.dictionary.filter(pc.is_null(pc.index_in(column.dictionary, known)))
         if len(new):
-            known = self._known[i] = pa.concat_arrays([known, new.unique()])
+            known = self._known[name] = pa.concat_arrays([known, new])
         codes = pc.index_in(column.dictionary, known).cast(column.type.index_type)
         return pa.DictionaryArray.from_arrays(codes.take(column.indices), known)
-
-    def close(self, failed: bool = False) -> None:
-        try:
-            if self._writer:
-                with self._sink.guarded():
-                    self._writer.close()
-        except BaseException:
-            failed = True
-            raise
-        finally:
-            self._sink.close(failed)

@@ -15,6 +15,15 @@ JSON = {b"shoal": b"json"}
 """The metadata of a string column whose values are JSON texts, to be published verbatim."""
 
 
+def is_json(field: pa.Field) -> bool:
+    """Whether a column holds JSON texts.
+
+    >>> is_json(pa.field("note", pa.string(), metadata=JSON)), is_json(pa.field("note", pa.string()))
+    (True, False)
+    """
+    return bool(field.metadata) and field.metadata.get(b"shoal") == JSON[b"shoal"]
+
+
 class Block(NamedTuple):
     """Some consecutive records of an input.
 
@@ -56,7 +65,7 @@ class Reader(ABC):
 
 
 class Writer(ABC):
-    """Takes batches of one schema; the output appears under its name when the `with` ends well, and not at all otherwise."""
+    """Takes batches of one schema; the file appears when the `with` ends well, and not at all otherwise."""
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:

@@ -18,9 +18,10 @@ from shoal.formats.dialects import Csv
 from shoal.formats.sink import Sink
 from shoal.formats.source import BOM, Source
 from shoal.formats.text import Text
-from shoal.formats.unicode import valid
+from shoal.formats.unicode import filtered, valid
 
-CHUNK = 4 << 20
+CHUNK = 1 << 20
+"""Bytes parsed at a time, and the longest record; Arrow reads up to 32 times as many ahead."""
 
 
 class _Stream(io.RawIOBase):
@@ -144,7 +145,7 @@ class CsvReader(Reader):
             if good is not None:
                 bad = sorted(bad + [(row, "not valid UTF-8") for row in numbers[~good].tolist()])
                 numbers = numbers[good]
-                columns = {name: column.filter(pa.array(good)) for name, column in columns.items()}
+                columns = {name: filtered(column, good) for name, column in columns.items()}
             yield Block(self._arranged(columns, len(numbers)), numbers, bad)
 
     def _numbers(self, count: int) -> tuple[npt.NDArray[np.int64], list[tuple[int, str]]]:
@@ -173,14 +174,13 @@ class CsvWriter(Writer):
 
     def __init__(self, path: str) -> None:
         self._sink = Sink(path)
-        self._dialect = Csv()
-        self._text = Text(self._dialect)
-        self._begun = False
+        self._text: Text | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        if not self._begun:
-            self._sink.write(self._dialect.header(batch.schema.names).encode())
-            self._begun = True
+        if self._text is None:
+            dialect = Csv(batch.num_columns)
+            self._text = Text(dialect)
+            self._sink.write(dialect.header(batch.schema.names).encode())
         for piece in self._text.pieces(batch):
             self._sink.write(piece)
 

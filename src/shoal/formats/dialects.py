@@ -36,9 +36,6 @@ class Dialect(ABC):
     interval: tuple[str, str]
 
     @abstractmethod
-    def header(self, names: Sequence[str]) -> str: ...
-
-    @abstractmethod
     def before(self, names: Sequence[str]) -> list[str]:
         """What stands before each cell of a record."""
 
@@ -63,9 +60,6 @@ class Jsonl(Dialect):
     quote = '"'
     interval = ("[", "]")
 
-    def header(self, names: Sequence[str]) -> str:
-        return ""
-
     def before(self, names: Sequence[str]) -> list[str]:
         return [("{" if i == 0 else ", ") + dumps(name) + ": " for i, name in enumerate(names)]
 
@@ -77,37 +71,39 @@ class Jsonl(Dialect):
 
 
 class Csv(Dialect):
-    """RFC 4180, with quotes only where they are needed.
+    """RFC 4180, with quotes only where they are needed, which an empty cell does if it stands alone on its line.
 
-    >>> Csv().json(pa.array(['"a"', '"b, c"', '1.5', '[1, 2]'])).to_pylist()
+    >>> Csv(2).json(pa.array(['"a"', '"b, c"', '1.5', '[1, 2]'])).to_pylist()
     ['a', '"b, c"', '1.5', '"[1, 2]"']
     """
 
-    null = ""
     end = "\n"
     quote = ""
     interval = ('"[', ']"')
 
+    def __init__(self, columns: int) -> None:
+        self.null = '""' if columns == 1 else ""
+
     def header(self, names: Sequence[str]) -> str:
-        """The first line; where there is one column only, an empty cell is quoted, lest its line look blank."""
-        if len(names) == 1:
-            self.null = '""'
         return ",".join(map(_csv, names)) + self.end
 
     def before(self, names: Sequence[str]) -> list[str]:
         return ["" if i == 0 else "," for i in range(len(names))]
 
     def escaped(self, values: pa.Array) -> pa.Array:
-        return _patched(values, rb'[",\n\r]', _csv)
+        return self._filled(_patched(values, rb'[",\n\r]', _csv))
 
     def json(self, texts: pa.Array) -> pa.Array:
         inner = pc.binary_slice(texts.cast(pa.binary()), 1, -1).cast(pa.string())
         is_text = pc.starts_with(texts, '"')
         plain = pc.if_else(is_text, inner, texts)
-        if not re.search(rb'[",\\\n\r]', content(plain)):
-            return plain
-        odd = pc.match_substring_regex(plain, r'[",\\\n\r]')
-        return _replaced(plain, odd, map(_csv_of_json, texts.filter(odd).to_pylist()))
+        if re.search(rb'[",\\\n\r]', content(plain)):
+            odd = pc.match_substring_regex(plain, r'[",\\\n\r]')
+            plain = _replaced(plain, odd, map(_csv_of_json, texts.filter(odd).to_pylist()))
+        return self._filled(plain)
+
+    def _filled(self, texts: pa.Array) -> pa.Array:
+        return pc.if_else(pc.equal(texts, ""), self.null, texts) if self.null else texts
 
 
 def _csv(text: str) -> str:

@@ -1,7 +1,8 @@
-"""JSON lines whose keys come and go, by Arrow's JSON parser: types are learned first, and any surprise is left to Python."""
+"""JSON lines whose keys come and go: types are learned, then Arrow's JSON parser is held to them."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,14 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from shoal.formats.dialects import Jsonl, dumps
 from shoal.formats.numerals import EXACT, floats
 from shoal.formats.regular import Refused
-from shoal.formats.dialects import Jsonl, dumps
 from shoal.formats.values import TYPES, parse
 
 SAMPLE = 100
 DEEP = 500
 
+_HINTS = re.compile(rb"NaN"), re.compile(rb"Inf")
 _LITERAL = re.compile(rb"[:,\[-][ \t]*(?:NaN|Inf)")
 
 
@@ -86,7 +88,9 @@ def _checked(block: bytes) -> int:
     ends = np.flatnonzero(data == ord("\n"))
     starts = np.concatenate(([0], ends[:-1] + 1))
     braces = (data[starts] == ord("{")).all() and (data[ends - 1] == ord("}")).all()
-    if not braces or _LITERAL.search(block) or _is_deep(block, len(ends)):
+    long = np.flatnonzero(ends - starts > DEEP)
+    literal = any(hint.search(block) for hint in _HINTS) and _LITERAL.search(block)
+    if literal or not braces or any(_is_extreme(block[starts[i] : ends[i]]) for i in long):
         raise Refused
     try:
         block.isascii() or block.decode()
@@ -95,22 +99,22 @@ def _checked(block: bytes) -> int:
     return len(ends)
 
 
-def _is_deep(block: bytes, lines: int) -> bool:
-    if block.count(b"{") + block.count(b"[") - lines < DEEP:
-        return False
-    return any(line.count(b"{") + line.count(b"[") > DEEP for line in block.split(b"\n"))
+def _is_extreme(line: bytes) -> bool:
+    """Whether Python may find it too deep, or a number in it too long, where Arrow does not."""
+    return line.count(b"{") + line.count(b"[") > DEEP or re.search(rb"[0-9]{4300}", line) is not None
 
 
 def _verbatim(name: str, column: pa.Array, block: bytes) -> pa.Array:
     """JSON text; a whole number in a column of floats may have been written either way, so the line is asked."""
     if pa.types.is_string(column.type):
-        return pc.if_else(column.is_valid(), Jsonl().quoted(column.fill_null("")), None)
+        texts = pc.binary_join_element_wise('"', Jsonl().escaped(column.fill_null("")), '"', "")
+        return pc.if_else(column.is_valid(), texts, None)
     if not pa.types.is_floating(column.type):
         return column.cast(pa.string())
     texts = floats(column)
     whole = np.asarray(pc.equal(column, pc.trunc(column)).fill_null(False))
     if whole.any():
         lines = block.split(b"\n")
-        exact = [dumps(record[name]) for i in np.flatnonzero(whole) if isinstance(record := parse(lines[i]), dict)]
+        exact = [dumps(json.loads(lines[i])[name]) for i in np.flatnonzero(whole)]
         texts = pc.replace_with_mask(texts, pa.array(whole), pa.array(exact, pa.string()))
     return texts

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.formats.block import JSON, Block, Reader, Writer, slices
+from shoal.formats.dialects import Jsonl
 from shoal.formats.irregular import Irregular
 from shoal.formats.regular import Refused, Regular
-from shoal.formats.dialects import Jsonl
 from shoal.formats.sink import Sink
 from shoal.formats.source import BOM, Source
 from shoal.formats.text import Text

@@ -29,7 +29,7 @@ def integers(texts: pa.Array) -> pa.Array | None:
         found = texts.cast(pa.int64())
     except pa.ArrowInvalid:
         return None
-    return found if _all(pc.equal(found.cast(pa.string()), texts)) else None
+    return found if holds(pc.equal(found.cast(pa.string()), texts)) else None
 
 
 def strings(texts: pa.Array) -> pa.Array | None:
@@ -39,11 +39,11 @@ def strings(texts: pa.Array) -> pa.Array | None:
     (['a', None], None)
     """
     quoted = pc.and_(pc.starts_with(texts, '"'), pc.ends_with(texts, '"'))
-    if not _all(pc.and_(quoted, pc.greater(pc.binary_length(texts), 1))):
+    if not holds(pc.and_(quoted, pc.greater(pc.binary_length(texts), 1))):
         return None
     inner = pc.binary_slice(texts.cast(pa.binary()), 1, -1)
-    data = np.frombuffer(content(inner), np.uint8)
-    if len(data) and (data.min() < 32 or re.search(rb'["\\]', data)):
+    data = content(inner)
+    if len(data) and (np.frombuffer(data, np.uint8).min() < 32 or re.search(rb'["\\]', data)):
         return None
     return inner.view(pa.string())
 
@@ -54,13 +54,18 @@ def numbers(texts: pa.Array) -> pa.Array | None:
     >>> numbers(pa.array(["1.50", "2", None])).to_pylist(), numbers(pa.array(["1."])), numbers(pa.array(["1e999"]))
     ([1.5, 2.0, None], None, None)
     """
-    if not _all(pc.match_substring_regex(texts, _NUMBER)):
+    if not holds(pc.match_substring_regex(texts, _NUMBER)):
         return None
     found = texts.cast(pa.float64())
-    return found if _all(pc.less(pc.abs(found), EXACT)) else None
+    return found if holds(pc.less(pc.abs(found), EXACT)) else None
 
 
-def _all(true: pa.Array) -> bool:
+def holds(true: pa.Array) -> bool:
+    """Whether nothing is false.
+
+    >>> holds(pa.array([True, None])), holds(pa.array([], pa.bool_()))
+    (True, True)
+    """
     return bool(pc.all(true, min_count=0).as_py())
 
 

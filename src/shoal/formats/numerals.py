@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +13,7 @@ EXACT = 2.0**53
 
 
 def floats(values: pa.Array, whole: str = ".0") -> pa.Array:
-    """The shortest text that reads back as the same float64, as `repr` gives it; `whole` ends whole numbers.
+    """The shortest text that reads back as the same float64, as `json.dumps` gives it; `whole` ends whole numbers.
 
     >>> floats(pa.array([1.0, 0.1, 1e-7, 1e22, None])).to_pylist()
     ['1.0', '0.1', '1e-07', '1e+22', None]
@@ -22,7 +24,7 @@ def floats(values: pa.Array, whole: str = ".0") -> pa.Array:
         return pa.nulls(len(values), pa.string())
     numbers = values.fill_null(0.0).to_numpy(zero_copy_only=False)
     size = np.abs(numbers)
-    is_whole = (size < EXACT) & (numbers == np.trunc(numbers))
+    is_whole = (size < 1e16) & (numbers == np.trunc(numbers))
     if whole:
         is_whole &= ~((numbers == 0) & np.signbit(numbers))
     plain = ~is_whole & (size >= 1e-4) & (size < 1e9)
@@ -34,7 +36,7 @@ def floats(values: pa.Array, whole: str = ".0") -> pa.Array:
             texts = pc.replace_with_mask(texts, pa.array(is_whole), _whole(numbers[is_whole], whole))
         odd = ~(is_whole | plain)
         if odd.any():
-            reprs = pa.array([repr(number) for number in numbers[odd].tolist()], pa.string())
+            reprs = pa.array(map(json.dumps, numbers[odd].tolist()), pa.string())
             texts = pc.replace_with_mask(texts, pa.array(odd), reprs)
     return pc.if_else(values.is_valid(), texts, None) if values.null_count else texts
 

@@ -16,14 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from shoal.formats.jsontext import integers, numbers, strings
+from shoal.formats.jsontext import holds, integers, numbers, strings
 from shoal.formats.numerals import floats
 from shoal.formats.values import column, is_unicode, parse, verbatim
 
-SAMPLE = 1 << 18
+SAMPLE = 1 << 17
+"""Bytes that are looked at to see which columns have few values."""
+
+FEW, SHARE = 64, 0.05
+"""A column has few values if there are so many, or so many a row."""
+
 MOST = 10_000
-MANY = 0.05
-"""A column with more distinct values a row than this is not worth a dictionary."""
+"""Values of a column that are remembered."""
 
 _BEGINNING = re.compile(rb'\{?[ \t]*"([^"\\]*)"[ \t]*:[ \t]*')
 _CODED = pa.dictionary(pa.int32(), pa.binary())
@@ -66,51 +70,40 @@ class Regular:
     def __init__(self, fields: Sequence[str], passed: frozenset[str]) -> None:
         self._fields = fields
         self._passed = passed
+        self._refused = False
         self._shape: Shape | None = None
         self._coded: tuple[bool, ...] = ()
         self._known: dict[bytes, dict[bytes, Any]] = {}
 
     def parse(self, block: bytes) -> list[pa.Array]:
-        """The asked columns, one row a line."""
+        """The asked columns, one row a line; after a refusal, the first lines are tried first."""
+        if self._refused:
+            self._parsed(block[: block.rfind(b"\n", 0, SAMPLE) + 1] or block)
+        self._refused = True
+        columns = self._parsed(block)
+        self._refused = False
+        return columns
+
+    def _parsed(self, block: bytes) -> list[pa.Array]:
         if b"\r" in block:
             raise Refused
         shape = learn(block[: block.find(b"\n")])
         if shape != self._shape:
             self._begin(shape, block)
-        parts = self._split(block, shape)
+        parts = _split(block, self._coded)
+        self._coded = tuple(map(_has_few, parts))
         found: dict[str, pa.Array] = {}
         for i, (name, part, beginning) in enumerate(zip(shape.names, parts, shape.beginnings, strict=True)):
             end = shape.end if i == len(shape.names) - 1 else b""
             found[name] = self._column(name, part, beginning, end)
-        return [found.get(name, pa.nulls(len(parts[0]))) for name in self._fields]
+        return [found[name] if name in found else self._absent(name, len(parts[0])) for name in self._fields]
+
+    def _absent(self, name: str, count: int) -> pa.Array:
+        return pa.nulls(count, pa.string() if name in self._passed else pa.null())
 
     def _begin(self, shape: Shape, block: bytes) -> None:
-        cut = block.rfind(b"\n", 0, SAMPLE) + 1 or block.find(b"\n") + 1
-        self._known = {}
-        self._coded = (True,) * len(shape.names)
-        parts = self._split(block[:cut], shape)
-        self._coded = tuple(len(part.dictionary) <= max(64, MANY * len(part)) for part in parts)
-        self._shape = shape
-
-    def _split(self, block: bytes, shape: Shape) -> list[pa.Array]:
-        names = [str(i) for i in range(len(shape.names))]
-        types = {n: _CODED if coded else pa.binary() for n, coded in zip(names, self._coded, strict=True)}
-        try:
-            table = pyarrow.csv.read_csv(
-                pa.BufferReader(block),
-                read_options=pyarrow.csv.ReadOptions(
-                    use_threads=False, block_size=len(block) + 1, column_names=names
-                ),
-                parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=",", quote_char=False, double_quote=False, ignore_empty_lines=False
-                ),
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=types, strings_can_be_null=False, check_utf8=False
-                ),
-            )
-        except pa.ArrowInvalid:
-            raise Refused from None
-        return [part.chunk(0) if part.num_chunks == 1 else part.combine_chunks() for part in table.columns]
+        sample = _split(block[: block.rfind(b"\n", 0, SAMPLE) + 1] or block, (True,) * len(shape.names))
+        self._shape, self._coded, self._known = shape, tuple(map(_has_few, sample)), {}
 
     def _column(self, name: str, part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
         passed = name in self._passed
@@ -129,6 +122,29 @@ class Regular:
                 known[piece] = _value(piece, beginning, end)
             values.append(known[piece])
         return _expanded(part.indices, values, passed)
+
+
+def _split(block: bytes, coded: Sequence[bool]) -> list[pa.Array]:
+    """The pieces between commas, a column each, as dictionaries where `coded`."""
+    types = {str(i): _CODED if one else pa.binary() for i, one in enumerate(coded)}
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(block),
+            read_options=pyarrow.csv.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=list(types)
+            ),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=",", quote_char=False, double_quote=False, ignore_empty_lines=False
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False),
+        )
+    except pa.ArrowInvalid:
+        raise Refused from None
+    return [part.chunk(0) if part.num_chunks == 1 else part.combine_chunks() for part in table.columns]
+
+
+def _has_few(part: pa.Array) -> bool:
+    return pa.types.is_dictionary(part.type) and len(part.dictionary) <= max(FEW, SHARE * len(part))
 
 
 def _value(piece: bytes, beginning: bytes, end: bytes) -> Any:
@@ -153,7 +169,7 @@ def _expanded(codes: pa.Array, values: list[Any], passed: bool) -> pa.Array:
 
 def _trimmed(part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
     """What follows the beginning; null where it says null."""
-    if not (_all(pc.starts_with(part, beginning)) and _all(pc.ends_with(part, end))):
+    if not (holds(pc.starts_with(part, beginning)) and holds(pc.ends_with(part, end))):
         raise Refused
     try:
         texts = pc.binary_slice(part, len(beginning), -len(end) if end else 2**31 - 1).cast(pa.string())
@@ -173,7 +189,3 @@ def _simple(texts: pa.Array, passed: bool) -> pa.Array | None:
 def _canonical(texts: pa.Array, found: pa.Array) -> pa.Array:
     is_whole = pc.invert(pc.match_substring_regex(texts, "[.eE]"))
     return pc.if_else(is_whole, pc.if_else(pc.equal(texts, "-0"), "0", texts), floats(found))
-
-
-def _all(true: pa.Array) -> bool:
-    return bool(pc.all(true, min_count=0).as_py())

@@ -43,11 +43,11 @@ class Sink:
         if os.path.isdir(self._target):
             raise InputError(f"{self.path}: is a directory; name a file in it")
         if os.path.exists(self._target) and not stat.S_ISREG(os.stat(self._target).st_mode):
-            file = open(self._target, "wb")
+            file = open(self._target, "wb")  # noqa: SIM115
         else:
             folder, name = os.path.split(self._target)
             draft = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
-            file = open(draft, "xb")
+            file = open(draft, "xb")  # noqa: SIM115
             self._draft = draft
         self._files.append(file)
         return file
@@ -66,7 +66,7 @@ class Sink:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({reason(error)}); check the folder and its space") from None
+            raise InputError(f"{self.path}: cannot be written ({reason(error)}); check its folder") from None
 
     def write(self, data: bytes | memoryview) -> None:
         with self.guarded():

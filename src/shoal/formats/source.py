@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import select
 import sys
+import time
 import zlib
 from typing import Any
 
@@ -12,6 +15,9 @@ from shoal.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
 """The mark that some programs put before UTF-8."""
+
+MOMENT, PAUSE = 0.05, 0.005
+"""Seconds for which bytes of a pipe are gathered, and after which a pipe counts as silent."""
 
 
 def reason(error: OSError) -> str:
@@ -23,13 +29,12 @@ def reason(error: OSError) -> str:
     return (os.strerror(error.errno) if error.errno else "input/output error").lower()
 
 
-def checked(path: str) -> str:
-    """The path, if a readable file is there."""
+def opened(path: str) -> io.FileIO:
+    """The file at a path, unbuffered."""
     if os.path.isdir(path):
         raise InputError(f"{path}: is a directory; name a file in it")
     try:
-        with open(path, "rb"):
-            return path
+        return open(path, "rb", buffering=0)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({reason(error)}); check the name and the permissions") from None
 
@@ -40,12 +45,9 @@ class Source:
     def __init__(self, path: str) -> None:
         self.path = path
         self._done = 0
-        self._total: int | None = None
-        self._raw: Any = sys.stdin.buffer if path == "-" else open(checked(path), "rb", buffering=0)
+        self._raw: Any = opened(path) if path != "-" else getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        self._total = os.path.getsize(path) if path != "-" and os.path.isfile(path) else None
         self._gzip = gzip.GzipFile(fileobj=self._raw) if path.lower().endswith(".gz") else None
-        self._readinto = self._gzip.readinto if self._gzip else getattr(self._raw, "readinto1", self._raw.readinto)
-        if os.path.isfile(path):
-            self._total = os.path.getsize(path)
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`; none at the end."""
@@ -53,18 +55,38 @@ class Source:
         return bytes(memoryview(buffer)[: self.readinto(memoryview(buffer))])
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer, or as much of it as there is to be had at once; 0 at the end."""
+        """Fill the buffer, or from a pipe as much of it as comes within a moment; 0 at the end."""
         try:
-            count: int = self._readinto(buffer)
+            if self._gzip:
+                count = self._gzip.readinto(buffer)
+                self._done = self._raw.tell()
+            else:
+                count = self._gathered(buffer) if self._total is None else self._raw.readinto(buffer)
+                self._done += count
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise InputError(f"{self.path}: the gzip data is cut short or damaged; compress it again") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({reason(error)})") from None
-        self._done = self._raw.tell() if self._gzip else self._done + count
         return count
 
+    def _gathered(self, buffer: memoryview) -> int:
+        count: int = self._raw.readinto(buffer)
+        until = time.monotonic() + MOMENT
+        while 0 < count < len(buffer) and self._has_more(until - time.monotonic()):
+            more = self._raw.readinto(buffer[count:])
+            if not more:
+                break
+            count += more
+        return count
+
+    def _has_more(self, seconds: float) -> bool:
+        try:
+            return seconds > 0 and bool(select.select([self._raw], [], [], min(seconds, PAUSE))[0])
+        except (OSError, ValueError):
+            return False
+
     def progress(self) -> tuple[int, int | None]:
-        """`(bytes done, bytes in all)`, as they lie in the file; of standard input the second is unknown."""
+        """`(bytes done, bytes in all)`, as they lie in the file; of a pipe the second is unknown."""
         return self._done, self._total
 
     def close(self) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.formats.block import JSON, Block
+from shoal.formats.block import Block, Writer, is_json
 from shoal.formats.jsontext import typed
-from shoal.formats.unicode import valid
+from shoal.formats.sink import Sink
+from shoal.formats.unicode import filtered, valid
+
+GROUP = 128 * 1024
+"""Records that are written at a time."""
 
 
 def names_checked(path: str, schema: pa.Schema, fields: Sequence[str]) -> list[str]:
@@ -36,61 +41,85 @@ class Numbering:
         good = None if is_valid else valid(batch.columns)
         if good is not None:
             bad = [(row, "not valid UTF-8") for row in numbers[~good].tolist()]
-            numbers, batch = numbers[good], batch.filter(pa.array(good))
+            numbers = numbers[good]
+            columns = [filtered(column, good) for column in batch.columns]
+            batch = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
         names = batch.schema.names
         columns = [batch.column(n) if n in names else pa.nulls(len(numbers)) for n in self._fields]
         schema = pa.schema([batch.schema.field(n) if n in names else pa.field(n, pa.null()) for n in self._fields])
         return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, bad)
 
 
-class Typed:
-    """Batches of one schema: JSON texts become typed columns, as the first batch suggests, and coded intervals plain."""
+class TableWriter(Writer):
+    """Writes many batches at a time, however small they are, as a table of one schema.
+
+    Columns of JSON text take the type that the first table's values have, or stay text if these differ.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._sink = Sink(path)
+        self._waiting: list[pa.RecordBatch] = []
+        self._count = 0
         self._schema: pa.Schema | None = None
-        self._texts: set[int] = set()
+        self._texts: set[str] = set()
 
-    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self._schema is None:
-            columns = [self._first(i, column, batch.schema.field(i)) for i, column in enumerate(batch.columns)]
-            names = batch.schema.names
-            self._schema = pa.schema([pa.field(n, c.type) for n, c in zip(names, columns, strict=True)])
-        else:
-            columns = [self._next(i, column, batch.schema.field(i)) for i, column in enumerate(batch.columns)]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+    @abstractmethod
+    def _put(self, table: pa.Table) -> None:
+        """Append a table to the file; the first one may be empty."""
 
-    def _first(self, i: int, column: pa.Array, field: pa.Field) -> pa.Array:
-        if not _is_json(field):
-            return _plain(column)
-        found = typed(column.cast(pa.string()))
-        if found is None:
-            self._texts.add(i)
-            return column.cast(pa.string())
-        return found.cast(pa.string()) if pa.types.is_null(found.type) else found
+    @abstractmethod
+    def _end(self) -> None:
+        """Complete the file, if it was begun."""
 
-    def _next(self, i: int, column: pa.Array, field: pa.Field) -> pa.Array:
-        assert self._schema is not None
-        fixed = self._schema.field(i)
-        if i in self._texts:
-            return column.cast(pa.string())
-        found = typed(column.cast(pa.string())) if _is_json(field) else _plain(column)
-        if found is not None:
-            if found.type == fixed.type:
-                return found
-            if pa.types.is_null(found.type) or pa.types.is_integer(found.type) and pa.types.is_floating(fixed.type):
-                try:
-                    return found.cast(fixed.type)
-                except pa.ArrowInvalid:
-                    pass
-        raise InputError(
-            f"{self._path}: {field.name!r} began as {fixed.type} and went on with values of another type; "
-            "write to a .jsonl file, which holds any"
-        )
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._waiting.append(batch)
+        self._count += len(batch)
+        if self._count >= GROUP:
+            self._flush()
 
+    def _flush(self) -> None:
+        names = self._waiting[0].schema.names
+        columns = [self._column(name, [batch.column(i) for batch in self._waiting]) for i, name in enumerate(names)]
+        table = pa.Table.from_arrays(columns, names)
+        self._schema = table.schema
+        with self._sink.guarded():
+            self._put(table)
+        self._waiting, self._count = [], 0
 
-def _is_json(field: pa.Field) -> bool:
-    return (field.metadata or {}).get(b"shoal") == JSON[b"shoal"]
+    def _column(self, name: str, chunks: list[pa.Array]) -> pa.ChunkedArray:
+        fixed = None if self._schema is None else self._schema.field(name).type
+        if name in self._texts:
+            return pa.chunked_array(chunks, pa.string())
+        if is_json(self._waiting[0].schema.field(name)):
+            texts = pa.chunked_array(chunks, pa.string()).combine_chunks()
+            found = typed(texts)
+            if found is None and fixed is None:
+                self._texts.add(name)
+                return pa.chunked_array([texts])
+            chunks = [texts if found is None else found]
+            fixed = fixed or (pa.string() if pa.types.is_null(chunks[0].type) else chunks[0].type)
+        plain = [_plain(chunk) for chunk in chunks]
+        kind = fixed or _widest([chunk.type for chunk in plain])
+        try:
+            return pa.chunked_array([_fitted(chunk, kind) for chunk in plain], kind)
+        except pa.ArrowException:
+            raise InputError(
+                f"{self._path}: {name!r} began as {kind} and went on as another type; "
+                "write to a .jsonl file, where values of any type can follow each other"
+            ) from None
+
+    def close(self, failed: bool = False) -> None:
+        try:
+            if self._waiting and not failed:
+                self._flush()
+            with self._sink.guarded():
+                self._end()
+        except BaseException:
+            failed = True
+            raise
+        finally:
+            self._sink.close(failed)
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -103,3 +132,29 @@ def _plain(column: pa.Array) -> pa.Array:
     if len(entries.dictionary) == len(column.dictionary):
         return column
     return pa.DictionaryArray.from_arrays(entries.indices.take(column.indices), entries.dictionary).cast(column.type)
+
+
+def _widest(kinds: list[pa.DataType]) -> pa.DataType:
+    """The first type, unless a later one holds it too: float64 after int64, anything after null."""
+    schemas = [pa.schema([("", kind)]) for kind in dict.fromkeys(kinds)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return kinds[0]
+
+
+def _fitted(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The column as the type, if nothing is lost and no value is taken for one of another kind."""
+    if column.type == kind:
+        return column
+    if _family(column.type) not in ("null", _family(kind)):
+        raise pa.ArrowInvalid("another kind of value")
+    return column.cast(kind)
+
+
+def _family(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return "number" if pa.types.is_integer(kind) or pa.types.is_floating(kind) else str(kind).split("<")[0]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.formats.block import JSON
+from shoal.formats.block import is_json
 from shoal.formats.dialects import Dialect, Jsonl, content, dumps
 from shoal.formats.numerals import floats
 
@@ -66,9 +66,7 @@ class Text:
         """The text of a batch, some thousand rows at a time."""
         parts = self._parts(batch)
         for start in range(0, len(batch), PIECE):
-            count = min(PIECE, len(batch) - start)
-            arrays = [_piece(part, start, count) for part in parts]
-            yield content(_joined(*arrays)) if len(arrays) > 1 else content(arrays[0])
+            yield from _written(parts, start, min(PIECE, len(batch) - start))
 
     def _parts(self, batch: pa.RecordBatch) -> list[Any]:
         """What is joined to a row: literals, plain columns, and groups of coded ones."""
@@ -129,13 +127,13 @@ class Text:
         return known[1]
 
     def _strings(self, column: pa.Array, field: pa.Field) -> Plain:
-        is_json = (field.metadata or {}).get(b"shoal") == JSON[b"shoal"]
-        quote = "" if is_json else self._dialect.quote
+        quote = "" if is_json(field) else self._dialect.quote
         filled = column.fill_null("") if column.null_count else column
-        texts = self._dialect.json(filled) if is_json else self._dialect.escaped(filled)
+        texts = self._dialect.json(filled) if is_json(field) else self._dialect.escaped(filled)
         if not column.null_count:
             return Plain(texts, quote, quote)
-        return Plain(pc.if_else(column.is_valid(), _joined(quote, texts, quote) if quote else texts, self._dialect.null))
+        quoted = _joined(quote, texts, quote) if quote else texts
+        return Plain(pc.if_else(column.is_valid(), quoted, self._dialect.null))
 
     def _texts(self, column: pa.Array, kind: pa.DataType) -> pa.Array:
         if pa.types.is_integer(kind):
@@ -145,9 +143,8 @@ class Text:
             return floats(pc.if_else(pc.is_nan(numbers), None, numbers))
         if pa.types.is_decimal(kind):
             return column.cast(pa.string())
-        if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
-            iso = pc.replace_substring(column.cast(pa.string()), " ", "T")
-            return _joined(self._dialect.quote, iso, self._dialect.quote)
+        if _is_moment(kind):
+            return _joined(self._dialect.quote, _iso(column), self._dialect.quote)
         texts = pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string())
         return pc.if_else(texts.is_valid(), self._dialect.json(texts.fill_null("")), None)
 
@@ -158,16 +155,37 @@ class Text:
         """Each distinct pair of ends is written once."""
         codes, lows, highs = _pairs(*column.flatten())
         left, right = self._dialect.interval
-        texts = _joined(left, _ends(lows), ", ", _ends(highs), right)
+        texts = _joined(left, self._ends(lows), ", ", self._ends(highs), right)
         return Coded(pa.concat_arrays([texts, pa.array([self._dialect.null])]), codes)
+
+    def _ends(self, values: pa.Array) -> pa.Array:
+        """Numbers without a needless fraction, or moments."""
+        if pa.types.is_floating(values.type):
+            return floats(values, whole="")
+        if pa.types.is_integer(values.type):
+            return values.cast(pa.string())
+        return _joined(self._dialect.quote, _iso(values), self._dialect.quote)
+
+
+def _is_moment(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind))
+
+
+def _iso(moments: pa.Array) -> pa.Array:
+    """ISO 8601.
+
+    >>> _iso(pa.array([0], pa.timestamp("s", "UTC"))).to_pylist()
+    ['1970-01-01T00:00:00Z']
+    """
+    return pc.replace_substring(moments.cast(pa.string()), " ", "T")
 
 
 def _is_string(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(pa.types.is_string(kind)) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 def _is_interval(kind: pa.DataType) -> bool:
-    return pa.types.is_struct(kind) and [kind.field(i).name for i in range(kind.num_fields)] == ["lo", "hi"]
+    return bool(pa.types.is_struct(kind)) and [kind.field(i).name for i in range(kind.num_fields)] == ["lo", "hi"]
 
 
 def _is_same(one: pa.Array, other: pa.Array) -> bool:
@@ -205,10 +223,6 @@ def _fits(ends: pa.Array) -> bool:
     return extremes["min"] is None or -(2**31) <= extremes["min"] <= extremes["max"] < 2**31
 
 
-def _ends(values: pa.Array) -> pa.Array:
-    return floats(values, whole="") if pa.types.is_floating(values.type) else values.cast(pa.string())
-
-
 def _numbers(array: pa.Array) -> Codes:
     numbers: Codes = array.cast(pa.int64()).to_numpy(zero_copy_only=False)
     return numbers
@@ -216,6 +230,20 @@ def _numbers(array: pa.Array) -> Codes:
 
 def _joined(*texts: Any) -> pa.Array:
     return pc.binary_join_element_wise(*texts, "")
+
+
+def _written(parts: list[Any], start: int, count: int) -> Iterator[memoryview]:
+    """The text of some rows, in one piece unless that were longer than an array can be."""
+    try:
+        arrays = [_piece(part, start, count) for part in parts]
+        whole = content(_joined(*arrays) if len(arrays) > 1 else arrays[0])
+    except (pa.ArrowInvalid, pa.ArrowCapacityError):
+        if count == 1:
+            raise
+        yield from _written(parts, start, count // 2)
+        yield from _written(parts, start + count // 2, count - count // 2)
+    else:
+        yield whole
 
 
 def _piece(part: Any, start: int, count: int) -> Any:

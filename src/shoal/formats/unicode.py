@@ -24,13 +24,21 @@ def valid(columns: Iterable[pa.Array]) -> npt.NDArray[np.bool_] | None:
     return good
 
 
+def filtered(column: pa.Array, good: npt.NDArray[np.bool_]) -> pa.Array:
+    """The good rows, and of a dictionary only what they use."""
+    column = column.filter(pa.array(good))
+    if not pa.types.is_dictionary(column.type):
+        return column
+    return column.dictionary.take(column.indices).dictionary_encode().cast(column.type)
+
+
 def _valid(column: pa.Array) -> npt.NDArray[np.bool_] | None:
     if pa.types.is_dictionary(column.type):
         entries = _valid(column.dictionary)
         if entries is None:
             return None
-        codes = column.indices.cast(pa.int64()).fill_null(len(entries))
-        return np.append(entries, True)[codes.to_numpy(zero_copy_only=False)]
+        codes: npt.NDArray[np.int64] = column.indices.cast(pa.int64()).fill_null(len(entries)).to_numpy()
+        return np.append(entries, True)[codes]
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return None
     binary = column.cast(pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary())

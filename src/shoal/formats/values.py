@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from math import isnan
 from typing import Any
 
 import pyarrow as pa
 
-from shoal.formats.numerals import EXACT
 from shoal.formats.dialects import dumps
+from shoal.formats.numerals import EXACT
 
 TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
@@ -33,15 +34,15 @@ def kind(values: Iterable[Any]) -> pa.DataType | None:
 
 
 def text(value: Any) -> str | None:
-    """The canonical text of a value; a whole number has no fraction, whether it came as 1, 1.0 or "1".
+    """The canonical text of a value: a whole number has no fraction, and what is not a number is missing.
 
-    >>> text(True), text(1.0), text(1.5), text("x"), text([1, "é"])
-    ('true', '1', '1.5', 'x', '[1, "é"]')
+    >>> text(True), text(1.0), text(1.5), text("x"), text([1, "é"]), text(float("nan"))
+    ('true', '1', '1.5', 'x', '[1, "é"]', None)
     """
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, float) and abs(value) < EXACT and value == int(value):
-        return str(int(value))
+    if isinstance(value, float):
+        return None if isnan(value) else str(int(value)) if value.is_integer() else repr(value)
     return dumps(value)
 
 

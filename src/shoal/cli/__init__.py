@@ -1,0 +1,56 @@
+"""The command line: one file a command, each over one public function."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli import check, demo, run
+
+__all__ = ["app", "main"]
+
+EXAMPLES = """
+\b
+Examples:
+  shoal demo
+  shoal check policy.yaml people.csv
+  shoal run policy.yaml people.csv anonymized.csv
+"""
+
+app = typer.Typer(
+    name="shoal",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog=run.EXAMPLES)(run.run)
+app.command(epilog=check.EXAMPLES)(check.check)
+app.command(epilog=demo.EXAMPLES)(demo.demo)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"shoal {version('shoal')}")
+        except PackageNotFoundError:
+            typer.echo("shoal, not installed")
+        raise typer.Exit()
+
+
+@app.callback(epilog=EXAMPLES)
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Anonymize data streams while they flow: each record leaves within its deadline, one of k persons."""
+
+
+def main() -> None:
+    """The `shoal` command."""
+    app(prog_name="shoal")

@@ -1,0 +1,61 @@
+"""`shoal check`: a policy, and a sample of data, before a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.failure import REFUSED, reported
+
+if TYPE_CHECKING:
+    from shoal.pipeline import Findings
+
+EXAMPLES = """
+\b
+Examples:
+  shoal check policy.yaml
+  shoal check policy.yaml people.csv --rows 100000
+"""
+
+
+def check(
+    policy: Annotated[str, typer.Argument(help="The policy, a YAML file.", metavar="POLICY")],
+    source: Annotated[str | None, typer.Argument(help="Data to check against it.", metavar="INPUT")] = None,
+    rows: Annotated[int, typer.Option(help="How many rows of INPUT to look at.", min=1, metavar="N")] = 10_000,
+) -> None:
+    """Check POLICY, and the first rows of INPUT against it.
+
+    Lists all problems in one go, and warns of what is legal but unwise. Status 0 without problems, 2 with.
+    """
+    with reported(policy):
+        from shoal.pipeline import check as checked
+
+        findings = checked(policy, source, rows=rows)
+        _show(findings, policy, source)
+    if not findings.ok:
+        raise typer.Exit(REFUSED)
+
+
+def _show(findings: Findings, policy: str, source: str | None) -> None:
+    from rich.text import Text
+
+    from shoal.cli.terminal import output
+
+    console = output()
+    for kind, style, lines in (("problem", "bold red", findings.problems), ("warning", "yellow", findings.warnings)):
+        for line in lines:
+            console.print(Text.assemble((f"{kind}: ", style), " ".join(line.splitlines())), soft_wrap=True)
+    style = "green" if findings.ok else "bold red"
+    counts = f"{_number(len(findings.problems), 'problem')}, {_number(len(findings.warnings), 'warning')}"
+    console.print(Text.assemble(f"{policy}{_sample(findings, source)}: ", (counts, style)), soft_wrap=True)
+
+
+def _sample(findings: Findings, source: str | None) -> str:
+    if source is None or findings.rows is None:
+        return ""
+    return f" with {'all' if findings.complete else 'the first'} {findings.rows:,} rows of {source}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"

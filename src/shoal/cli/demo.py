@@ -1,0 +1,73 @@
+"""`shoal demo`: the main job on a generated stream."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import nullcontext
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+EXAMPLES = """
+\b
+Examples:
+  shoal demo
+  shoal demo wearables --tuples 1000000 --algorithm idea
+"""
+
+
+def demo(
+    folder: Annotated[str, typer.Argument(help="Where to leave policy, input and output.", metavar="FOLDER")] = "demo",
+    tuples: Annotated[int, typer.Option(help="The length of the stream.", min=1, metavar="N")] = 200_000,
+    seed: Annotated[int, typer.Option(help="Another seed, another stream.", min=0, metavar="N")] = 0,
+    algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "fads",
+) -> None:
+    """Anonymize a generated stream of wearables, and show what became of it."""
+    with reported():
+        _demo(folder, tuples, seed, algorithm)
+
+
+def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
+    import shoal
+    from shoal.cli.comparison import comparison
+    from shoal.cli.figures import count
+    from shoal.cli.kernels import prepare as ready
+    from shoal.cli.progress import shown
+    from shoal.cli.summary import summary
+    from shoal.cli.terminal import command, errors, output
+    from shoal.demo import prepare
+
+    console = output()
+    console.print(f"\nGenerating {count(tuples)} tuples of wearables …")
+    files = prepare(folder, tuples, seed=seed, algorithm=algorithm)
+    policy = shoal.Policy.load(files.policy)
+    ready(policy, console.print)
+    window = f"{policy.window.length:g} s"
+    console.print(f"Anonymizing: each tuple leaves within {window} as one of {policy.privacy.k} persons …")
+    with shown(errors()) if sys.stderr.isatty() else nullcontext() as bar:
+        start = perf_counter()
+        stats = shoal.run(
+            policy, files.source, files.target, trace=files.trace, on_progress=bar or (lambda progress: None)
+        )
+        elapsed = perf_counter() - start
+    assert policy.person and policy.time
+    console.print("\nA few tuples as they came, and as they left (→):\n")
+    gap = 2 if console.width >= 100 else 1
+    console.print(comparison(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
+    files.trace.unlink()
+    console.print(summary(policy, stats, elapsed))
+    shoal_ = command()
+    parquet = files.target.with_suffix(".parquet")
+    policy_, source, target = (shlex.quote(str(path)) for path in (files.policy, files.source, parquet))
+    console.print(f"\nPolicy, input and output lie in {folder}. Go on with\n", markup=False)
+    for line in (
+        f"{shoal_} check {policy_} {source}",
+        f"{shoal_} run {policy_} {source} {target}",
+        f"{shoal_} run {policy_} {source} - | head -3",
+    ):
+        console.print(f"  {line}", markup=False, soft_wrap=True, style="bold")
+    console.print()

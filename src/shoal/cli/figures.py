@@ -1,0 +1,59 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+
+def count(number: float) -> str:
+    """
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{number:,.0f}"
+
+
+def short(number: float) -> str:
+    """At most four digits.
+
+    >>> [short(number) for number in (0, 950, 12_345, 412_345, 2_345_678)]
+    ['0', '950', '12.3 k', '412 k', '2.35 M']
+    """
+    for unit, name in ((1e6, " M"), (1e3, " k")):
+        if number >= unit:
+            amount = number / unit
+            return f"{amount:.{2 if amount < 10 else 1 if amount < 100 else 0}f}{name}"
+    return f"{number:.0f}"
+
+
+def size(done: float, total: float | None) -> str:
+    """Bytes.
+
+    >>> size(1_250_000, 27_000_000), size(999, None)
+    ('1.2/27.0 MB', '999 B')
+    """
+    largest = done if total is None else total
+    unit, name = next(((u, n) for u, n in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if largest >= u), (1.0, "B"))
+    digits = 0 if unit == 1 else 1
+    return f"{done / unit:.{digits}f}{'' if total is None else f'/{total / unit:.{digits}f}'} {name}"
+
+
+def share(part: int, whole: int) -> str:
+    """A number and what part of all it is.
+
+    >>> share(25, 1000), share(1, 1_000_000), share(0, 0)
+    ('25 (2.5 %)', '1 (under 0.1 %)', '0')
+    """
+    if not part or not whole:
+        return count(part)
+    percent = 100 * part / whole
+    return f"{count(part)} ({'under 0.1' if percent < 0.1 else f'{percent:.1f}'} %)"
+
+
+def seconds(number: float) -> str:
+    """
+    >>> [seconds(number) for number in (0.25, 30, 90, 5400)]
+    ['0.25 s', '30 s', '1.5 min', '1.5 h']
+    """
+    for unit, name in ((3600, "h"), (60, "min")):
+        if number >= unit:
+            return f"{number / unit:.3g} {name}"
+    return f"{number:.3g} s"

@@ -1,0 +1,49 @@
+"""The compiled kernels, made ready before a run; `python -m shoal.cli.kernels` makes all of them ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
+
+_SMALL = """
+person: pid
+attributes: {{age: {{quasi: numeric, range: [0, 100], grid: 5}}}}
+privacy: {{k: 2}}
+window: {{count: 4}}
+algorithm: {{name: {name}}}
+"""
+
+
+def prepare(policy: Policy, say: Callable[[str], None]) -> None:
+    """Load what the policy's algorithm needs from the cache; if it is not there, compile it and say so."""
+    from shoal.compiled import forget_old, is_compiled
+
+    name = policy.algorithm.name
+    is_new = not is_compiled(name)
+    if is_new:
+        say(f"compiling {name} once, which takes some 20 seconds; later starts take it from the cache …")
+    compile_kernels(name)
+    if is_new:
+        forget_old()
+
+
+def compile_kernels(name: str) -> None:
+    """Run an algorithm on a few records, which compiles what is not in the cache."""
+    from shoal.anonymizer import Anonymizer
+    from shoal.policy import Policy
+
+    anonymizer = Anonymizer(Policy.parse(_SMALL.format(name=name)))
+    for person in range(6):
+        anonymizer.push({"pid": person, "age": 10 * person})
+    anonymizer.flush()
+
+
+if __name__ == "__main__":
+    from shoal.algorithms import NAMES
+
+    for each in NAMES:
+        print(f"compiling {each}", flush=True)
+        compile_kernels(each)

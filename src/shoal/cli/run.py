@@ -1,0 +1,73 @@
+"""`shoal run`: anonymize a file or a pipe."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+EXAMPLES = """
+\b
+Examples:
+  shoal run policy.yaml people.csv anonymized.csv
+  shoal run policy.yaml people.jsonl.gz anonymized.parquet --trace private.jsonl
+  gunzip -c people.jsonl.gz | shoal run policy.yaml - - | head
+"""
+
+
+def run(
+    policy: Annotated[str, typer.Argument(help="The policy, a YAML file.", metavar="POLICY", show_default=False)],
+    source: Annotated[str, typer.Argument(help="The file to read, or - for JSON lines.", metavar="INPUT")],
+    target: Annotated[str, typer.Argument(help="The file to write, or - for JSON lines.", metavar="OUTPUT")],
+    trace: Annotated[
+        str | None,
+        typer.Option(help="Write how each tuple left, a JSON line each. Private.", metavar="FILE", show_default=False),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first rejected record, status 2.")] = False,
+) -> None:
+    """Anonymize INPUT by POLICY into OUTPUT.
+
+    The kind of a file is told by its suffix: .jsonl, .csv (each also .gz), .parquet or .arrow. Rejected records are
+    reported on standard error by row and reason, never by value.
+    """
+    with reported(policy):
+        _run(policy, source, target, trace, strict)
+
+
+def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -> None:
+    import shoal
+    from shoal.cli.kernels import prepare
+    from shoal.cli.progress import shown
+    from shoal.cli.rejections import Rejections
+    from shoal.cli.summary import faults, summary
+    from shoal.cli.terminal import errors
+
+    console = errors()
+    policy = shoal.Policy.load(path)
+    prepare(policy, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
+    rejections = Rejections(console, source)
+    with shown(console) if _is_watched(source, target) else nullcontext() as bar:
+        start = perf_counter()
+        try:
+            stats = shoal.run(
+                policy, source, target, trace=trace, strict=strict, on_reject=rejections,
+                on_progress=bar or (lambda progress: None),
+            )  # fmt: skip
+        finally:
+            rejections.close()
+        elapsed = perf_counter() - start
+    for fault in faults(stats):
+        console.print(fault, markup=False, highlight=False, soft_wrap=True)
+    if bar:
+        console.print(summary(policy, stats, elapsed))
+
+
+def _is_watched(source: str, target: str) -> bool:
+    """Whether a bar on standard error reaches a person and does not get into anything else on the terminal."""
+    busy = (source == "-" and sys.stdin.isatty()) or (target == "-" and sys.stdout.isatty())
+    return sys.stderr.isatty() and not busy

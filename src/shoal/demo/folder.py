@@ -1,0 +1,85 @@
+"""The folder of a demo: policy, hierarchies and input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from shoal.demo.wearables import ACTIVITIES, DISTRICTS, wearables
+from shoal.errors import InputError, PolicyError
+from shoal.formats import open_writer
+from shoal.policy.algorithm import NAMES
+
+MARK = "# Written by `shoal demo`"
+K = 20
+
+_POLICY = f"""{MARK}: wearables report what their devices measure; each tuple leaves as one of {K} persons.
+person: pid                       # never published
+time: {{{{field: ts, publish: generalize}}}}  # published as an interval of the window's length
+attributes:                       # what is not listed is not published
+  age:       {{{{quasi: numeric, range: [18, 95], grid: 5}}}}
+  pulse:     {{{{quasi: numeric, range: [30, 220], grid: 5}}}}
+  steps:     {{{{quasi: numeric, range: [0, 12000], grid: 100}}}}
+  skin:      {{{{quasi: numeric, range: [28, 38], grid: 1}}}}
+  activity:  {{{{quasi: categorical, hierarchy: activity.csv}}}}
+  district:  {{{{quasi: categorical, hierarchy: district.csv}}}}
+  illness:   {{{{sensitive: true}}}}    # published as it is
+privacy: {{{{k: {K}}}}}
+window: {{{{time: 10s}}}}               # no tuple waits longer
+algorithm: {{{{name: {{name}}}}}}
+"""
+
+
+class Demo(NamedTuple):
+    """The files of a demo."""
+
+    policy: Path
+    source: Path
+    target: Path
+    trace: Path
+
+
+def prepare(
+    folder: str | PathLike[str],
+    tuples: int = 200_000,
+    *,
+    seed: int = 0,
+    algorithm: str = "fads",
+) -> Demo:
+    """Write the policy, its hierarchies and a stream of so many tuples into a folder.
+
+    Raises
+    ------
+    InputError
+        The folder holds something else than an earlier demo, or cannot be written.
+    PolicyError
+        There is no such algorithm.
+    """
+    if algorithm not in NAMES:
+        raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(NAMES)}"])
+    home = Path(folder)
+    demo = Demo(*(home / name for name in ("policy.yaml", "wearables.jsonl", "anonymized.jsonl", "trace.jsonl")))
+    try:
+        _claim(home, demo.policy)
+        demo.policy.write_text(_POLICY.format(name=algorithm), encoding="utf-8")
+        (home / "activity.csv").write_text(_hierarchy(ACTIVITIES, "any"), encoding="utf-8")
+        (home / "district.csv").write_text(_hierarchy(DISTRICTS, "City"), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({(error.strerror or 'no access').lower()})") from None
+    with open_writer(str(demo.source)) as writer:
+        for batch in wearables(tuples, seed):
+            writer.write(batch)
+    return demo
+
+
+def _claim(home: Path, policy: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    is_demo = policy.is_file() and policy.read_bytes().startswith(MARK.encode())
+    if any(home.iterdir()) and not is_demo:
+        raise InputError(f"{home}: holds other things than an earlier demo; name another folder, or empty this one")
+
+
+def _hierarchy(tree: Mapping[str, Sequence[str]], root: str) -> str:
+    return "".join(f"{leaf};{group};{root}\n" for group, leaves in tree.items() for leaf in leaves)

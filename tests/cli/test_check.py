@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.base import record, write
+from shoal.cli import app
+
+MAYBE = "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+
+
+@pytest.fixture(autouse=True)
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def test_a_policy_that_is_right() -> None:
+    result = CliRunner().invoke(app, ["check", "policy.yaml"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"warning: {MAYBE}\npolicy.yaml: no problems, 1 warning\n"
+
+
+def test_problems_and_warnings(folder: Path) -> None:
+    write(folder / "people.jsonl", [record(i, age=7731 if i == 5 else 50) for i in range(100)])
+    result = CliRunner().invoke(app, ["check", "policy.yaml", "people.jsonl", "--rows", "90"])
+    assert (result.exit_code, result.stderr) == (2, "")
+    assert result.stdout.splitlines() == [
+        "problem: 'age', 1 of 90 rows, first row 5: outside [0, 100] (value withheld); widen the range or set "
+        "out_of_range: clip",
+        f"warning: {MAYBE}",
+        "warning: missing in part of the rows: 'city' 24 %; under maybe match, a null stands for any value",
+        "policy.yaml with the first 90 rows of people.jsonl: 1 problem, 2 warnings",
+    ]
+
+
+def test_a_policy_that_is_wrong(folder: Path) -> None:
+    (folder / "policy.yaml").write_text("person: pid\nprivacy: {k: 50}\nwindow: {count: 20}\nalgorithm: {name: fads}\n")
+    result = CliRunner().invoke(app, ["check", "policy.yaml", "people.jsonl"])
+    assert (result.exit_code, result.stderr) == (2, "")
+    assert result.stdout.splitlines() == [
+        "problem: attributes: is missing; add what is published and how; nothing else is published",
+        "problem: window.count=20 is below k=50: no group could ever fill. Use at least 50.",
+        "warning: the data was not looked at, since the policy cannot be used",
+        "policy.yaml: 2 problems, 1 warning",
+    ]

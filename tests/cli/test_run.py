@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.base import Shoal, files, record, write
+
+HIERARCHY = "not in its hierarchy (value withheld); add it there or set unknown: root"
+RANGE = "outside [0, 100] (value withheld); widen the range or set out_of_range: clip"
+
+
+def test_from_file_to_file_in_silence(folder: Path, shoal: Shoal) -> None:
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    lines = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    assert len(lines) == 100
+    assert {tuple(line) for line in lines} == {("age", "city", "disease")}
+    assert files(folder) == {"policy.yaml", "people.jsonl", "out.jsonl"}
+
+
+def test_from_pipe_to_pipe(folder: Path, shoal: Shoal) -> None:
+    shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
+    done = shoal("run", "policy.yaml", "-", "-", stdin=(folder / "people.jsonl").read_text())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (folder / "out.jsonl").read_text()
+
+
+def test_the_trace(folder: Path, shoal: Shoal) -> None:
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl", "--trace", "trace.jsonl")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    lines = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+    assert {tuple(line) for line in lines} == {("row", "how", "cluster", "arrived", "released")}
+    assert sorted(line["row"] for line in lines) == list(range(100))
+
+
+def test_rejected_records_are_told_by_row_and_reason(folder: Path, shoal: Shoal) -> None:
+    records = [record(i) for i in range(50)]
+    records[3] = record(3, city="Atlantis-7731")
+    records[7] = record(7, age=7731)
+    records[9] = record(9, pid=None)
+    write(folder / "people.jsonl", [*records, "{broken 7731"])
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        f"people.jsonl: row 3, 'city': {HIERARCHY}",
+        f"people.jsonl: row 7, 'age': {RANGE}",
+        "people.jsonl: row 9, 'pid': the person is missing; give one or set person_missing: own",
+        "people.jsonl: row 50: malformed JSON",
+    ]
+    assert len((folder / "out.jsonl").read_text().splitlines()) == 47
+
+
+def test_many_rejected_records_are_counted_by_reason(folder: Path, shoal: Shoal) -> None:
+    wrong = [record(i, city="Atlantis") if i % 3 else record(i, age=-1) for i in range(1200)]
+    write(folder / "people.jsonl", [*wrong, *(record(i) for i in range(50))])
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
+    told = done.stderr.splitlines()
+    assert done.returncode == 0
+    assert told[:2] == [f"people.jsonl: row 0, 'age': {RANGE}", f"people.jsonl: row 1, 'city': {HIERARCHY}"]
+    assert told[20:] == [
+        "people.jsonl: more records are rejected; their count follows at the end",
+        "people.jsonl: 1,200 records rejected:",
+        f"  800  'city': {HIERARCHY}",
+        f"  400  'age': {RANGE}",
+    ]
+
+
+def test_strict_stops_at_the_first(folder: Path, shoal: Shoal) -> None:
+    write(folder / "people.jsonl", [*(record(i) for i in range(50)), record(1, age=7731), record(2, age=-1)])
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl", "--trace", "trace.jsonl", "--strict")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"people.jsonl: row 50, 'age': {RANGE}\n"
+    assert files(folder) == {"policy.yaml", "people.jsonl"}
+
+
+def test_all_problems_of_a_policy_in_one_go(folder: Path, shoal: Shoal) -> None:
+    (folder / "policy.yaml").write_text("persn: pid\nattributes: {age: {quasi: numeric}}\nprivacy: {k: 0}\nwindow: {}\n")
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert all(line.startswith("policy.yaml: ") for line in done.stderr.splitlines())
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == [
+        "persn",
+        "person",
+        "attributes.age.range",
+        "privacy.k",
+        "window",
+        "algorithm",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("none.yaml", "people.jsonl", "out.jsonl"), "none.yaml: does not exist; correct the path"),
+        (
+            ("policy.yaml", "none.jsonl", "out.jsonl"),
+            "none.jsonl: cannot be read (no such file or directory); check the name and the permissions",
+        ),
+        (("policy.yaml", "people.jsonl", "people.jsonl"), "input, output and trace must be different files"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(shoal: Shoal, arguments: tuple[str, ...], told: str) -> None:
+    done = shoal("run", *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{told}\n")
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet", "out.arrow", "out.jsonl.gz"])
+def test_each_suffix_goes_out_and_in_again(folder: Path, shoal: Shoal, name: str) -> None:
+    assert shoal("run", "policy.yaml", "people.jsonl", name).returncode == 0
+    assert name in files(folder)

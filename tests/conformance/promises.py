@@ -1,0 +1,120 @@
+"""The promises, checked on what was released alone: this code knows the stream and the releases, and nothing of the engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tests.conformance.streams import TREES, Stream
+from tests.naive import Arrival, Categorical, Numeric, Release, Tick
+
+
+def arrivals(stream: Stream) -> list[Arrival]:
+    return [event for event in stream.events if isinstance(event, Arrival)]
+
+
+def domains(stream: Stream) -> list[Numeric | Categorical]:
+    return [d if isinstance(d, Numeric) else Categorical(TREES[d]) for d in stream.attributes]
+
+
+def check(stream: Stream, releases: Sequence[Release]) -> None:
+    """Promises 1 to 4 at once."""
+    leaves_once(stream, releases)
+    assert late(stream, releases) == []
+    is_true(stream, releases)
+    has_k_persons(stream, releases)
+
+
+def leaves_once(stream: Stream, releases: Sequence[Release]) -> None:
+    assert Counter(r.row for r in releases) == Counter(range(len(arrivals(stream))))
+
+
+def late(stream: Stream, releases: Sequence[Release]) -> list[int]:
+    """The rows that were held past their deadline; checks that arrivals bear the right time."""
+    kind, length = stream.window
+    came, moments = _clock(stream)
+    for r in releases:
+        assert r.arrived == came[r.row]
+        assert r.released >= r.arrived
+    if kind == "buffer":
+        return []
+    due = {r.row: next((now for now in moments if now - r.arrived >= length), None) for r in releases}
+    return sorted(r.row for r in releases if due[r.row] is not None and r.released > due[r.row])
+
+
+def is_true(stream: Stream, releases: Sequence[Release]) -> None:
+    """A value lies inside what is published, a null stays null, and a suppressed tuple shows every root."""
+    rows = arrivals(stream)
+    for r in releases:
+        shown = r.generalization
+        assert shown is not None
+        for domain, value, g in zip(domains(stream), rows[r.row].values, shown, strict=True):
+            if r.how == "suppressed":
+                assert g == domain.root
+            elif value is None:
+                assert g is None
+            else:
+                assert g is not None and domain.contains(g, value)
+
+
+def has_k_persons(stream: Stream, releases: Sequence[Release]) -> None:
+    """At the moment a group leaves it counts k persons; who wears it later finds it published; all wear the same."""
+    rows = arrivals(stream)
+    worn: dict[int, dict[int, Any]] = {}
+    for group in _steps(releases):
+        first = group[0]
+        if first.how == "suppressed":
+            assert first.cluster is None
+            continue
+        assert first.cluster is not None
+        if first.how == "cluster":
+            assert first.cluster == len(worn), "groups are numbered in order, and none is published twice"
+            assert len({rows[r.row].person for r in group}) >= stream.k
+            assert len({r.released for r in group}) == 1
+            assert [r.row for r in group] == sorted(r.row for r in group)
+            worn[first.cluster] = {}
+        for r in group:
+            for q, g in enumerate(r.generalization or ()):
+                assert g is None or worn[first.cluster].setdefault(q, g) == g
+
+
+def mean_loss(stream: Stream, releases: Sequence[Release]) -> float:
+    """The mean loss of what was published."""
+    rows = arrivals(stream)
+    total = 0.0
+    for r in releases:
+        shown = [(d, g) for d, v, g in zip(domains(stream), rows[r.row].values, r.generalization or (), strict=True)
+                 if v is not None]  # fmt: skip
+        if r.how == "suppressed":
+            total += 1
+        elif shown:
+            total += sum(domain.loss(g) for domain, g in shown) / len(shown)
+    return total / len(releases) if releases else 0.0
+
+
+def _steps(releases: Sequence[Release]) -> Iterator[list[Release]]:
+    """Groups as they left, one after the other; a reuse or a suppressed tuple is a step of its own."""
+    step: list[Release] = []
+    for r in releases:
+        if step and not (r.how == "cluster" and step[-1].how == "cluster" and r.cluster == step[-1].cluster):
+            yield step
+            step = []
+        step.append(r)
+    if step:
+        yield step
+
+
+def _clock(stream: Stream) -> tuple[list[float], list[float]]:
+    """When each arrival came on the window's clock, and every moment that the clock showed."""
+    if stream.window[0] != "time":
+        numbers = [float(i) for i in range(len(arrivals(stream)))]
+        return numbers, numbers
+    came, moments = [], []
+    for event in stream.events:
+        own = event.now if isinstance(event, Tick) else event.time
+        assert own is not None
+        moments.append(max([own, *moments[-1:]]))
+        if isinstance(event, Arrival):
+            came.append(moments[-1])
+    return came, moments

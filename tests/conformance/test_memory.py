@@ -1,0 +1,79 @@
+"""Memory depends on the window and the reuse set, never on the length of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal import Anonymizer, Policy
+from shoal.algorithms import NAMES
+from tests.conformance.parameters import WINDOWS
+
+LENGTH, BATCH = 1000, 250
+POLICY: dict[str, Any] = {
+    "person": "pid",
+    "attributes": {
+        "a": {"quasi": "numeric", "range": [0, 1]},
+        "b": {"quasi": "categorical", "hierarchy": {"any": {"l": ["x", "y"], "r": ["z"]}}},
+        "note": {"publish": "keep"},
+    },
+    "privacy": {"k": 20},
+}
+
+
+def batches(windows: int) -> Iterator[pa.RecordBatch]:
+    """Ten records a second; new persons all the time, and a new note each."""
+    random = np.random.default_rng(1)
+    for start in range(0, windows * LENGTH, BATCH):
+        rows = np.arange(start, start + BATCH)
+        a, b = random.random(BATCH), random.choice(["x", "y", "z"], BATCH)
+        missing = random.random((2, BATCH)) < 0.3
+        yield pa.RecordBatch.from_pydict({
+            "pid": rows // 2, "ts": rows / 10, "a": pa.array(a, mask=missing[0]), "b": pa.array(b, mask=missing[1]),
+            "note": [f"note {row}" for row in rows],
+        })  # fmt: skip
+
+
+def held(value: Any) -> int:
+    """The bytes of all arrays inside."""
+    if isinstance(value, tuple):
+        return sum(map(held, value))
+    return int(getattr(value, "nbytes", 0))
+
+
+def size(anonymizer: Anonymizer) -> dict[str, int]:
+    sizes = {name: held(part) for name, part in anonymizer._state._asdict().items()}
+    return {**sizes, "lobby": held(anonymizer._lobby.guests)}
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_does_not_grow_with_the_stream(name: str, kind: str) -> None:
+    """The most that each part ever took stays what it was after ten times the window, up to the hundredth time."""
+    window = {kind: LENGTH if kind != "time" else LENGTH / 10}
+    policy = {**POLICY, "window": window, "algorithm": {"name": name}, "time": {"field": "ts"}}
+    anonymizer = Anonymizer(Policy.parse(policy))
+    peak: dict[str, int] = {}
+    for number, batch in enumerate(batches(100), 1):
+        anonymizer.push_batch(batch)
+        peak = {part: max(peak.get(part, 0), now) for part, now in size(anonymizer).items()}
+        if number * BATCH == 10 * LENGTH:
+            early, snapshot = peak, len(anonymizer.snapshot())
+    assert anonymizer.stats.released >= 99 * LENGTH
+    print(name, kind, {part: peak[part]/early[part] for part in peak if peak[part] != early[part]}, len(anonymizer.snapshot())/snapshot)
+    assert {part: now for part, now in peak.items() if now > 1.1 * early[part]} == {}
+    assert len(anonymizer.snapshot()) < 1.1 * snapshot
+
+
+def test_the_lobby_forgets_those_who_left() -> None:
+    policy = {**POLICY, "window": {"count": LENGTH}, "algorithm": {"name": "fads"}}
+    anonymizer = Anonymizer(Policy.parse(policy))
+    most = 0
+    for batch in batches(30):
+        anonymizer.push_batch(batch)
+        most = max(most, len(anonymizer._lobby.guests.rows))
+    assert most < 10 * LENGTH

@@ -1,0 +1,52 @@
+"""Every algorithm keeps every promise under every window, and says of itself what is so."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+
+from shoal import Anonymizer
+from shoal.algorithms import NAMES
+from tests.conformance.parameters import WINDOWS, examples, generated
+from tests.conformance.promises import arrivals, check, mean_loss
+from tests.conformance.streams import Stream, engine, policy_of
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+@pytest.mark.parametrize("name", NAMES)
+def test_promises_hold(name: str, kind: str) -> None:
+    @examples(300)
+    @given(generated(name, kind))
+    def hold(stream: Stream) -> None:
+        check(stream, engine(Anonymizer(policy_of(name, stream)), stream))
+
+    hold()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stats_say_what_was_released(name: str) -> None:
+    @examples(200)
+    @given(generated(name))
+    def agree(stream: Stream) -> None:
+        anonymizer = Anonymizer(policy_of(name, stream))
+        releases = engine(anonymizer, stream)
+        stats = anonymizer.stats
+        rows = arrivals(stream)
+        groups: dict[int | None, set[object]] = {}
+        for r in releases:
+            if r.how == "cluster":
+                groups.setdefault(r.cluster, set()).add(rows[r.row].person)
+        hows = [r.how for r in releases]
+        assert (stats.received, stats.rejected, stats.held) == (len(rows), 0, 0)
+        assert (stats.released, stats.groups) == (len(releases), len(groups))
+        assert (stats.clustered, stats.reused, stats.suppressed) == tuple(
+            hows.count(how) for how in ("cluster", "reuse", "suppressed")
+        )
+        assert stats.smallest_group == min(map(len, groups.values()), default=None)
+        assert stats.longest_wait == max((r.released - r.arrived for r in releases), default=None)
+        assert math.isclose(stats.loss, mean_loss(stream, releases), abs_tol=1e-12)
+        assert stats.faults == {}
+
+    agree()

@@ -1,0 +1,73 @@
+"""The command as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli.base import ENVIRONMENT, files, shoal_run
+from shoal.cli import terminal
+from shoal.cli.kernels import compile_kernels
+from shoal.policy.algorithm import NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_demo_and_every_command_it_prints(tmp_path: Path, name: str) -> None:
+    compile_kernels(name)
+    done = shoal_run("demo", "a demo", "--tuples", "3000", "--algorithm", name, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines()[:-6])) <= 100
+    for told in ("tuples a second", "loss", "smallest group", "longest wait", "suppressed"):
+        assert told in done.stdout
+    made = {"policy.yaml", "activity.csv", "district.csv", "wearables.jsonl", "anonymized.jsonl"}
+    assert files(tmp_path / "a demo") == made
+    assert len((tmp_path / "a demo" / "anonymized.jsonl").read_text().splitlines()) == 3000
+    commands = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ") and "shoal" in line]
+    assert [shlex.split(command)[3] for command in commands] == ["check", "run", "run"]
+    for command in commands:
+        again = subprocess.run(command, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+        assert (again.returncode, again.stderr) == (0, "")
+    assert [len(json.loads(line)) for line in again.stdout.splitlines()] == [8, 8, 8]
+    assert files(tmp_path / "a demo") == {*made, "anonymized.parquet"}
+
+
+def test_a_short_demo(tmp_path: Path) -> None:
+    compile_kernels("fads")
+    done = shoal_run("demo", "--tuples", "1", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 (100.0 %)" in done.stdout
+
+
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    done = shoal_run("demo", ".", cwd=tmp_path)
+    told = "holds other things than an earlier demo; name another folder, or empty this one"
+    assert (done.returncode, done.stderr) == (2, f".: {told}\n")
+    assert files(tmp_path) == {"notes.txt"}
+
+
+@pytest.mark.parametrize(
+    ("called", "said"),
+    [
+        (".venv/bin/shoal", ".venv/bin/shoal"),
+        ("{here}/.venv/bin/shoal", ".venv/bin/shoal"),
+        ("./shoal", "./shoal"),
+        ("{path}/shoal", "shoal"),
+        ("/elsewhere/shoal", "/elsewhere/shoal"),
+    ],
+)
+def test_commands_are_named_as_the_user_called_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str, said: str
+) -> None:
+    here, path = tmp_path / "here", tmp_path / "path"
+    here.mkdir()
+    path.mkdir()
+    (path / "shoal").touch(0o755)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PATH", str(path))
+    monkeypatch.setattr("sys.argv", [called.format(here=here, path=path)])
+    assert terminal.command() == said

@@ -1,0 +1,159 @@
+"""A compiled algorithm that lies: it asks the door for what must not be, a number of times, and is honest afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import Anonymizer
+from shoal.blocks.groups import generalize
+from shoal.blocks.outcome import let_go
+from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
+from shoal.blocks.reuse import admit, best_cover
+from shoal.blocks.window import arrive, insert, is_due
+from shoal.compiled import inlined, kernel
+from tests.conformance.streams import Stream, policy_of
+
+LIES = (
+    "none",
+    "k - 1 persons", "k tuples of fewer persons", "nobody",
+    "low end too high", "high end too low", "category too narrow", "quasi-identifier missing",
+    "a tuple twice in a full group", "a tuple twice in place of a person", "slots that hold nothing",
+    "reuse of a row never published", "reuse of a negative row", "reuse of a row far out", "reuse that does not cover",
+    "reuse of a candidate let into the reuse set", "suppressed with a row", "turn set back",
+    "newest instead of oldest", "held past the deadline",
+)  # fmt: skip
+(
+    NONE,
+    SMALL, ONE_PERSON, NOBODY,
+    LOW, HIGH, CATEGORY, PATTERN,
+    TWICE, TWICE_SHORT, NOWHERE,
+    UNPUBLISHED, NEGATIVE, FAR, UNCOVERED,
+    ADMITTED, SUPPRESSED_ROW, TURN,
+    NEWEST, HOLD,
+) = range(len(LIES))  # fmt: skip
+
+
+def liar(stream: Stream, lie: str, times: int, after: int = 0) -> tuple[Anonymizer, NDArray[np.int64]]:
+    """A real anonymizer with the lying algorithm inside, and a cell that counts down the lies still to be told."""
+    anonymizer = Anonymizer(policy_of("fads", stream))
+    told = np.array([LIES.index(lie), times, after], np.int64)
+    anonymizer._advance = lambda s, batch, first_seat, closing: run(s, batch, first_seat, closing, told)
+    return anonymizer, told[1:2]
+
+
+@kernel
+def run(s, batch, first_seat, closing, told):
+    """`told`: which lie, how many times, and after how many honest groups."""
+    row, arrived = 0, False
+    while True:
+        lie = told[0] if told[1] > 0 and s.exits.tally.groups >= told[2] else NONE
+        is_patient = lie == NEWEST or lie == HOLD
+        if closing and row == len(batch.time) and s.window.clock.held > 0:
+            told[1] -= publish(s, NONE if is_patient else lie)
+        elif is_due(s.window) and not is_patient:
+            told[1] -= publish(s, lie)
+        elif row == len(batch.time):
+            break
+        elif not arrived:
+            arrive(s.window.clock, batch.time[row])
+            arrived = True
+        else:
+            if lie == HOLD and is_due(s.window):
+                told[1] -= 1
+            elif lie == NEWEST and is_due(s.window):
+                told[1] -= publish(s, lie)
+            insert(s.domain, s.window, batch, row, first_seat + row)
+            row += 1
+            arrived = False
+
+
+@inlined
+def publish(s, lie):
+    """One step; 1 if the lie was told."""
+    w, g, k, chosen = s.window, s.groups, s.rule.k, s.scratch.chosen
+    size = _company(w, k, chosen, lie == NEWEST)
+    if size < k or lie == NONE or len(chosen) < k + 4:
+        _honest(s, size)
+        return 0
+    if lie == SMALL:
+        size = k - 1
+    elif lie == NOBODY:
+        size = 0
+    elif lie == ONE_PERSON:
+        size = _same_person(w, k, chosen)
+        if size < k:
+            _honest(s, _company(w, k, chosen, False))
+            return 0
+    row = generalize(s.domain, w, chosen[:size], g)
+    how = CLUSTER
+    if lie == LOW:
+        g.low[row, 0] = np.nextafter(g.low[row, 0], np.inf)
+    elif lie == HIGH:
+        g.high[row, 0] = np.nextafter(g.high[row, 0], -np.inf)
+    elif lie == CATEGORY:
+        g.high[row, 1] = g.low[row, 1]
+    elif lie == PATTERN:
+        g.pattern[row] &= ~np.uint64(2)
+    elif lie == TWICE or lie == TWICE_SHORT:
+        chosen[k if lie == TWICE else k - 1] = chosen[0]
+        size = k + (lie == TWICE)
+    elif lie == NOWHERE:
+        chosen[k], chosen[k + 1], chosen[k + 2], chosen[k + 3] = -1, w.clock.held, -(2**62), 2**62
+        size = k + 4
+    elif lie == TURN:
+        s.scratch.turn[0] -= 3
+    elif lie == SUPPRESSED_ROW:
+        how, size = SUPPRESSED, 1
+    elif lie >= UNPUBLISHED and lie <= ADMITTED:
+        how, size = REUSE, 1
+        if lie == NEGATIVE:
+            row = -1
+        elif lie == FAR:
+            row = 2**40
+        elif lie == UNCOVERED:
+            row = 0
+        elif lie == ADMITTED:
+            admit(s.reuse, g, row, w.clock.now)
+            row = best_cover(s.reuse, g, w, chosen[0])
+    release(s.domain, w, g, s.exits, s.scratch, chosen[:size], row, how)
+    return 1
+
+
+@inlined
+def _honest(s, size):
+    if size < s.rule.k:
+        s.scratch.chosen[0] = s.window.clock.oldest
+        let_go(s, 1, -1, SUPPRESSED)
+    else:
+        let_go(s, size, generalize(s.domain, s.window, s.scratch.chosen[:size], s.groups), CLUSTER)
+
+
+@inlined
+def _company(w, k, chosen, newest):
+    """The k oldest (or newest) tuples of different persons; how many were found."""
+    size = 0
+    slot = w.clock.newest if newest else w.clock.oldest
+    while slot >= 0 and size < k:
+        new = True
+        for i in range(size):
+            new = new and w.person[chosen[i]] != w.person[slot]
+        if new:
+            chosen[size] = slot
+            size += 1
+        slot = w.older[slot] if newest else w.newer[slot]
+    return size
+
+
+@inlined
+def _same_person(w, k, chosen):
+    """The k oldest tuples of the oldest tuple's person; how many were found."""
+    size = 0
+    slot = w.clock.oldest
+    person = w.person[slot]
+    while slot >= 0 and size < k:
+        if w.person[slot] == person:
+            chosen[size] = slot
+            size += 1
+        slot = w.newer[slot]
+    return size

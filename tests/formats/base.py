@@ -1,0 +1,56 @@
+"""What the tests of the formats share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.formats import JSON, Block, open_reader, open_writer
+
+
+def read(path: Path, fields: list[str], **options: Any) -> list[Block]:
+    with open_reader(str(path), fields, **options) as reader:
+        blocks = list(reader)
+    for block in blocks:
+        assert block.batch.schema.names == fields
+        assert len(block.batch) == len(block.rows)
+        block.batch.validate(full=True)
+    return blocks
+
+
+def values(blocks: list[Block], field: str) -> list[Any]:
+    return [value for block in blocks for value in block.batch.column(field).to_pylist()]
+
+
+def numbers(blocks: list[Block]) -> list[int]:
+    return [int(row) for block in blocks for row in block.rows]
+
+
+def bad(blocks: list[Block]) -> list[tuple[int, str]]:
+    return [one for block in blocks for one in block.bad]
+
+
+def write(path: Path, *batches: pa.RecordBatch) -> Path:
+    with open_writer(str(path)) as writer:
+        for batch in batches:
+            writer.write(batch)
+    return path
+
+
+def json_field(name: str) -> pa.Field:
+    return pa.field(name, pa.string(), metadata=JSON)
+
+
+def json_batch(**columns: list[Any]) -> pa.RecordBatch:
+    """Columns of JSON text, null for None."""
+    arrays = [pa.array([None if v is None else json.dumps(v) for v in c], pa.string()) for c in columns.values()]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([json_field(name) for name in columns]))
+
+
+def intervals(*ends: tuple[float, float] | None) -> pa.StructArray:
+    kind = pa.float64() if any(isinstance(end, float) for pair in ends if pair for end in pair) else pa.int64()
+    rows = [None if pair is None else {"lo": pair[0], "hi": pair[1]} for pair in ends]
+    return pa.array(rows, pa.struct([("lo", kind), ("hi", kind)]))

@@ -1,0 +1,243 @@
+"""Writing JSON lines and CSV: every value as its format wants it, whatever the layout of the batch."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from shoal.formats import lines, text
+from shoal.formats.dialects import Csv, Jsonl
+from shoal.formats.numerals import floats
+from shoal.formats.text import Text
+from tests.formats.base import intervals, json_batch, json_field, write
+
+
+def csv_text(batch: pa.RecordBatch) -> str:
+    dialect = Csv(batch.num_columns)
+    return dialect.header(batch.schema.names) + b"".join(Text(dialect).pieces(batch)).decode()
+
+
+def csv_rows(batch: pa.RecordBatch) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(csv_text(batch), newline=""), strict=True))
+
+
+def test_a_published_batch(tmp_path: Path) -> None:
+    batch = pa.RecordBatch.from_arrays(
+        [
+            intervals((15, 20), None, (0, 5)),
+            intervals((1.5, 2.0), (0.1, 1e-7), None),
+            pa.array(["Gov", None, 'a "b", c']).dictionary_encode(),
+            pa.array(['"flu"', "1.0", None]),
+        ],
+        schema=pa.schema(
+            [
+                ("age", intervals((1, 2)).type),
+                ("dose", intervals((1.0, 2.0)).type),
+                ("work class", pa.dictionary(pa.int32(), pa.string())),
+                json_field("disease"),
+            ]
+        ),
+    )
+    assert write(tmp_path / "out.jsonl", batch).read_text(encoding="utf-8") == (
+        '{"age": [15, 20], "dose": [1.5, 2], "work class": "Gov", "disease": "flu"}\n'
+        '{"age": null, "dose": [0.1, 1e-07], "work class": null, "disease": 1.0}\n'
+        '{"age": [0, 5], "dose": null, "work class": "a \\"b\\", c", "disease": null}\n'
+    )
+    assert write(tmp_path / "out.csv", batch).read_bytes().decode() == (
+        'age,dose,work class,disease\n"[15, 20]","[1.5, 2]",Gov,flu\n,"[0.1, 1e-07]",,1.0\n"[0, 5]",,"a ""b"", c",\n'
+    )
+
+
+def test_the_trace() -> None:
+    batch = pa.record_batch(
+        {
+            "row": pa.array([0, 1], pa.int64()),
+            "how": pa.array(["cluster", "suppressed"]),
+            "cluster": pa.array([7, None], pa.int64()),
+            "released": pa.array([2.5, 3.0]),
+        }
+    )
+    assert lines(batch) == (
+        b'{"row": 0, "how": "cluster", "cluster": 7, "released": 2.5}\n'
+        b'{"row": 1, "how": "suppressed", "cluster": null, "released": 3.0}\n'
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 40_000])
+def test_every_layout_gives_the_same_text(count: int) -> None:
+    generator = np.random.default_rng(count)
+    ends, labels = intervals((0, 5), (5, 10), (0, 10)), pa.array(["a", "b", "*"])
+    whole = pa.array(generator.integers(0, 3, count), mask=generator.random(count) < 0.2, type=pa.int32())
+    other = pa.array(generator.integers(0, 3, count), mask=generator.random(count) < 0.2, type=pa.int32())
+    names = ["x", "y", "z"]
+    plain = [ends.take(whole), labels.take(whole), labels.take(other)]
+    coded = [
+        pa.DictionaryArray.from_arrays(whole, ends),
+        pa.DictionaryArray.from_arrays(whole, labels),
+        pa.DictionaryArray.from_arrays(other, labels),
+    ]
+    one, two = (pa.RecordBatch.from_arrays(columns, names=names) for columns in (plain, coded))
+    records = [json.loads(line) for line in lines(one).splitlines()]
+    expected = [
+        {"x": None if r["x"] is None else list(r["x"].values()), "y": r["y"], "z": r["z"]} for r in one.to_pylist()
+    ]
+    assert records == expected
+    assert lines(one) == lines(two)
+    assert csv_text(one) == csv_text(two)
+
+
+def test_sliced_batches() -> None:
+    batch = pa.RecordBatch.from_arrays(
+        [
+            intervals((0, 1), (1, 2), None, (3, 4)),
+            pa.array(["a", None, "c", "d"]).dictionary_encode(),
+            pa.array([*"wxyz"]),
+        ],
+        names=["x", "y", "z"],
+    )
+    whole = lines(batch).splitlines()
+    assert lines(batch.slice(1, 2)).splitlines() == whole[1:3]
+
+
+def test_a_dictionary_that_changes_is_noticed() -> None:
+    writer = Text(Jsonl())
+    for label in ("a", "b", "c"):
+        batch = pa.record_batch({"x": pa.array([label]).dictionary_encode()})
+        assert b"".join(writer.pieces(batch)) == f'{{"x": "{label}"}}\n'.encode()
+
+
+@pytest.mark.parametrize(
+    ("column", "jsonl", "plain"),
+    [
+        (pa.array([True, False, None]), ["true", "false", "null"], ["true", "false", ""]),
+        (pa.array([None, None]), ["null", "null"], ["", ""]),
+        (pa.array([1, -5], pa.int8()), ["1", "-5"], ["1", "-5"]),
+        (pa.array([2**64 - 1], pa.uint64()), [str(2**64 - 1)], [str(2**64 - 1)]),
+        (pa.array([1.0, float("nan"), None, float("inf")]), ["1.0", "null", "null", "inf"], ["1.0", "", "", "inf"]),
+        (pa.array([0.5], pa.float32()), ["0.5"], ["0.5"]),
+        (pa.array([decimal.Decimal("1.50")]), ["1.50"], ["1.50"]),
+        (pa.array([datetime.date(2020, 1, 2)]), ['"2020-01-02"'], ["2020-01-02"]),
+        (pa.array([0], pa.timestamp("ns")), ['"1970-01-01T00:00:00.000000000"'], ["1970-01-01T00:00:00.000000000"]),
+        (pa.array([0], pa.timestamp("s", "UTC")), ['"1970-01-01T00:00:00Z"'], ["1970-01-01T00:00:00Z"]),
+        (pa.array([[1, 2], None]), ["[1, 2]", "null"], ["[1, 2]", ""]),
+        (pa.array([{"a": "é"}]), ['{"a": "é"}'], ['{"a": "é"}']),
+        (pa.array([b"\xff"]), ['"/w=="'], ["/w=="]),
+        (pa.array(["a", None], pa.large_string()), ['"a"', "null"], ["a", ""]),
+        (pa.array(["a", None], pa.string_view()), ['"a"', "null"], ["a", ""]),
+        (pa.array([1, None, 1]).dictionary_encode(), ["1", "null", "1"], ["1", "", "1"]),
+        (
+            pa.array([{"lo": "2020", "hi": "2021"}, None]),
+            ['["2020", "2021"]', "null"],
+            ["[2020, 2021]", ""],
+        ),
+    ],
+    ids=lambda one: str(one.type) if isinstance(one, pa.Array) else "",
+)
+def test_columns_of_any_type(column: pa.Array, jsonl: list[str], plain: list[str]) -> None:
+    batch = pa.RecordBatch.from_arrays([column, column], names=["x", "y"])
+    jsonl = [one.replace("inf", "Infinity") for one in jsonl]
+    assert lines(batch).decode() == "".join(f'{{"x": {one}, "y": {one}}}\n' for one in jsonl)
+    assert csv_rows(batch)[1:] == [[one.replace("inf", "Infinity")] * 2 for one in plain]
+
+
+def test_a_single_empty_cell_is_not_a_blank_line() -> None:
+    assert csv_text(pa.record_batch({"a": pa.array(["x", None, ""])})) == 'a\nx\n""\n""\n'
+    assert csv_text(json_batch(a=["x", None, ""])) == 'a\nx\n""\n""\n'
+
+
+def test_odd_names() -> None:
+    batch = pa.record_batch({'a "b", c': [1], "é\n": [2]})
+    assert json.loads(lines(batch)) == {'a "b", c': 1, "é\n": 2}
+    assert csv_rows(batch)[0] == ['a "b", c', "é\n"]
+
+
+texts = st.lists(
+    st.one_of(st.none(), st.text(max_size=8), st.sampled_from(['"', ",", "\n", "\r", "\\", "\x00", "\x1f"]))
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(cells=texts, coded=st.booleans())
+def test_any_text(cells: list[str | None], coded: bool) -> None:
+    column = pa.array(cells, pa.string())
+    batch = pa.RecordBatch.from_arrays([column.dictionary_encode() if coded else column] * 2, names=["x", "y"])
+    assert lines(batch).decode() == "".join(
+        json.dumps({"x": cell, "y": cell}, ensure_ascii=False) + "\n" for cell in cells
+    )
+    assert csv_rows(batch)[1:] == [[cell or ""] * 2 for cell in cells]
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(cells=st.lists(json_values, max_size=8))
+def test_any_json_text(cells: list[Any]) -> None:
+    dumped = [None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells]
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(dumped, pa.string())] * 2, schema=pa.schema([json_field("x"), json_field("y")])
+    )
+    assert lines(batch).decode() == "".join(f'{{"x": {one or "null"}, "y": {one or "null"}}}\n' for one in dumped)
+    plain = [cell if isinstance(cell, str) else one or "" for cell, one in zip(cells, dumped, strict=True)]
+    assert csv_rows(batch)[1:] == [[one, one] for one in plain]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(10**17), 10**17).map(float))))
+@example([1e22, 1e21, 1e16, 1e15, 1e-4, 1e-5, 1e-7, -0.0, 5e-324, 1.7976931348623157e308, 2.0**53, 2.0**53 - 1])
+def test_floats_are_written_as_python_writes_them(numbers: list[float | None]) -> None:
+    column = pa.array(numbers, pa.float64())
+    assert floats(column).to_pylist() == [
+        None if number is None else {"inf": "Infinity", "-inf": "-Infinity"}.get(repr(number), repr(number))
+        for number in numbers
+    ]
+    for written, number in zip(floats(column, whole="").to_pylist(), numbers, strict=True):
+        assert written is None if number is None else float(written) == number and not written.endswith(".0")
+
+
+ends = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-9, 9))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.tuples(ends, ends))))
+def test_any_intervals_of_whole_numbers(pairs: list[tuple[int, int] | None]) -> None:
+    batch = pa.RecordBatch.from_arrays([intervals(*pairs)], names=["x"])
+    expected = [None if pair is None else list(pair) for pair in pairs]
+    assert [json.loads(line)["x"] for line in lines(batch).splitlines()] == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.tuples(st.floats(-1e20, 1e20), st.floats(-1e20, 1e20)))))
+def test_any_intervals_of_numbers(pairs: list[tuple[float, float] | None]) -> None:
+    batch = pa.RecordBatch.from_arrays([intervals(*pairs)], names=["x"])
+    found = [json.loads(line)["x"] for line in lines(batch).splitlines()]
+    assert found == [None if pair is None else list(pair) for pair in pairs]
+    assert b".0]" not in lines(batch)
+
+
+def test_text_that_is_too_long_for_one_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*texts: Any) -> pa.Array:
+        whole = joined(*texts)
+        if whole.nbytes > 1000:
+            raise pa.ArrowCapacityError
+        return whole
+
+    batch = pa.record_batch({"x": ["y" * 30] * 100})
+    expected, joined = lines(batch), text._joined
+    monkeypatch.setattr(text, "_joined", short)
+    assert lines(batch) == expected
