@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -24,6 +25,9 @@ TREES: dict[str, dict[str, tuple[str, ...]]] = {
     "one": {"a": ("a", "any")},
     "single": {"a": ("a",)},
 }
+
+
+Parameters = Callable[[int, tuple[str, float]], st.SearchStrategy[dict[str, Any]]]
 
 
 class Stream(NamedTuple):
@@ -62,12 +66,15 @@ def released(anonymizer: Anonymizer, answer: pa.RecordBatch, stream: Stream) -> 
     found = []
     for shown, how in zip(anonymizer.to_records(answer), anonymizer.trace.to_pylist(), strict=True):
         assert shown["note"] == how["row"]
-        worn = tuple(
-            tuple(shown[f"q{i}"]) if isinstance(shown[f"q{i}"], list) else shown[f"q{i}"]
-            for i in range(len(stream.attributes))
-        )
+        worn = tuple(_worn(shown[f"q{i}"]) for i in range(len(stream.attributes)))
         found.append(Release(how["row"], how["how"], how["cluster"], worn, how["arrived"], how["released"]))
     return found
+
+
+def _worn(shown: Any) -> Any:
+    if isinstance(shown, dict):
+        return _worn(shown["value"]), shown["of"], shown["had"]
+    return tuple(shown) if isinstance(shown, list) else shown
 
 
 def engine(anonymizer: Anonymizer, stream: Stream) -> list[Release]:
@@ -99,7 +106,7 @@ def twin(name: str, stream: Stream) -> list[Release]:
 
 
 @st.composite
-def streams(draw: st.DrawFn, parameters: st.SearchStrategy[dict[str, Any]]) -> Stream:
+def streams(draw: st.DrawFn, parameters: Parameters) -> Stream:
     """Short streams full of ties: few values, few persons, many nulls, times that stand still or run backwards."""
     numeric = st.sampled_from([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), Numeric(0.0, 0.7)])
     attributes = tuple(draw(st.lists(st.one_of(numeric, st.sampled_from(sorted(TREES))), min_size=1, max_size=4)))
@@ -120,7 +127,7 @@ def streams(draw: st.DrawFn, parameters: st.SearchStrategy[dict[str, Any]]) -> S
         values = tuple(None if random.random() < missing else random.choice(choices) for choices in value)
         events.append(Arrival(random.randrange(persons), values, clock if kind == "time" else None))
     cuts = tuple(i for i in range(len(events)) if random.random() < 0.2)
-    return Stream(attributes, k, (kind, length), draw(parameters), tuple(events), cuts)
+    return Stream(attributes, k, (kind, length), draw(parameters(k, (kind, length))), tuple(events), cuts)
 
 
 def _values(domain: Numeric | str) -> list[Any]:

@@ -28,19 +28,27 @@ def distance(domain, w, t, u):
 
 
 @inlined
+def weighted_distance(domain, w, t, u, alpha):
+    """alpha * dist(t, u) + (1 - alpha) * (1 - Jaccard(t, u)): X-BAND's distance; with alpha 1 just dist(t, u)."""
+    if alpha == 1.0:
+        return distance(domain, w, t, u)
+    return alpha * distance(domain, w, t, u) + (1 - alpha) * (1 - jaccard(w.pattern[t], w.pattern[u]))
+
+
+@inlined
 def doubt(quasi):
     """How far a rough distance may lie from the exact one.
 
     Each scaled value and each loss is rounded once and each difference once more (2^-24 of at most 1 each, four in all);
-    a sum of n terms and its mean are rounded n times, each by 2^-24 of a sum below n, which the mean divides by n again.
-    Twice that is taken.
+    a sum of n terms and its mean are rounded n times, each by 2^-24 of a sum below n, which the mean divides by n again;
+    weighing in the patterns rounds five times more. Twice that is taken.
     """
-    return np.float32(2 * (quasi + 5) * 2.0**-24)
+    return np.float32(2 * (quasi + 10) * 2.0**-24)
 
 
 @inlined
-def rough_distances(domain, w, t, scratch):
-    """scratch.distance[j] = dist(t, j) for every slot j, give or take `doubt`."""
+def rough_distances(domain, w, t, alpha, scratch):
+    """scratch.distance[j] = weighted_distance(t, j) for every slot j, give or take `doubt`."""
     held = w.clock.held
     out = scratch.distance[:held]
     step = scratch.step[:held]
@@ -64,6 +72,10 @@ def rough_distances(domain, w, t, scratch):
     for j in range(held):
         shared = np.float32(popcount(own & pattern[j]))
         out[j] = out[j] / shared if shared > 0 else np.float32(1)
+    if alpha != 1.0:
+        for j in range(held):
+            apart = np.float32(1) - np.float32(jaccard(own, pattern[j]))
+            out[j] = np.float32(alpha) * out[j] + np.float32(1 - alpha) * apart
 
 
 @inlined

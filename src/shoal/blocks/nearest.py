@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.distance import distance, doubt
+from shoal.blocks.distance import doubt, weighted_distance
 from shoal.compiled import inlined
 
 _INFINITE = np.int32(0x7F800000)  # the bits of an infinite distance
@@ -19,6 +19,7 @@ class Scratch(NamedTuple):
     distance: NDArray[np.float32]  # rough; infinite for a slot that is out of the question
     step: NDArray[np.float32]
     chosen: NDArray[np.int64]
+    members: NDArray[np.int64]
     doubtful: NDArray[np.int64]
     exact: NDArray[np.float64]
     seen: NDArray[np.int64]  # by person: the turn that saw it last
@@ -35,14 +36,14 @@ def scratch(capacity: int) -> Scratch:
     one = np.zeros(1, np.int64)
     rough, exact, whole = np.zeros(capacity, np.float32), np.zeros(capacity), np.zeros(capacity, np.int64)
     return Scratch(
-        distance=rough, step=rough.copy(), chosen=whole, doubtful=whole.copy(), exact=exact,
+        distance=rough, step=rough.copy(), chosen=whole, members=whole.copy(), doubtful=whole.copy(), exact=exact,
         seen=whole.copy(), best=whole.copy(), turn=one,
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
     )  # fmt: skip
 
 
 @inlined
-def nearest(domain, w, t, m, scratch, out):
+def nearest(domain, w, t, m, alpha, scratch, out):
     """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
 
     S is the slots whose rough distance in `scratch` is finite, and must hold m persons besides that of `t`.
@@ -55,7 +56,7 @@ def nearest(domain, w, t, m, scratch, out):
     if w.persons.size[0] == w.clock.held:
         rough[t] = np.inf
     else:
-        _closest_of_each_person(domain, w, t, rough, scratch)
+        _closest_of_each_person(domain, w, t, alpha, rough, scratch)
     edge = smallest(rough, m)
     margin = 2 * doubt(len(domain.width))
     sure, doubtful = 0, 0
@@ -69,7 +70,7 @@ def nearest(domain, w, t, m, scratch, out):
                 doubtful += 1
     if sure + doubtful > m:
         for i in range(doubtful):
-            scratch.exact[i] = distance(domain, w, t, scratch.doubtful[i])
+            scratch.exact[i] = weighted_distance(domain, w, t, scratch.doubtful[i], alpha)
         _closest_first(w, scratch.doubtful[:doubtful], scratch.exact[:doubtful], m - sure)
     for i in range(m - sure):
         out[sure + i] = scratch.doubtful[i]
@@ -144,7 +145,7 @@ def _swap(slots, exact, i, j):
 
 
 @inlined
-def _closest_of_each_person(domain, w, t, rough, scratch):
+def _closest_of_each_person(domain, w, t, alpha, rough, scratch):
     """Leave a finite distance only to each person's closest tuple, and none to the person of `t`."""
     scratch.turn[0] += 1
     turn = scratch.turn[0]
@@ -161,7 +162,7 @@ def _closest_of_each_person(domain, w, t, rough, scratch):
             best = scratch.best[person]
             closer = rough[j] < rough[best]
             if abs(rough[j] - rough[best]) <= margin:
-                a, b = distance(domain, w, t, j), distance(domain, w, t, best)
+                a, b = weighted_distance(domain, w, t, j, alpha), weighted_distance(domain, w, t, best, alpha)
                 closer = a < b or (a == b and w.arrival[j] < w.arrival[best])
             rough[best if closer else j] = np.inf
             if closer:

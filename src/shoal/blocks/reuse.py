@@ -25,14 +25,17 @@ def reuse(age: float, limit: int, loss: float) -> Reuse:
 
 
 @inlined
-def best_cover(r, g, w, t):
-    """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers."""
+def best_cover(r, g, w, t, alike=False):
+    """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers.
+
+    With `alike` an entry serves only tuples with exactly its own quasi-identifiers.
+    """
     expire(r, g, w.clock.now)
     best = -1
     best_loss = np.inf
     for i in range(r.rule.entries):
         row = r.entry[(r.rule.head + i) % len(r.entry)]
-        if covers(g, row, w, t):
+        if covers(g, row, w, t) and not (alike and w.pattern[t] != g.pattern[row]):
             entry_loss = loss(g, row, w.pattern[t])
             if entry_loss < best_loss:
                 best = row
@@ -55,6 +58,23 @@ def admit(r, g, row, now):
     r.rule.entries += 1
     if r.rule.entries > r.rule.limit:
         _drop(r)
+
+
+@inlined
+def renew(r, g, row, now):
+    """Count an entry as published now; entries published at one time stand in order of their numbers."""
+    size = len(r.entry)
+    i = 0
+    while r.entry[(r.rule.head + i) % size] != row:
+        i += 1
+    g.published[row] = now
+    while i + 1 < r.rule.entries:
+        after = r.entry[(r.rule.head + i + 1) % size]
+        if g.published[after] == now and g.number[after] > g.number[row]:
+            break
+        r.entry[(r.rule.head + i) % size] = after
+        i += 1
+    r.entry[(r.rule.head + i) % size] = row
 
 
 @inlined

@@ -24,6 +24,7 @@ class Batch(NamedTuple):
     pattern: NDArray[np.uint64]  # bit q: the tuple has quasi-identifier q
     person: NDArray[np.uint64]  # two words a tuple
     time: NDArray[np.float64]
+    seat: NDArray[np.int64]  # where what is passed through waits
 
 
 class Encoded(NamedTuple):
@@ -59,9 +60,11 @@ class Encoder:
         kept = self._kept(batch, time)
         accepted = rejections.accepted
         if not accepted.all():
-            values, pattern, person, time = values[:, accepted], pattern[accepted], person[accepted], time[accepted]
+            values = np.ascontiguousarray(values[:, accepted])
+            pattern, person, time = pattern[accepted], person[accepted], time[accepted]
             kept = kept.filter(pa.array(accepted))
-        return Encoded(Batch(values, pattern, person, time), kept, rows[accepted], whole, rejections.listed(rows))
+        arrivals = Batch(values, pattern, person, time, np.arange(len(time)))
+        return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
     def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self.passed}
