@@ -12,7 +12,7 @@ from shoal.blocks.domain import Domain, domain
 from shoal.blocks.groups import Groups, groups
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import Exits, exits
-from shoal.blocks.reuse import Reuse, reuse
+from shoal.blocks.reuse import Reuse, refill, reuse, rows
 from shoal.blocks.window import KINDS, Window, insert, window
 from shoal.columns.encode import Batch
 from shoal.compiled import kernel
@@ -45,7 +45,7 @@ def new_state(
         rule[name] = value
     return State(
         domain(policy), window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss), exits(k, deadline, 1, 1), scratch(1), rule, memory,
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1, 1), scratch(1), rule, memory,
     )  # fmt: skip
 
 
@@ -61,9 +61,9 @@ def with_room(s: State, arrivals: int) -> State:
         s = s._replace(window=grown, scratch=scratch(room), exits=_moved(s.exits, len(s.exits.seat), room))
     if leaving > len(s.exits.seat):
         s = s._replace(exits=_moved(s.exits, 2 * leaving, len(s.exits.mark)))
-    rows = leaving // int(s.rule.k) + 2
-    if int(s.groups.rows[0]) + rows > len(s.groups.number):
-        s = s._replace(groups=_reusable(s, 4 * rows))
+    new = leaving // int(s.rule.k) + 2
+    if int(s.groups.rows[0]) + new > len(s.groups.number):
+        s = s._replace(groups=_reusable(s, 4 * new))
     return s
 
 
@@ -76,7 +76,7 @@ def waiting(w: Window) -> Arrays:
 
 def saved(s: State) -> Arrays:
     """Everything that a snapshot keeps."""
-    entries = _entries(s.reuse)
+    entries = rows(s.reuse)
     kept = {f"group.{name}": column[entries] for name, column in _columns(s.groups).items()}
     records = {"clock": s.window.clock, "reuse": s.reuse.rule, "tally": s.exits.tally}
     memory = s.memory._asdict() if hasattr(s.memory, "_asdict") else {}
@@ -96,7 +96,6 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     for name, column in _columns(s.groups).items():
         column[:entries] = arrays[f"group.{name}"]
     s.groups.rows[0] = entries
-    s.reuse.entry[:entries] = np.arange(entries)
     if hasattr(s.memory, "_fields"):
         for name in s.memory._fields:
             getattr(s.memory, name)[...] = arrays[f"memory.{name}"]
@@ -105,7 +104,7 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
         for field in record.dtype.names:
             if field not in held:
                 record[field] = arrays[f"{name}.{field}"][()]
-    s.reuse.rule.head, s.reuse.rule.entries = 0, entries
+    refill(s.reuse, s.groups, entries)
     return s
 
 
@@ -113,20 +112,14 @@ def _columns(g: Groups) -> Arrays:
     return {name: column for name, column in g._asdict().items() if name != "rows"}
 
 
-def _entries(r: Reuse) -> NDArray[np.int64]:
-    """The rows in the reuse set, the oldest first."""
-    return r.entry[(r.rule.head + np.arange(r.rule.entries)) % len(r.entry)]
-
-
 def _reusable(s: State, room: int) -> Groups:
     """The groups that can still be reused, moved to the front of a table with room for more."""
-    entries = _entries(s.reuse)
+    entries = rows(s.reuse)
     moved = groups(len(s.domain.width), len(entries) + room)
     for old, new in zip(_columns(s.groups).values(), _columns(moved).values(), strict=True):
         new[: len(entries)] = old[entries]
     moved.rows[0] = len(entries)
-    s.reuse.rule.head = 0
-    s.reuse.entry[: len(entries)] = np.arange(len(entries))
+    refill(s.reuse, moved, len(entries))
     return moved
 
 

@@ -15,6 +15,7 @@ from shoal.blocks.roster import Roster, join, leave, roster
 from shoal.compiled import inlined
 
 COUNT, TIME, BUFFER = 0, 1, 2
+STRIDE = 64  # scans run over whole strides, past the last tuple, so that no vector is left half full
 KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
 CLOCK = np.dtype([
@@ -46,18 +47,23 @@ class Window(NamedTuple):
     clock: np.record
 
 
+def even(slots: int) -> int:
+    """A length in whole strides, for arrays that are scanned."""
+    return -(-slots // STRIDE) * STRIDE
+
+
 def window(kind: int, length: float, quasi: int, capacity: int) -> Window:
     clock = np.zeros(1, CLOCK).view(np.recarray)[0]
     clock.kind, clock.length = kind, length
     clock.now = clock.before = -np.inf
     clock.oldest = clock.newest = clock.front = -1
-    row = capacity + (-capacity % 16) + 16
+    row = even(capacity)
     if row * 4 % 4096 == 0:
-        row += 16  # columns that start a multiple of 4 KiB apart would share the cache's sets
+        row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
     person, partition, arrival, home, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
     return Window(
         values=np.zeros((capacity, quasi)), scaled=np.zeros((quasi, row), np.float32),
-        pattern=np.zeros(capacity, np.uint64), person=person, partition=partition, arrival=arrival,
+        pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
         since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat, older=older, newer=newer,
         persons=roster(capacity), partitions=roster(capacity), clock=clock,
     )  # fmt: skip

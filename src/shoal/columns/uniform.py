@@ -56,11 +56,13 @@ def texts(array: pa.Array, nulls: Sequence[str]) -> pa.Array:
     return pc.if_else(pc.is_in(text, pa.array(nulls, text.type)), pa.scalar(None, text.type), text) if nulls else text
 
 
-def uniques(array: pa.Array) -> tuple[NDArray[np.int64], list[Any]]:
+def uniques(array: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], list[Any]]:
     """(indices, values): each value's place in a short list; -1 for null."""
     encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
-    indices = pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    return indices, encoded.dictionary.to_pylist()
+    indices = encoded.indices
+    if indices.null_count:
+        indices = pc.fill_null(indices if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int64()), -1)
+    return indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -72,15 +74,15 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _float64(array: pa.Array) -> NDArray[np.float64]:
-    """As float64 with NaN for null, and free to be written to."""
-    return np.array(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    """As float64 with NaN for null."""
+    return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
 def _missing_as_nan(found: Numbers, nulls: Sequence[str]) -> Numbers:
     """A number whose text the policy lists as missing is missing, whether it came as text or as a number."""
     listed = [float(text) for text in nulls if _NUMBER.fullmatch(text)]
-    if listed:
-        found.values[np.isin(found.values, listed)] = np.nan
+    if listed and np.isin(found.values, listed).any():
+        return Numbers(np.where(np.isin(found.values, listed), np.nan, found.values), found.wrong)
     return found
 
 
