@@ -81,3 +81,13 @@ def popcount(typing_context: Any, bits: Any) -> Any:
         return builder.zext(builder.ctpop(arguments[0]), ir.IntType(64))
 
     return types.int64(types.uint64), build
+
+
+@intrinsic
+def float_of(typing_context: Any, bits: Any) -> Any:
+    """The single-precision number with these 32 bits."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), build

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -25,6 +25,9 @@ TREES: dict[str, dict[str, tuple[str, ...]]] = {
     "one": {"a": ("a", "any")},
     "single": {"a": ("a",)},
 }
+
+
+Parameters = Callable[[int, tuple[str, float]], st.SearchStrategy[dict[str, Any]]]
 
 
 class Stream(NamedTuple):
@@ -70,12 +73,15 @@ def paired(anonymizer: Anonymizer, records: list[dict[str, Any]], stream: Stream
     found = []
     for shown, how in zip(records, anonymizer.trace.to_pylist(), strict=True):
         assert shown["note"] == how["row"]
-        worn = tuple(
-            tuple(shown[f"q{i}"]) if isinstance(shown[f"q{i}"], list) else shown[f"q{i}"]
-            for i in range(len(stream.attributes))
-        )
+        worn = tuple(_worn(shown[f"q{i}"]) for i in range(len(stream.attributes)))
         found.append(Release(how["row"], how["how"], how["cluster"], worn, how["arrived"], how["released"]))
     return found
+
+
+def _worn(shown: Any) -> Any:
+    if isinstance(shown, dict):
+        return _worn(shown["value"]), shown["of"], shown["had"]
+    return tuple(shown) if isinstance(shown, list) else shown
 
 
 def engine(anonymizer: Anonymizer, stream: Stream) -> list[Release]:
@@ -122,7 +128,7 @@ def twin(name: str, stream: Stream) -> list[Release]:
 @st.composite
 def streams(
     draw: st.DrawFn,
-    parameters: st.SearchStrategy[dict[str, Any]],
+    parameters: Parameters,
     kinds: Sequence[str] = ("count", "time", "buffer"),
     attributes: tuple[Numeric | str, ...] | None = None,
 ) -> Stream:
@@ -147,7 +153,7 @@ def streams(
         values = tuple(None if random.random() < missing else random.choice(choices) for choices in value)
         events.append(Arrival(random.randrange(persons), values, clock if kind == "time" else None))
     cuts = tuple(i for i in range(len(events)) if random.random() < 0.2)
-    return Stream(attributes, k, (kind, length), draw(parameters), tuple(events), cuts)
+    return Stream(attributes, k, (kind, length), draw(parameters(k, (kind, length))), tuple(events), cuts)
 
 
 def _values(domain: Numeric | str) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-NAMES = ("fads", "idea", "kvarp")
+NAMES = ("castle", "fads", "fast", "idea", "iot", "kvarp", "xband")
 
 
 def algorithm(name: str) -> ModuleType:

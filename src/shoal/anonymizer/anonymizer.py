@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -58,8 +57,7 @@ class Anonymizer:
         module = algorithm(policy.algorithm.name)
         self._advance = module.run
         parameters = {name: float(getattr(policy.algorithm, name)) for name in module.PARAMETERS}
-        deadline = math.inf if policy.window.kind == "buffer" else policy.window.length
-        self._state = new_state(policy, parameters, deadline)
+        self._state = new_state(policy, parameters, module.deadline(policy), module.memory(policy))
         self._key = key
         self._encoder = Encoder(policy, key)
         self._publisher = Publisher(policy)
@@ -112,7 +110,7 @@ class Anonymizer:
 
     def to_records(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         """A published batch as dictionaries, in the form of JSON lines."""
-        return to_records(batch, self._publisher.intervals)
+        return to_records(batch, self._publisher.generalized)
 
     @property
     def trace(self) -> pa.RecordBatch:
@@ -146,15 +144,18 @@ class Anonymizer:
 
     def _without_arrivals(self, closing: bool = False) -> pa.RecordBatch:
         self._trace, self.rejected = [], []
-        batch = Batch(np.zeros((len(self.policy.quasi), 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0))
-        return self._run(batch, None, np.zeros(0, np.int64), closing)
+        rows = np.zeros(0, np.int64)
+        batch = Batch(np.zeros((len(self.policy.quasi), 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0), rows)
+        return self._run(batch, None, rows, closing)
 
     def _run(
         self, batch: Batch, kept: pa.RecordBatch | None, rows: NDArray[np.int64], closing: bool = False
     ) -> pa.RecordBatch:
-        first = self._lobby.enter(kept, rows) if kept is not None else 0
+        if kept is not None:
+            batch = batch._replace(seat=self._lobby.enter(kept, rows))
         self._state = s = with_room(self._state, len(rows))
-        self._advance(s, batch, first, closing)
+        s.window.clock.row = 0
+        self._advance(s, batch, closing)
         leaving = int(s.exits.tally.waiting)
         s.exits.tally.waiting = 0
         guests = self._lobby.fetch(s.exits.seat[:leaving])
@@ -163,7 +164,7 @@ class Anonymizer:
         self._trace.append(self._traced(guests.rows, leaving))
         return self._publisher.publish(
             guests.kept, s.exits.pattern[:leaving], s.exits.row[:leaving],
-            s.groups.shown_low[:groups], s.groups.shown_high[:groups],
+            s.groups.shown_low[:groups], s.groups.shown_high[:groups], s.groups.size[:groups], s.groups.had[:groups],
         )  # fmt: skip
 
     def _traced(self, rows: NDArray[np.int64], leaving: int) -> pa.RecordBatch:

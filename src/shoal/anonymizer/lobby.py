@@ -25,14 +25,14 @@ class Lobby:
     def __init__(self, passed: Sequence[str]) -> None:
         self.guests = Guests(pa.table({name: pa.nulls(0) for name in passed}), np.zeros(0, np.int64))
 
-    def enter(self, kept: pa.RecordBatch, rows: NDArray[np.int64]) -> int:
-        """Seat newcomers; the seat of the first."""
+    def enter(self, kept: pa.RecordBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Seat newcomers; their seats."""
         first = len(self.guests.rows)
         table = pa.Table.from_batches([kept])
         if first or any(not pa.types.is_null(kind) for kind in self.guests.kept.schema.types):
             table = _together(self.guests.kept, table)
         self.guests = Guests(table, np.concatenate([self.guests.rows, rows]))
-        return first
+        return np.arange(first, first + len(rows))
 
     def fetch(self, seats: NDArray[np.int64]) -> Guests:
         kept = self.guests.kept

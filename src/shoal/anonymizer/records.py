@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -28,19 +28,31 @@ def _column(name: str, value: Any) -> pa.Array:
         raise InputError(f"'{name}': a value of a kind that cannot be taken in (value withheld)") from None
 
 
-def to_records(batch: pa.RecordBatch, intervals: frozenset[str]) -> list[dict[str, Any]]:
+def to_records(batch: pa.RecordBatch, generalized: Collection[str]) -> list[dict[str, Any]]:
     """Dictionaries as JSON lines would hold them: an interval is a list, and whole numbers are whole.
 
-    >>> to_records(pa.RecordBatch.from_pylist([{"age": {"lo": 15.0, "hi": 20.5}}]), frozenset({"age"}))
+    >>> to_records(pa.RecordBatch.from_pylist([{"age": {"lo": 15.0, "hi": 20.5}}]), {"age"})
     [{'age': [15, 20.5]}]
     """
     columns = [plain(column) for column in batch.columns]
     records = [dict(zip(batch.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
+    fields = [batch.schema.field(name) for name in generalized]
+    shapes = {f.name: [child.name for child in f.type] for f in fields if pa.types.is_struct(f.type)}
     for record in records:
-        for name in intervals:
-            if record[name] is not None:
-                record[name] = [_whole(end) for end in record[name].values()]
+        for name, shape in shapes.items():
+            record[name] = _plain(record[name], shape)
     return records
+
+
+def _plain(value: Any, shape: list[str]) -> Any:
+    if value is None:
+        return None
+    if shape == ["lo", "hi"]:
+        return [_whole(end) for end in value.values()]
+    if shape == ["value", "of", "had"]:
+        inner = _plain(value["value"], ["lo", "hi"]) if isinstance(value["value"], dict) else value["value"]
+        return inner if value["of"] is None else {**value, "value": inner}
+    return value
 
 
 def _whole(end: Any) -> Any:

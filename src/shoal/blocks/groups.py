@@ -24,6 +24,8 @@ class Groups(NamedTuple):
     shown_low: NDArray[np.float64]  # what is published: after the grid; the label where it is categorical
     shown_high: NDArray[np.float64]
     shown_loss: NDArray[np.float64]
+    size: NDArray[np.int64]  # of an imputed group: how many members; 0 for every other group
+    had: NDArray[np.int64]  # of an imputed group: how many members had each quasi-identifier
     rows: NDArray[np.int64]
 
 
@@ -32,7 +34,7 @@ def groups(quasi: int, capacity: int) -> Groups:
     low, high, loss, shown_low, shown_high, shown_loss = wide
     return Groups(low, high, loss, np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64),
                   np.zeros(capacity, np.int64), np.zeros(capacity), shown_low, shown_high, shown_loss,
-                  np.zeros(1, np.int64))
+                  np.zeros(capacity, np.int64), np.zeros((capacity, quasi), np.int64), np.zeros(1, np.int64))
 
 
 @inlined
@@ -51,6 +53,7 @@ def generalize(domain, w, slots, g):
             g.low[row, q] = value if value < g.low[row, q] else g.low[row, q]
             g.high[row, q] = value if value > g.high[row, q] else g.high[row, q]
     g.pattern[row] = pattern
+    g.size[row] = 0
     for q in range(quasi):
         low, high = g.low[row, q], g.high[row, q]
         if low > high:
@@ -67,6 +70,16 @@ def generalize(domain, w, slots, g):
 
 
 @inlined
+def impute(w, slots, g, row):
+    """Make all members of a group show all its quasi-identifiers, and say of each how many members had it."""
+    g.size[row] = len(slots)
+    for q in range(g.had.shape[1]):
+        g.had[row, q] = 0
+        for slot in slots:
+            g.had[row, q] += w.values[slot, q] == w.values[slot, q]
+
+
+@inlined
 def loss(g, row, pattern):
     """loss(t, G): the mean of the attributes' losses over those that the tuple has; 0 if it has none."""
     return mean_loss(g.loss, row, pattern)
@@ -79,6 +92,17 @@ def mean_loss(losses, row, pattern):
         if pattern >> np.uint64(q) & np.uint64(1):
             total += losses[row, q]
     valid = popcount(pattern)
+    return total / valid if valid > 0 else 0.0
+
+
+@inlined
+def imputed_loss(losses, g, row, pattern):
+    """The mean over the quasi-identifiers of an imputed group; one that the tuple did not have is lost whole."""
+    total = 0.0
+    for q in range(losses.shape[1]):
+        if g.pattern[row] >> np.uint64(q) & np.uint64(1):
+            total += losses[row, q] if pattern >> np.uint64(q) & np.uint64(1) else 1.0
+    valid = popcount(g.pattern[row])
     return total / valid if valid > 0 else 0.0
 
 

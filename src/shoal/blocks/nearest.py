@@ -7,23 +7,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.distance import distance, doubt
-from shoal.compiled import inlined
+from shoal.blocks.distance import doubt, weighted_distance
+from shoal.blocks.window import STRIDE, even
+from shoal.compiled import float_of, inlined
 
-_INFINITE = np.int32(0x7F800000)  # the bits of an infinite distance
+_ABOVE_ONE = np.int32(0x3F900000)  # the bits of 1.125
 
 
 class Scratch(NamedTuple):
     """Room to work in, so that no step allocates; one entry a slot."""
 
     distance: NDArray[np.float32]  # rough; infinite for a slot that is out of the question
-    step: NDArray[np.float32]
     chosen: NDArray[np.int64]
+    members: NDArray[np.int64]
     doubtful: NDArray[np.int64]
     exact: NDArray[np.float64]
     seen: NDArray[np.int64]  # by person: the turn that saw it last
     best: NDArray[np.int64]  # by person: its closest slot in that turn
     turn: NDArray[np.int64]
+    guess: NDArray[np.int32]  # the bits of the last edge that `nearest` found
     joined: NDArray[np.int64]  # by partition: the union that took it in last
     union: NDArray[np.int64]
     similarity: NDArray[np.float64]  # by partition, as are the next two
@@ -33,16 +35,16 @@ class Scratch(NamedTuple):
 
 def scratch(capacity: int) -> Scratch:
     one = np.zeros(1, np.int64)
-    rough, exact, whole = np.zeros(capacity, np.float32), np.zeros(capacity), np.zeros(capacity, np.int64)
+    rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
     return Scratch(
-        distance=rough, step=rough.copy(), chosen=whole, doubtful=whole.copy(), exact=exact,
-        seen=whole.copy(), best=whole.copy(), turn=one,
+        distance=rough, chosen=whole, members=whole.copy(), doubtful=whole.copy(), exact=exact,
+        seen=whole.copy(), best=whole.copy(), turn=one, guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
     )  # fmt: skip
 
 
 @inlined
-def nearest(domain, w, t, m, scratch, out):
+def nearest(domain, w, t, m, alpha, scratch, out):
     """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
 
     S is the slots whose rough distance in `scratch` is finite, and must hold m persons besides that of `t`.
@@ -51,63 +53,71 @@ def nearest(domain, w, t, m, scratch, out):
     """
     if m == 0:
         return
-    rough = scratch.distance[:w.clock.held]
-    if w.persons.size[0] == w.clock.held:
+    held = w.clock.held
+    rough = scratch.distance[: (held + STRIDE - 1) // STRIDE * STRIDE]
+    if w.persons.size[0] == held:
         rough[t] = np.inf
     else:
-        _closest_of_each_person(domain, w, t, rough, scratch)
-    edge = smallest(rough, m)
+        _closest_of_each_person(domain, w, t, alpha, rough[:held], scratch)
+    edge = smallest(rough, m, scratch.guess)
     margin = 2 * doubt(len(domain.width))
+    candidates, found = scratch.doubtful, 0
+    for j in range(held):
+        candidates[found] = j
+        found += rough[j] <= edge + margin
+    if found == m:
+        for i in range(m):
+            out[i] = candidates[i]
+        return
     sure, doubtful = 0, 0
-    for j in range(len(rough)):
-        if rough[j] <= edge + margin:
-            if rough[j] < edge - margin:
-                out[sure] = j
-                sure += 1
-            else:
-                scratch.doubtful[doubtful] = j
-                doubtful += 1
-    if sure + doubtful > m:
-        for i in range(doubtful):
-            scratch.exact[i] = distance(domain, w, t, scratch.doubtful[i])
-        _closest_first(w, scratch.doubtful[:doubtful], scratch.exact[:doubtful], m - sure)
+    for i in range(found):
+        j = candidates[i]
+        if rough[j] < edge - margin:
+            out[sure] = j
+            sure += 1
+        else:
+            candidates[doubtful] = j
+            scratch.exact[doubtful] = weighted_distance(domain, w, t, j, alpha)
+            doubtful += 1
+    _closest_first(w, candidates[:doubtful], scratch.exact[:doubtful], m - sure)
     for i in range(m - sure):
-        out[sure + i] = scratch.doubtful[i]
+        out[sure + i] = candidates[i]
 
 
 @inlined
-def smallest(values, m):
-    """The m-th smallest of values that are not negative: bisection over their bits, which order as they do."""
+def smallest(values, m, guess):
+    """The m-th smallest of distances: bisection over their bits, which order as they do.
+
+    At least m of them are finite and none of those is above 1 by more than a rounding. The last answer is a good guess
+    for the next; then every other step goes where the counts on both sides point.
+    """
     keys = values.view(np.int32)
-    low, high = _INFINITE, np.int32(0)
+    low, high = _ABOVE_ONE, _ABOVE_ONE
     for j in range(len(keys)):
         low = min(low, keys[j])
-        high = max(high, keys[j])
     low = np.int32(low - 1)
+    fewer, more = 0, len(keys)
+    middle, turns = guess[0], 0
     while high - low > 1:
-        middle = np.int32(low + ((high - low) >> 1))
-        count = _up_to(keys, middle)
+        if not low < middle < high:
+            middle = np.int32(low + ((high - low) >> 1))
+        count = np.int32(0)
+        for j in range(len(keys)):
+            count += np.int32(keys[j] <= middle)
         if count >= m:
-            high = middle
+            high, more = middle, count
         else:
-            low = middle
+            low, fewer = middle, count
         if count == m:
             break
+        turns += 1
+        ahead = (high - low) * (m - fewer) // (more - fewer) if turns % 2 else (high - low) >> 1
+        middle = np.int32(low + max(1, min(ahead, high - low - 1)))
     edge = np.int32(0)
     for j in range(len(keys)):
         edge = max(edge, keys[j] if keys[j] <= high else np.int32(0))
-    for j in range(len(keys)):
-        if keys[j] == edge:
-            return values[j]
-    return np.float32(np.inf)
-
-
-@inlined
-def _up_to(keys, bound):
-    count = np.int32(0)
-    for j in range(len(keys)):
-        count += np.int32(keys[j] <= bound)
-    return count
+    guess[0] = edge
+    return float_of(edge)
 
 
 @inlined
@@ -144,7 +154,7 @@ def _swap(slots, exact, i, j):
 
 
 @inlined
-def _closest_of_each_person(domain, w, t, rough, scratch):
+def _closest_of_each_person(domain, w, t, alpha, rough, scratch):
     """Leave a finite distance only to each person's closest tuple, and none to the person of `t`."""
     scratch.turn[0] += 1
     turn = scratch.turn[0]
@@ -161,7 +171,7 @@ def _closest_of_each_person(domain, w, t, rough, scratch):
             best = scratch.best[person]
             closer = rough[j] < rough[best]
             if abs(rough[j] - rough[best]) <= margin:
-                a, b = distance(domain, w, t, j), distance(domain, w, t, best)
+                a, b = weighted_distance(domain, w, t, j, alpha), weighted_distance(domain, w, t, best, alpha)
                 closer = a < b or (a == b and w.arrival[j] < w.arrival[best])
             rough[best if closer else j] = np.inf
             if closer:

@@ -13,12 +13,13 @@ from shoal.compiled import inlined
 
 @inlined
 def let_go(s, size, row, how):
-    """Release the first `size` of the chosen tuples, wearing row `row`; admit the row to the reuse set if it is new."""
+    """Release the first `size` of the chosen tuples, wearing row `row`; admit the row to the reuse set if it is new
+    and not imputed."""
     slots = s.scratch.chosen[:size]
     new_loss = 0.0
     if how == CLUSTER and s.reuse.rule.loss < np.inf:
         in_order(s.window, slots)
         new_loss = group_loss(s.groups, row, s.window, slots)
     published = release(s.domain, s.window, s.groups, s.exits, s.scratch, slots, row, how)
-    if published and how == CLUSTER and new_loss < s.reuse.rule.loss:
+    if published and how == CLUSTER and s.groups.size[row] == 0 and new_loss < s.reuse.rule.loss:
         admit(s.reuse, s.groups, row, s.window.clock.now)

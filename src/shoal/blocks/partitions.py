@@ -46,17 +46,46 @@ def only_union(w, scratch):
 
 
 @inlined
-def measure_partitions(domain, w, t, radius, scratch):
-    """For every partition: its Jaccard similarity to `t`, its R-likeness (tuples within `radius`), its first arrival."""
+def measure_partitions(w, t, scratch):
+    """For every partition: its Jaccard similarity to `t` and its first arrival."""
     partitions = w.partitions
     for p in range(partitions.peak[0]):
         scratch.similarity[p] = jaccard(w.pattern[t], partitions.key[p, 0])
         scratch.likeness[p] = 0
         scratch.first[p] = np.iinfo(np.int64).max
-    unsure = doubt(len(domain.width))
     for j in range(w.clock.held):
         p = w.partition[j]
         scratch.first[p] = min(scratch.first[p], w.arrival[j])
+
+
+@inlined
+def measure_likeness(domain, w, t, radius, scratch):
+    """For every partition: its R-likeness, the number of its tuples within `radius` of `t`."""
+    unsure = doubt(len(domain.width))
+    for j in range(w.clock.held):
         rough = scratch.distance[j]
         if rough <= radius - unsure or (rough <= radius + unsure and distance(domain, w, t, j) <= radius):
-            scratch.likeness[p] += 1
+            scratch.likeness[w.partition[j]] += 1
+
+
+@inlined
+def merge_similar(w, k, persons, scratch):
+    """Merge the most similar partition, whole, until the union holds k persons."""
+    while persons < k:
+        best = -1
+        for p in range(w.partitions.peak[0]):
+            if is_apart(w, scratch, p) and (best < 0 or _is_more_similar(w, scratch, p, best)):
+                best = p
+        persons += merge(w, scratch, best)
+
+
+@inlined
+def _is_more_similar(w, scratch, p, q):
+    """Higher Jaccard, then higher R-likeness, then more tuples, then the older first tuple."""
+    if scratch.similarity[p] != scratch.similarity[q]:
+        return scratch.similarity[p] > scratch.similarity[q]
+    if scratch.likeness[p] != scratch.likeness[q]:
+        return scratch.likeness[p] > scratch.likeness[q]
+    if w.partitions.count[p] != w.partitions.count[q]:
+        return w.partitions.count[p] > w.partitions.count[q]
+    return scratch.first[p] < scratch.first[q]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.domain import multiple_above, multiple_below
-from shoal.blocks.groups import covers, mean_loss
+from shoal.blocks.groups import covers, imputed_loss, mean_loss
 from shoal.blocks.nearest import count_persons
 from shoal.blocks.window import in_order, remove
 from shoal.compiled import inlined
@@ -36,7 +36,7 @@ class Exits(NamedTuple):
     """The tuples that left, in order; one entry a tuple until the engine fetches them."""
 
     seat: NDArray[np.int64]
-    pattern: NDArray[np.uint64]
+    pattern: NDArray[np.uint64]  # what it shows: its own quasi-identifiers, or all of an imputed group
     row: NDArray[np.int64]  # of the group whose generalization it wears; -1 when suppressed
     how: NDArray[np.int64]
     arrived: NDArray[np.float64]
@@ -132,7 +132,8 @@ def _leave(w, g, exits, slot, row, how):
     i = tally.waiting
     tally.waiting += 1
     exits.seat[i] = w.seat[slot]
-    exits.pattern[i] = w.pattern[slot]
+    imputed = how != SUPPRESSED and g.size[row] > 0
+    exits.pattern[i] = g.pattern[row] if imputed else w.pattern[slot]
     exits.row[i] = row
     exits.how[i] = how
     exits.arrived[i] = w.since[slot]
@@ -145,4 +146,7 @@ def _leave(w, g, exits, slot, row, how):
     else:
         tally.clustered += how == CLUSTER
         tally.reused += how == REUSE
-        tally.loss += mean_loss(g.shown_loss, row, w.pattern[slot])
+        if imputed:
+            tally.loss += imputed_loss(g.shown_loss, g, row, w.pattern[slot])
+        else:
+            tally.loss += mean_loss(g.shown_loss, row, w.pattern[slot])

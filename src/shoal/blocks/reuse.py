@@ -1,4 +1,8 @@
-"""The reuse set: published generalizations that a later tuple may wear."""
+"""The reuse set: published generalizations that a later tuple may wear.
+
+The entries stand in no particular order: age, ties and the eviction of the oldest go by the time of publication, then by
+the group's number. Their bounds are kept a row a quasi-identifier, so that one comparison tests many entries.
+"""
 
 from __future__ import annotations
 
@@ -7,57 +11,120 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.groups import covers, loss
-from shoal.compiled import inlined
+from shoal.blocks.groups import loss
+from shoal.compiled import inlined, kernel
 
-RULE = np.dtype([("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("head", np.int64), ("entries", np.int64)])
+RULE = np.dtype([("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64)])
+_STRIDE = 8
 
 
 class Reuse(NamedTuple):
-    entry: NDArray[np.int64]  # a ring of rows of the groups, the oldest at `head`
+    row: NDArray[np.int64]  # of the groups
+    low: NDArray[np.float64]  # a row a quasi-identifier
+    high: NDArray[np.float64]
+    pattern: NDArray[np.uint64]
+    published: NDArray[np.float64]
+    number: NDArray[np.int64]
+    misses: NDArray[np.uint64]  # room to mark what does not cover
     rule: np.record
 
 
-def reuse(age: float, limit: int, loss: float) -> Reuse:
+def reuse(age: float, limit: int, loss: float, quasi: int) -> Reuse:
     rule = np.zeros(1, RULE).view(np.recarray)[0]
     rule.age, rule.limit, rule.loss = age, limit, loss
-    return Reuse(np.zeros(limit + 1, np.int64), rule)
+    room = limit + 1 + _STRIDE
+    return Reuse(np.zeros(room, np.int64), np.zeros((quasi, room)), np.zeros((quasi, room)), np.zeros(room, np.uint64),
+                 np.zeros(room), np.zeros(room, np.int64), np.zeros(room, np.uint64), rule)
 
 
 @inlined
-def best_cover(r, g, w, t):
-    """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers."""
-    expire(r, g, w.clock.now)
-    best = -1
-    best_loss = np.inf
-    for i in range(r.rule.entries):
-        row = r.entry[(r.rule.head + i) % len(r.entry)]
-        if covers(g, row, w, t):
-            entry_loss = loss(g, row, w.pattern[t])
-            if entry_loss < best_loss:
-                best = row
-                best_loss = entry_loss
-    return best
+def best_cover(r, g, w, t, alike=False):
+    """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers.
 
-
-@inlined
-def expire(r, g, now):
-    """Drop the entries of age `age` or more."""
-    while r.rule.entries > 0 and now - g.published[r.entry[r.rule.head]] >= r.rule.age:
-        _drop(r)
+    With `alike` an entry serves only tuples with exactly its own quasi-identifiers.
+    """
+    entries = r.rule.entries
+    width = (entries + _STRIDE - 1) // _STRIDE * _STRIDE
+    own = w.pattern[t]
+    misses = r.misses[:width]
+    pattern = r.pattern[:width]
+    for e in range(width):
+        misses[e] = own ^ pattern[e] if alike else own & ~pattern[e]
+    for q in range(len(r.low)):
+        value = w.values[t, q]
+        if value == value:
+            low, high = r.low[q, :width], r.high[q, :width]
+            for e in range(width):
+                misses[e] |= np.uint64(value < low[e]) | np.uint64(value > high[e])
+    best, best_loss = -1, np.inf
+    for e in range(entries):
+        if misses[e] == 0 and w.clock.now - r.published[e] < r.rule.age:
+            entry_loss = loss(g, r.row[e], own)
+            if best < 0 or entry_loss < best_loss or (entry_loss == best_loss and _is_older(r, e, best)):
+                best, best_loss = e, entry_loss
+    return r.row[best] if best >= 0 else -1
 
 
 @inlined
 def admit(r, g, row, now):
-    """Add a group that has just been published."""
-    g.published[row] = now
-    r.entry[(r.rule.head + r.rule.entries) % len(r.entry)] = row
+    """Add a group that has just been published; the too old leave, and one more if there are too many."""
+    _enter(r, g, row, r.rule.entries)
     r.rule.entries += 1
+    e = 0
+    while e < r.rule.entries:
+        if now - r.published[e] >= r.rule.age:
+            _drop(r, g, e)
+        else:
+            e += 1
     if r.rule.entries > r.rule.limit:
-        _drop(r)
+        oldest = 0
+        for e in range(1, r.rule.entries):
+            if _is_older(r, e, oldest):
+                oldest = e
+        _drop(r, g, oldest)
 
 
 @inlined
-def _drop(r):
-    r.rule.head = (r.rule.head + 1) % len(r.entry)
+def renew(r, g, row, now):
+    """Count an entry as published now."""
+    for e in range(r.rule.entries):
+        if r.row[e] == row:
+            g.published[row] = now
+            r.published[e] = now
+            break
+
+
+def rows(r: Reuse) -> NDArray[np.int64]:
+    """The rows of the groups that can be reused."""
+    return r.row[: int(r.rule.entries)]
+
+
+@kernel
+def refill(r, g, entries):
+    """Make the first rows of the groups the entries."""
+    for row in range(entries):
+        _enter(r, g, row, row)
+    r.rule.entries = entries
+
+
+@inlined
+def _is_older(r, e, f):
+    return r.published[e] < r.published[f] or (r.published[e] == r.published[f] and r.number[e] < r.number[f])
+
+
+@inlined
+def _enter(r, g, row, e):
+    r.row[e] = row
+    r.pattern[e] = g.pattern[row]
+    r.published[e] = g.published[row]
+    r.number[e] = g.number[row]
+    for q in range(len(r.low)):
+        r.low[q, e] = g.low[row, q]
+        r.high[q, e] = g.high[row, q]
+
+
+@inlined
+def _drop(r, g, e):
+    """Put the last entry in the place of entry e."""
     r.rule.entries -= 1
+    _enter(r, g, r.row[r.rule.entries], e)

@@ -12,15 +12,15 @@ from shoal.blocks.domain import Domain, domain
 from shoal.blocks.groups import Groups, groups
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import Exits, exits
-from shoal.blocks.reuse import Reuse, reuse
-from shoal.blocks.window import BUFFER, COUNT, KINDS, Window, insert, window
+from shoal.blocks.reuse import Reuse, refill, reuse, rows
+from shoal.blocks.window import KINDS, Window, insert, window
 from shoal.columns.encode import Batch
 from shoal.compiled import kernel
 from shoal.policy import Policy
 
 Arrays = dict[str, NDArray[Any]]
 
-_WAITING = ("values", "pattern", "person", "arrival", "since", "seat")
+_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "home", "seat")
 
 
 class State(NamedTuple):
@@ -31,9 +31,12 @@ class State(NamedTuple):
     exits: Exits
     scratch: Scratch
     rule: np.record  # k and the algorithm's own parameters
+    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays, or nothing
 
 
-def new_state(policy: Policy, parameters: Mapping[str, float], deadline: float) -> State:
+def new_state(
+    policy: Policy, parameters: Mapping[str, float], deadline: float, memory: tuple[NDArray[Any], ...]
+) -> State:
     """An empty state with room for nothing yet."""
     k, quasi = policy.privacy.k, len(policy.quasi)
     rule = np.zeros(1, [("k", np.int64), *((name, np.float64) for name in parameters)]).view(np.recarray)[0]
@@ -42,7 +45,7 @@ def new_state(policy: Policy, parameters: Mapping[str, float], deadline: float) 
         rule[name] = value
     return State(
         domain(policy), window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss), exits(k, deadline, 1, 1), scratch(1), rule,
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1, 1), scratch(1), rule, memory,
     )  # fmt: skip
 
 
@@ -50,35 +53,35 @@ def with_room(s: State, arrivals: int) -> State:
     """The same state with room for so many more arrivals, in new arrays where the old ones are too small."""
     clock = s.window.clock
     leaving = int(clock.held) + arrivals
-    bounded = clock.kind in (COUNT, BUFFER)
-    slots = int(min(leaving, clock.length + 1)) if bounded else leaving
-    if slots > len(s.window.arrival):
-        room = int(min(2 * slots, clock.length + 1)) if bounded else 2 * slots
+    if leaving > len(s.window.arrival):
+        room = leaving + leaving // 4
         grown = window(clock.kind, clock.length, len(s.domain.width), room)
         _fill(s.domain, grown, waiting(s.window))
         _copy(clock, grown.clock, ("arrivals", "now", "before"))
         s = s._replace(window=grown, scratch=scratch(room), exits=_moved(s.exits, len(s.exits.seat), room))
     if leaving > len(s.exits.seat):
         s = s._replace(exits=_moved(s.exits, 2 * leaving, len(s.exits.mark)))
-    rows = leaving // int(s.rule.k) + 2
-    if int(s.groups.rows[0]) + rows > len(s.groups.number):
-        s = s._replace(groups=_reusable(s, 4 * rows))
+    new = leaving // int(s.rule.k) + 2
+    if int(s.groups.rows[0]) + new > len(s.groups.number):
+        s = s._replace(groups=_reusable(s, 4 * new))
     return s
 
 
 def waiting(w: Window) -> Arrays:
     """The tuples that wait, in order of arrival."""
     order = np.argsort(w.arrival[: int(w.clock.held)])
-    whole = {name: getattr(w, name)[order] for name in ("values", "pattern", "arrival", "since", "seat")}
+    whole = {name: getattr(w, name)[order] for name in _WAITING}
     return {**whole, "person": w.persons.key[w.person[order]]}
 
 
 def saved(s: State) -> Arrays:
     """Everything that a snapshot keeps."""
-    entries = _entries(s.reuse)
+    entries = rows(s.reuse)
     kept = {f"group.{name}": column[entries] for name, column in _columns(s.groups).items()}
     records = {"clock": s.window.clock, "reuse": s.reuse.rule, "tally": s.exits.tally}
+    memory = s.memory._asdict() if hasattr(s.memory, "_asdict") else {}
     return {
+        **{f"memory.{name}": column for name, column in memory.items()},
         **{f"tuple.{name}": column for name, column in waiting(s.window).items()}, **kept,
         **{f"{name}.{field}": np.asarray(record[field]) for name, record in records.items() for field in record.dtype.names},
     }  # fmt: skip
@@ -87,19 +90,21 @@ def saved(s: State) -> Arrays:
 def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     """A new state `s` brought to where `saved` left it."""
     s = with_room(s, len(arrays["tuple.arrival"]))
-    _fill(s.domain, s.window, {name: arrays[f"tuple.{name}"] for name in _WAITING})
+    _fill(s.domain, s.window, {name: arrays[f"tuple.{name}"] for name in (*_WAITING, "person")})
     entries = len(arrays["group.number"])
     s = s._replace(groups=groups(len(s.domain.width), entries + 1))
     for name, column in _columns(s.groups).items():
         column[:entries] = arrays[f"group.{name}"]
     s.groups.rows[0] = entries
-    s.reuse.entry[:entries] = np.arange(entries)
-    held = ("held", "oldest", "newest", "kind", "length")
+    if hasattr(s.memory, "_fields"):
+        for name in s.memory._fields:
+            getattr(s.memory, name)[...] = arrays[f"memory.{name}"]
+    held = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "row", "announced")
     for record, name in ((s.window.clock, "clock"), (s.reuse.rule, "reuse"), (s.exits.tally, "tally")):
         for field in record.dtype.names:
             if field not in held:
                 record[field] = arrays[f"{name}.{field}"][()]
-    s.reuse.rule.head, s.reuse.rule.entries = 0, entries
+    refill(s.reuse, s.groups, entries)
     return s
 
 
@@ -107,20 +112,14 @@ def _columns(g: Groups) -> Arrays:
     return {name: column for name, column in g._asdict().items() if name != "rows"}
 
 
-def _entries(r: Reuse) -> NDArray[np.int64]:
-    """The rows in the reuse set, the oldest first."""
-    return r.entry[(r.rule.head + np.arange(r.rule.entries)) % len(r.entry)]
-
-
 def _reusable(s: State, room: int) -> Groups:
     """The groups that can still be reused, moved to the front of a table with room for more."""
-    entries = _entries(s.reuse)
+    entries = rows(s.reuse)
     moved = groups(len(s.domain.width), len(entries) + room)
     for old, new in zip(_columns(s.groups).values(), _columns(moved).values(), strict=True):
         new[: len(entries)] = old[entries]
     moved.rows[0] = len(entries)
-    s.reuse.rule.head = 0
-    s.reuse.entry[: len(entries)] = np.arange(len(entries))
+    refill(s.reuse, moved, len(entries))
     return moved
 
 
@@ -136,14 +135,21 @@ def _copy(source: np.record, target: np.record, fields: tuple[str, ...]) -> None
 
 
 def _fill(domain: Domain, w: Window, tuples: Mapping[str, NDArray[Any]]) -> None:
+    """Seat tuples in an empty window, in order of arrival."""
     values = np.ascontiguousarray(tuples["values"].T)
-    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"])
-    _insert_all(domain, w, batch, tuples["arrival"], tuples["seat"])
+    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["seat"])
+    w.clock.row = 0
+    _insert_all(domain, w, batch, tuples["arrival"], tuples["pocketed"], tuples["home"])
 
 
 @kernel
-def _insert_all(domain, w, batch, arrival, seat):
+def _insert_all(domain, w, batch, arrival, pocketed, home):
     for row in range(len(arrival)):
-        slot = insert(domain, w, batch, row, seat[row])
+        slot = insert(domain, w, batch)
         w.arrival[slot] = arrival[row]
         w.since[slot] = batch.time[row]
+        w.home[slot] = home[row]
+        w.pocketed[slot] = pocketed[row]
+        if pocketed[row] < np.inf:
+            w.clock.pocket += 1
+            w.clock.front = -1  # the next tuple, if there is one, stands in front

@@ -15,6 +15,7 @@ from shoal.blocks.roster import Roster, join, leave, roster
 from shoal.compiled import inlined
 
 COUNT, TIME, BUFFER = 0, 1, 2
+STRIDE = 64  # scans run over whole strides, past the last tuple, so that no vector is left half full
 KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
 CLOCK = np.dtype([
@@ -23,6 +24,8 @@ CLOCK = np.dtype([
     ("now", np.float64),  # the newest time seen; under count and buffer the number of the newest arrival
     ("before", np.float64),  # the last time that differed from now
     ("held", np.int64), ("oldest", np.int64), ("newest", np.int64),  # how many wait, and the slots at both ends
+    ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in X-BAND's pocket, and the first one behind
+    ("row", np.int64), ("announced", np.bool_),  # how many rows of the batch are in, and if the clock has seen the next
 ])  # fmt: skip
 
 
@@ -34,6 +37,8 @@ class Window(NamedTuple):
     partition: NDArray[np.int64]  # number in `partitions`
     arrival: NDArray[np.int64]
     since: NDArray[np.float64]
+    pocketed: NDArray[np.float64]  # when it was put into the pocket; infinite if it was not
+    home: NDArray[np.int64]  # CASTLE's cluster
     seat: NDArray[np.int64]  # where what is passed through waits, outside the engine
     older: NDArray[np.int64]  # slots in order of arrival; -1 at the ends
     newer: NDArray[np.int64]
@@ -42,18 +47,26 @@ class Window(NamedTuple):
     clock: np.record
 
 
+def even(slots: int) -> int:
+    """A length in whole strides, for arrays that are scanned."""
+    return -(-slots // STRIDE) * STRIDE
+
+
 def window(kind: int, length: float, quasi: int, capacity: int) -> Window:
     clock = np.zeros(1, CLOCK).view(np.recarray)[0]
     clock.kind, clock.length = kind, length
     clock.now = clock.before = -np.inf
-    clock.oldest = clock.newest = -1
-    row = capacity + (-capacity % 16) + 16
+    clock.oldest = clock.newest = clock.front = -1
+    row = even(capacity)
     if row * 4 % 4096 == 0:
-        row += 16  # columns that start a multiple of 4 KiB apart would share the cache's sets
-    whole = [np.zeros(capacity, np.int64) for _ in range(6)]
-    person, partition, arrival, seat, older, newer = whole
-    return Window(np.zeros((capacity, quasi)), np.zeros((quasi, row), np.float32), np.zeros(capacity, np.uint64), person, partition, arrival, np.zeros(capacity),
-                  seat, older, newer, roster(capacity), roster(capacity), clock)
+        row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
+    person, partition, arrival, home, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
+    return Window(
+        values=np.zeros((capacity, quasi)), scaled=np.zeros((quasi, row), np.float32),
+        pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
+        since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat, older=older, newer=newer,
+        persons=roster(capacity), partitions=roster(capacity), clock=clock,
+    )  # fmt: skip
 
 
 @inlined
@@ -76,15 +89,49 @@ def is_due(w):
     """Whether the oldest must leave: it has waited as long as it may, or as many are held as may be (buffer)."""
     c = w.clock
     if c.kind == BUFFER:
-        return c.held >= c.length
-    return c.held > 0 and c.now - w.since[c.oldest] >= c.length
+        return c.held - c.pocket >= c.length
+    return c.front >= 0 and c.now - w.since[c.front] >= c.length
 
 
 @inlined
-def insert(domain, w, batch, row, seat):
-    """Take in the tuple whose arrival the clock has just seen; its slot."""
+def is_open(clock, batch):
+    """Whether the batch has rows that are not in the window yet."""
+    return clock.row < len(batch.time)
+
+
+@inlined
+def next_due(s, batch, closing):
+    """Take in the batch until the oldest must leave; False once the batch is in and nothing has to leave.
+
+    The clock moves to an arrival before it is inserted, so that what it makes due leaves first.
+    """
+    c = s.window.clock
+    while True:
+        if is_due(s.window) or (closing and not is_open(c, batch) and c.front >= 0):
+            return True
+        if not is_open(c, batch):
+            return False
+        take_in(s, batch)
+
+
+@inlined
+def take_in(s, batch):
+    """Half a step of an arrival: first the clock moves to it, then it is inserted. Its slot, or -1 after the first half."""
+    c = s.window.clock
+    if c.announced:
+        c.announced = False
+        return insert(s.domain, s.window, batch)
+    arrive(c, batch.time[c.row])
+    c.announced = True
+    return -1
+
+
+@inlined
+def insert(domain, w, batch):
+    """Put the next row of the batch, whose arrival the clock has just seen, into the last slot; that slot."""
     c = w.clock
-    slot = c.held
+    row, slot = c.row, c.held
+    c.row += 1
     c.held += 1
     for q in range(len(batch.values)):
         value = batch.values[q, row]
@@ -95,13 +142,17 @@ def insert(domain, w, batch, row, seat):
     w.partition[slot] = join(w.partitions, batch.pattern[row], np.uint64(0))
     w.arrival[slot] = c.arrivals - 1
     w.since[slot] = c.now
-    w.seat[slot] = seat
+    w.pocketed[slot] = np.inf
+    w.home[slot] = -1
+    w.seat[slot] = batch.seat[row]
     w.older[slot] = c.newest
     w.newer[slot] = -1
     if c.newest >= 0:
         w.newer[c.newest] = slot
     else:
         c.oldest = slot
+    if c.front < 0:
+        c.front = slot
     c.newest = slot
     return slot
 
@@ -122,6 +173,10 @@ def remove(w, slots):
             w.older[newer] = older
         else:
             c.newest = older
+        if slot == c.front:
+            c.front = newer
+        elif w.pocketed[slot] < np.inf:
+            c.pocket -= 1
         w.arrival[slot] = -1
     last = c.held - 1
     c.held -= len(slots)
@@ -143,6 +198,8 @@ def _move(w, source, target):
     w.partition[target] = w.partition[source]
     w.arrival[target] = w.arrival[source]
     w.since[target] = w.since[source]
+    w.pocketed[target] = w.pocketed[source]
+    w.home[target] = w.home[source]
     w.seat[target] = w.seat[source]
     older, newer = w.older[source], w.newer[source]
     w.older[target] = older
@@ -155,6 +212,8 @@ def _move(w, source, target):
         w.older[newer] = target
     else:
         w.clock.newest = target
+    if w.clock.front == source:
+        w.clock.front = target
 
 
 @inlined

@@ -12,6 +12,7 @@ from shoal.columns.bucket import buckets
 from shoal.columns.fingerprint import fingerprints
 from shoal.columns.rejection import Rejection, Rejections
 from shoal.columns.uniform import column, numbers, texts, times, uniques, unreadable
+from shoal.compiled import kernel
 from shoal.policy import Attribute, Policy, canonical
 
 _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -26,6 +27,7 @@ class Batch(NamedTuple):
     pattern: NDArray[np.uint64]  # bit q: the tuple has quasi-identifier q
     person: NDArray[np.uint64]  # two words a tuple
     time: NDArray[np.float64]
+    seat: NDArray[np.int64]  # where what is passed through waits
 
 
 class Encoded(NamedTuple):
@@ -52,18 +54,20 @@ class Encoder:
         person = self._persons(batch, rows, rejections)
         time = self._times(batch, rejections)
         values = np.empty((len(policy.quasi), size))
-        pattern = np.zeros(size, np.uint64)
         for q, (name, attribute) in enumerate(policy.quasi):
             encode = self._leaves if attribute.hierarchy else self._numbers
-            values[q] = encode(name, attribute, column(batch, name), rejections)
-            pattern |= (values[q] == values[q]).astype(np.uint64) << np.uint64(q)
+            encode(name, attribute, column(batch, name), values[q], rejections)
+        pattern = np.zeros(size, np.uint64)
+        _note_valid(values, pattern)
         whole = np.array([_is_whole(column(batch, name).type, attribute) for name, attribute in policy.quasi])
         kept = self._kept(batch, time)
         accepted = rejections.accepted
         if not accepted.all():
-            values, pattern, person, time = values[:, accepted], pattern[accepted], person[accepted], time[accepted]
+            values = np.ascontiguousarray(values[:, accepted])
+            pattern, person, time = pattern[accepted], person[accepted], time[accepted]
             kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
-        return Encoded(Batch(values, pattern, person, time), kept, rows[accepted], whole, rejections.listed(rows))
+        arrivals = Batch(values, pattern, person, time, np.arange(len(time)))
+        return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
     def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self.passed}
@@ -74,20 +78,21 @@ class Encoder:
             schema = schema.set(0, pa.field(time.field, columns[time.field].type))
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
-    def _persons(
-        self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections
-    ) -> NDArray[np.uint64]:
-        own = np.stack([rows.astype(np.uint64), np.full(len(rows), _OWN)], axis=1)
+    def _persons(self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections) -> NDArray[np.uint64]:
         if self._policy.person is None:
-            return own
+            return _own(rows)
         array = column(batch, self._policy.person)
         text = texts(array, self._policy.nulls)
-        missing = text.is_null().to_numpy(zero_copy_only=False)
-        rejections.add(unreadable(array), self._policy.person, "bytes that are not UTF-8 (value withheld); give text")
-        if self._policy.person_missing == "reject":
-            reason = "the person is missing; give one or set person_missing: own"
-            rejections.add(missing, self._policy.person, reason)
-        return np.where(missing[:, None], own, fingerprints(text, self._key))
+        person = fingerprints(text, self._key)
+        if text.null_count:
+            missing = text.is_null().to_numpy(zero_copy_only=False)
+            person[missing] = _own(rows[missing])
+            reason = "bytes that are not UTF-8 (value withheld); give text"
+            rejections.add(unreadable(array), self._policy.person, reason)
+            if self._policy.person_missing == "reject":
+                reason = "the person is missing; give one or set person_missing: own"
+                rejections.add(missing, self._policy.person, reason)
+        return person
 
     def _times(self, batch: pa.RecordBatch, rejections: Rejections) -> NDArray[np.float64]:
         if self._policy.time is None:
@@ -100,35 +105,35 @@ class Encoder:
         return np.where(wrong, np.nan, seconds)
 
     def _numbers(
-        self, name: str, attribute: Attribute, array: pa.Array, rejections: Rejections
-    ) -> NDArray[np.float64]:
+        self, name: str, attribute: Attribute, array: pa.Array, out: NDArray[np.float64], rejections: Rejections
+    ) -> None:
         values, wrong = numbers(array, self._policy.nulls)
+        out[:] = values
         rejections.add(wrong, name, "not a number (value withheld)")
-        rejections.add(np.isinf(values), name, "infinite; give a finite number or leave it out")
+        if not _any_outside(out, attribute.low, attribute.high):
+            return
+        rejections.add(np.isinf(out), name, "infinite; give a finite number or leave it out")
         if attribute.out_of_range == "clip":
-            return np.clip(values, attribute.low, attribute.high)
-        outside = (values < attribute.low) | (values > attribute.high)
+            np.clip(out, attribute.low, attribute.high, out=out)
         bounds = f"[{attribute.low:.15g}, {attribute.high:.15g}]"
-        rejections.add(outside, name, f"outside {bounds} (value withheld); widen the range or set out_of_range: clip")
-        return values
+        reason = f"outside {bounds} (value withheld); widen the range or set out_of_range: clip"
+        rejections.add((out < attribute.low) | (out > attribute.high), name, reason)
 
     def _leaves(
-        self, name: str, attribute: Attribute, array: pa.Array, rejections: Rejections
-    ) -> NDArray[np.float64]:
+        self, name: str, attribute: Attribute, array: pa.Array, out: NDArray[np.float64], rejections: Rejections
+    ) -> None:
         tree = attribute.hierarchy
         assert tree is not None
         indices, values = uniques(array)
         codes = np.full(len(values) + 1, np.nan)
-        wrong = np.zeros(len(values) + 1, bool)
         for i, value in enumerate(values):
-            code = tree.code.get(value) if isinstance(value, str) and value not in self._policy.nulls else None
-            if code is None:
-                code = self._code(attribute, value)
-            codes[i] = code
-            wrong[i] = code < 0
-        reason = "not in its hierarchy (value withheld); add it there or set unknown: root"
-        rejections.add(wrong[indices], name, reason)
-        return codes[indices]
+            known = isinstance(value, str) and value not in self._policy.nulls
+            code = tree.code.get(value) if known else None
+            codes[i] = self._code(attribute, value) if code is None else code
+        np.take(codes, indices, out=out, mode="wrap")
+        if (codes < 0).any():
+            reason = "not in its hierarchy (value withheld); add it there or set unknown: root"
+            rejections.add(out < 0, name, reason)
 
     def _code(self, attribute: Attribute, value: object) -> float:
         """The leaf of a value as it came: NaN for missing, -1 for one that is refused."""
@@ -141,6 +146,29 @@ class Encoder:
         if text is None or text in self._policy.nulls:
             return np.nan
         return tree.code.get(text, tree.leaves if attribute.unknown == "root" else -1)
+
+
+def _own(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A person of its own for each row."""
+    person = np.full((len(rows), 2), _OWN)
+    person[:, 0] = rows
+    return person
+
+
+@kernel
+def _note_valid(values, pattern):
+    """Set bit q of each pattern whose value q is there."""
+    for q in range(len(values)):
+        for i in range(len(pattern)):
+            pattern[i] |= np.uint64(values[q, i] == values[q, i]) << np.uint64(q)
+
+
+@kernel
+def _any_outside(values, low, high):
+    outside = 0
+    for i in range(len(values)):
+        outside += values[i] < low or values[i] > high
+    return outside > 0
 
 
 def policy_fields(policy: Policy) -> tuple[str, ...]:

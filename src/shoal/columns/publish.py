@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.policy import Policy
@@ -16,21 +17,23 @@ class Publisher:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
+        self._imputes = policy.algorithm.name == "iot"
         self._labels = {name: pa.array(a.hierarchy.labels, pa.string()) for name, a in policy.quasi if a.hierarchy}
         generalized = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
-        self.intervals = frozenset([name for name, a in policy.quasi if not a.hierarchy] + generalized)
+        self.generalized = frozenset([*(name for name, _ in policy.quasi), *generalized])
         self.whole = np.ones(len(policy.quasi), bool)  # whether all numbers so far came in columns of whole numbers
 
     def publish(
         self, kept: pa.Table, pattern: NDArray[np.uint64], row: NDArray[np.int64],
-        low: NDArray[np.float64], high: NDArray[np.float64],
+        low: NDArray[np.float64], high: NDArray[np.float64], size: NDArray[np.int64], had: NDArray[np.int64],
     ) -> pa.RecordBatch:  # fmt: skip
-        """`low` and `high` have a row a group and a column a quasi-identifier; row -1 is a suppressed tuple."""
+        """`low`, `high`, `had` have a row a group and a column a quasi-identifier; row -1 is a suppressed tuple."""
         suppressed = row < 0
         if suppressed.any():
             row = np.where(suppressed, len(low), row)
             pattern = np.where(suppressed, _ALL, pattern)
             low, high = np.vstack([low, self._root(0)]), np.vstack([high, self._root(1)])
+            size, had = np.append(size, 0), np.vstack([had, np.zeros_like(had, shape=(1, had.shape[1]))])
         columns: dict[str, pa.Array] = {}
         for q, (name, attribute) in enumerate(self._policy.quasi):
             valid = _validity(pattern, q)
@@ -42,6 +45,9 @@ class Publisher:
                 ends = [_taken(end[:, q].astype(kind), row, valid) for end in (low, high)]
                 fields = [pa.field("lo", ends[0].type), pa.field("hi", ends[0].type)]
                 columns[name] = pa.Array.from_buffers(pa.struct(fields), len(row), [valid], children=ends)
+            if self._imputes:
+                counts = [_counts(column, size, row, valid) for column in (size, had[:, q])]
+                columns[name] = _imputed(columns[name], counts, valid)
         time = self._policy.time
         names = [*([time.field] if time and time.publish != "drop" else []), *self._policy.attributes]
         fields = []
@@ -69,3 +75,15 @@ def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer)
 
 def _whole_column(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _counts(counts: NDArray[np.int64], size: NDArray[np.int64], row: NDArray[np.int64], valid: pa.Buffer) -> pa.Array:
+    """Counts of imputed groups; null for the tuples of every other group."""
+    return pc.if_else(pa.array(size[row] > 0), _taken(counts, row, valid), None)
+
+
+def _imputed(value: pa.Array, counts: list[pa.Array], valid: pa.Buffer) -> pa.Array:
+    """A value with how many of its group had one: null counts where nothing was imputed."""
+    children = [value, *counts]
+    fields = [pa.field(name, child.type) for name, child in zip(("value", "of", "had"), children, strict=True)]
+    return pa.Array.from_buffers(pa.struct(fields), len(value), [valid], children=children)

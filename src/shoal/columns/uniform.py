@@ -80,14 +80,16 @@ def unreadable(array: pa.Array) -> NDArray[np.bool_]:
     return np.array([*(value is not None and _text(value) is None for value in values), False])[indices]
 
 
-def uniques(array: pa.Array) -> tuple[NDArray[np.int64], list[Any]]:
+def uniques(array: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], list[Any]]:
     """(indices, values): each value's place in a short list; -1 for null."""
     try:
         encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
     except pa.ArrowNotImplementedError:  # lists and the like
         return np.where(array.is_null(), -1, np.arange(len(array))), plain(array)
-    indices = pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    return indices, plain(encoded.dictionary)
+    indices = encoded.indices
+    if indices.null_count:
+        indices = pc.fill_null(indices if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int64()), -1)
+    return indices.to_numpy(zero_copy_only=False), plain(encoded.dictionary)
 
 
 def plain(array: pa.Array) -> list[Any]:
@@ -114,15 +116,15 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _float64(array: pa.Array) -> NDArray[np.float64]:
-    """As float64 with NaN for null, and free to be written to."""
-    return np.array(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    """As float64 with NaN for null."""
+    return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
 def _missing_as_nan(found: Numbers, nulls: Sequence[str]) -> Numbers:
     """A number whose text the policy lists as missing is missing, whether it came as text or as a number."""
     listed = [float(text) for text in nulls if _NUMBER.fullmatch(text)]
-    if listed:
-        found.values[np.isin(found.values, listed)] = np.nan
+    if listed and np.isin(found.values, listed).any():
+        return Numbers(np.where(np.isin(found.values, listed), np.nan, found.values), found.wrong)
     return found
 
 

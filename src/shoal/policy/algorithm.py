@@ -125,6 +125,6 @@ def _unit(key: str, value: float | None, window: Window) -> Iterator[tuple[str, 
         yield key, f"is a duration, but a {window.kind} window counts arrivals; give a number of arrivals"
 
 
-Algorithm: TypeAlias = Fads | Kvarp | Idea
+Algorithm: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast
 KNOWN: tuple[type[Parameters], ...] = get_args(Algorithm)
 NAMES: tuple[str, ...] = tuple(get_args(known.model_fields["name"].annotation)[0] for known in KNOWN)

@@ -1,0 +1,307 @@
+"""CASTLE."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms.common import deadline
+from shoal.blocks.distance import rough_distances
+from shoal.blocks.domain import common_ancestor
+from shoal.blocks.groups import generalize, group_loss, mean_loss
+from shoal.blocks.nearest import nearest
+from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
+from shoal.blocks.reuse import admit, best_cover
+from shoal.blocks.window import in_order, is_due, is_open, take_in
+from shoal.compiled import inlined, kernel, popcount
+from shoal.policy import Policy
+
+PARAMETERS = ("clusters", "recent")
+
+DOUBT = 1e-9  # far more than a rough loss, which sums in another order, can differ from the exact one
+
+
+class Memory(NamedTuple):
+    """The unpublished clusters, one row each, and one row more for the newcomer; and the losses that make up tau."""
+
+    members: NDArray[np.int64]  # tuples in it; 0: the row is free
+    opened: NDArray[np.int64]  # when it was opened, as a number in order
+    low: NDArray[np.float64]  # a column a quasi-identifier; infinite where no member has it
+    high: NDArray[np.float64]
+    weight: NDArray[np.float64]  # the sum of 1/|Q_t| over the members that have it
+    enlargement: NDArray[np.float64]  # room to compare them in
+    recent: NDArray[np.float64]  # a ring of the losses of the last published groups
+    openings: NDArray[np.int64]
+    published: NDArray[np.int64]
+    tau: NDArray[np.float64]
+
+
+def memory(policy: Policy) -> Memory:
+    rows, quasi = policy.algorithm.clusters + 1, len(policy.quasi)
+    box = np.zeros((rows, quasi))
+    return Memory(np.zeros(rows, np.int64), np.zeros(rows, np.int64), box, box.copy(), box.copy(),
+                  np.zeros(rows), np.zeros(policy.algorithm.recent), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1))
+
+
+@kernel
+def run(s, batch, closing):
+    c = s.window.clock
+    while True:
+        if is_due(s.window) or (closing and not is_open(c, batch) and c.held > 0):
+            expire(s)
+        elif is_open(c, batch):
+            slot = take_in(s, batch)
+            if slot >= 0:
+                join(s, slot)
+        else:
+            break
+
+
+@inlined
+def join(s, t):
+    """Best selection: the newcomer joins the cluster that it enlarges least, or opens one."""
+    w, m = s.window, s.memory
+    newcomer = len(m.members) - 1
+    w.home[t] = newcomer
+    _measure(w, m, newcomer, t, t + 1)
+    best = _least_enlargement(s, newcomer, False, m.tau[0])
+    if best < 0:
+        best = _opened(m)
+    if best < 0:
+        best = _least_enlargement(s, newcomer, False, np.inf)
+    _merge(w, m, best, newcomer)
+
+
+@inlined
+def expire(s):
+    """Delay constraint: the oldest leaves, with its cluster if that is or can be made large enough."""
+    w, m, k = s.window, s.memory, s.rule.k
+    t = w.clock.oldest
+    own = w.home[t]
+    row, how = -1, CLUSTER
+    persons = _persons(s, own)
+    if persons < k:
+        row = best_cover(s.reuse, s.groups, w, t)
+        if row >= 0:
+            how = REUSE
+        elif _is_outlier(m, own) or w.persons.size[0] < k:
+            how = SUPPRESSED
+        while how == CLUSTER and persons < k:
+            _merge(w, m, own, _least_enlargement(s, own, True, np.inf))
+            persons = _persons(s, own)
+    while True:
+        size, loss = 1, 0.0
+        last = how != CLUSTER or persons < 2 * k
+        s.scratch.chosen[0] = t
+        if how == CLUSTER:
+            size = _all_of(s, own) if last else _split_off(s, own)
+            in_order(w, s.scratch.chosen[:size])
+            row = generalize(s.domain, w, s.scratch.chosen[:size], s.groups)
+            loss = group_loss(s.groups, row, w, s.scratch.chosen[:size])
+        published = release(s.domain, w, s.groups, s.exits, s.scratch, s.scratch.chosen[:size], row, how)
+        if published and how == CLUSTER:
+            _remember(s, row, loss)
+        if last:
+            break
+        persons = _persons(s, own)
+    _measure(w, m, own, 0, w.clock.held)
+
+
+@inlined
+def _is_outlier(m, own):
+    """Whether more than half of the unpublished clusters have more tuples."""
+    clusters = larger = 0
+    for c in range(len(m.members) - 1):
+        clusters += m.members[c] > 0
+        larger += m.members[c] > m.members[own]
+    return 2 * larger > clusters
+
+
+@inlined
+def _all_of(s, cluster):
+    size = 0
+    for j in range(s.window.clock.held):
+        if s.window.home[j] == cluster:
+            s.scratch.chosen[size] = j
+            size += 1
+    return size
+
+
+@inlined
+def _split_off(s, cluster):
+    """Choose the oldest tuple of a cluster and its k-1 nearest in it."""
+    w, scratch = s.window, s.scratch
+    seed = w.clock.oldest
+    while w.home[seed] != cluster:
+        seed = w.newer[seed]
+    rough_distances(s.domain, w, seed, 1.0, scratch)
+    for j in range(w.clock.held):
+        if w.home[j] != cluster:
+            scratch.distance[j] = np.inf
+    scratch.chosen[0] = seed
+    nearest(s.domain, w, seed, s.rule.k - 1, 1.0, scratch, scratch.chosen[1 : s.rule.k])
+    return s.rule.k
+
+
+@inlined
+def _remember(s, row, loss):
+    """tau is the mean loss of the last published groups; a group no worse than that may be reused."""
+    m = s.memory
+    size = len(m.recent)
+    m.recent[m.published[0] % size] = loss
+    m.published[0] += 1
+    first = max(0, m.published[0] - size)
+    total = 0.0
+    for i in range(first, m.published[0]):
+        total += m.recent[i % size]
+    m.tau[0] = total / (m.published[0] - first)
+    if loss <= m.tau[0] and loss < s.reuse.rule.loss:
+        admit(s.reuse, s.groups, row, s.window.clock.now)
+
+
+@inlined
+def _opened(m):
+    """A new empty cluster, or -1 if there are as many as may be."""
+    for c in range(len(m.members) - 1):
+        if m.members[c] == 0:
+            m.opened[c] = m.openings[0]
+            m.openings[0] += 1
+            for q in range(m.low.shape[1]):
+                m.low[c, q] = np.inf
+                m.high[c, q] = -np.inf
+                m.weight[c, q] = 0.0
+            return c
+    return -1
+
+
+@inlined
+def _merge(w, m, cluster, other):
+    """Take all tuples of `other` into `cluster`."""
+    for j in range(w.clock.held):
+        if w.home[j] == other:
+            w.home[j] = cluster
+    for q in range(m.low.shape[1]):
+        m.low[cluster, q] = min(m.low[cluster, q], m.low[other, q])
+        m.high[cluster, q] = max(m.high[cluster, q], m.high[other, q])
+        m.weight[cluster, q] += m.weight[other, q]
+    m.members[cluster] += m.members[other]
+    m.members[other] = 0
+
+
+@inlined
+def _measure(w, m, cluster, first, last):
+    """Find anew the size, the box and the weights of a cluster whose tuples lie in the slots from `first` to `last`."""
+    m.members[cluster] = 0
+    for q in range(m.low.shape[1]):
+        m.low[cluster, q] = np.inf
+        m.high[cluster, q] = -np.inf
+        m.weight[cluster, q] = 0.0
+    for j in range(first, last):
+        if w.home[j] == cluster:
+            m.members[cluster] += 1
+            share = 1.0 / max(1, popcount(w.pattern[j]))
+            for q in range(m.low.shape[1]):
+                value = w.values[j, q]
+                if value == value:
+                    m.low[cluster, q] = min(m.low[cluster, q], value)
+                    m.high[cluster, q] = max(m.high[cluster, q], value)
+                    m.weight[cluster, q] += share
+
+
+@inlined
+def _persons(s, cluster):
+    w, scratch = s.window, s.scratch
+    scratch.turn[0] += 1
+    persons = 0
+    for j in range(w.clock.held):
+        if w.home[j] == cluster and scratch.seen[w.person[j]] != scratch.turn[0]:
+            scratch.seen[w.person[j]] = scratch.turn[0]
+            persons += 1
+    return persons
+
+
+@kernel
+def _least_enlargement(s, x, merging, bound):
+    """The cluster that `x` enlarges least, or when merging, that enlarges `x` least; -1 if none stays within `bound`.
+
+    Ties: fewer tuples, then the one opened earlier. Rough losses decide unless they are too close to.
+    """
+    m = s.memory
+    newcomer = len(m.members) - 1
+    least = np.inf
+    for c in range(newcomer):
+        m.enlargement[c] = np.inf
+        if m.members[c] == 0 or c == x:
+            continue
+        a, b = (x, c) if merging else (c, x)
+        union = _rough_loss(s.domain, m, a, b)
+        if abs(union - bound) <= DOUBT:
+            union = _exact_loss(s, a, b)
+        if union <= bound:
+            m.enlargement[c] = union - _rough_loss(s.domain, m, a, a)
+            least = min(least, m.enlargement[c])
+    if least == np.inf:
+        return -1
+    best, close = -1, 0
+    for c in range(newcomer):
+        if m.enlargement[c] <= least + 2 * DOUBT:
+            best = c
+            close += 1
+    if close == 1:
+        return best
+    best, within = -1, least + 2 * DOUBT
+    for c in range(newcomer):
+        if m.enlargement[c] <= within:
+            a, b = (x, c) if merging else (c, x)
+            exact = _exact_loss(s, a, b) - _exact_loss(s, a, a)
+            if best < 0 or exact < least or (exact == least and _goes_first(m, c, best)):
+                best = c
+                least = exact
+    return best
+
+
+@inlined
+def _goes_first(m, c, d):
+    if m.members[c] != m.members[d]:
+        return m.members[c] < m.members[d]
+    return m.opened[c] < m.opened[d]
+
+
+@inlined
+def _attribute_loss(domain, m, a, b, q):
+    """The loss of quasi-identifier q in the box around two clusters."""
+    low, high = min(m.low[a, q], m.low[b, q]), max(m.high[a, q], m.high[b, q])
+    if low > high:
+        return 0.0
+    if domain.categorical[q]:
+        return domain.node_loss[common_ancestor(domain, q, low, high)]
+    return (high - low) / domain.width[q]
+
+
+@inlined
+def _rough_loss(domain, m, a, b):
+    """loss(A and B together), summed by quasi-identifier; of A alone if they are the same."""
+    total = 0.0
+    for q in range(len(domain.width)):
+        weight = m.weight[a, q] if a == b else m.weight[a, q] + m.weight[b, q]
+        total += _attribute_loss(domain, m, a, b, q) * weight
+    return total / (m.members[a] if a == b else m.members[a] + m.members[b])
+
+
+@inlined
+def _exact_loss(s, a, b):
+    """The same, summed over the tuples in order of arrival."""
+    w, g = s.window, s.groups
+    row = g.rows[0]
+    for q in range(len(s.domain.width)):
+        g.loss[row, q] = _attribute_loss(s.domain, s.memory, a, b, q)
+    total, members = 0.0, 0
+    slot = w.clock.oldest
+    while slot >= 0:
+        if w.home[slot] == a or w.home[slot] == b:
+            total += mean_loss(g.loss, row, w.pattern[slot])
+            members += 1
+        slot = w.newer[slot]
+    return total / members
