@@ -24,7 +24,7 @@ algorithm: {name: fads}
 """
 COMMAND = [sys.executable, "-m", "shoal.cli"]
 ENVIRONMENT = {
-    **{key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "SHOAL_TRACEBACK")},
+    **{key: value for key, value in os.environ.items() if key != "SHOAL_TRACEBACK"},
     "PYTHONPATH": str(Path(shoal.__file__).parents[1]),
     "COLUMNS": "80",
 }

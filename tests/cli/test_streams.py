@@ -35,7 +35,8 @@ def test_a_reader_who_leaves(long: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "told"), [(signal.SIGINT, 130, b"interrupted\n"), (signal.SIGTERM, 143, b"")]
+    ("number", "status", "told"),
+    [(signal.SIGINT, 130, b"interrupted\n"), (signal.SIGTERM, 143, b""), (signal.SIGHUP, 129, b"")],
 )
 @pytest.mark.parametrize("target", ["out.jsonl", "out.parquet", "out.csv.gz"])
 def test_an_interrupted_run_leaves_nothing(folder: Path, number: int, status: int, told: bytes, target: str) -> None:

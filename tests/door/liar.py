@@ -10,7 +10,7 @@ from shoal.blocks.groups import generalize
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import admit, best_cover
-from shoal.blocks.window import arrive, insert, is_due
+from shoal.blocks.window import is_due, is_open, take_in
 from shoal.compiled import inlined, kernel
 from tests.conformance.streams import Stream, policy_of
 
@@ -38,34 +38,27 @@ def liar(stream: Stream, lie: str, times: int, after: int = 0) -> tuple[Anonymiz
     """A real anonymizer with the lying algorithm inside, and a cell that counts down the lies still to be told."""
     anonymizer = Anonymizer(policy_of("fads", stream))
     told = np.array([LIES.index(lie), times, after], np.int64)
-    anonymizer._advance = lambda s, batch, first_seat, closing: run(s, batch, first_seat, closing, told)
+    anonymizer._advance = lambda s, batch, closing: run(s, batch, closing, told)
     return anonymizer, told[1:2]
 
 
 @kernel
-def run(s, batch, first_seat, closing, told):
+def run(s, batch, closing, told):
     """`told`: which lie, how many times, and after how many honest groups."""
-    row, arrived = 0, False
+    c = s.window.clock
     while True:
         lie = told[0] if told[1] > 0 and s.exits.tally.groups >= told[2] else NONE
         is_patient = lie == NEWEST or lie == HOLD
-        if closing and row == len(batch.time) and s.window.clock.held > 0:
+        if closing and not is_open(c, batch) and c.held > 0:
             told[1] -= publish(s, NONE if is_patient else lie)
         elif is_due(s.window) and not is_patient:
             told[1] -= publish(s, lie)
-        elif row == len(batch.time):
-            break
-        elif not arrived:
-            arrive(s.window.clock, batch.time[row])
-            arrived = True
+        elif is_open(c, batch):
+            if c.announced and is_due(s.window):
+                told[1] -= publish(s, lie) if lie == NEWEST else 1
+            take_in(s, batch)
         else:
-            if lie == HOLD and is_due(s.window):
-                told[1] -= 1
-            elif lie == NEWEST and is_due(s.window):
-                told[1] -= publish(s, lie)
-            insert(s.domain, s.window, batch, row, first_seat + row)
-            row += 1
-            arrived = False
+            break
 
 
 @inlined
@@ -114,6 +107,7 @@ def publish(s, lie):
         elif lie == UNCOVERED:
             row = 0
         elif lie == ADMITTED:
+            g.published[row] = w.clock.now
             admit(s.reuse, g, row, w.clock.now)
             row = best_cover(s.reuse, g, w, chosen[0])
     release(s.domain, w, g, s.exits, s.scratch, chosen[:size], row, how)

@@ -76,7 +76,7 @@ def test_late_tuples_leave_and_are_counted(lie: str, kind: str) -> None:
     leaves_once(given, releases)
     is_true(given, releases)
     has_k_persons(given, releases)
-    rows = late(given, releases)
+    rows = late(given, releases, LENGTH)
     assert len(rows) > 0
     assert dict(anonymizer.stats.faults) == {"late": len(rows)}
     assert anonymizer.stats.longest_wait == max(r.released - r.arrived for r in releases) > LENGTH
@@ -91,7 +91,7 @@ def test_a_turn_set_back_costs_at_most_utility() -> None:
 
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    streams(st.just({}), attributes=ATTRIBUTES),
+    streams(lambda k, window: st.just({}), attributes=ATTRIBUTES),
     st.sampled_from([lie for lie in LIES if lie not in PATIENT]),
     st.integers(1, 20),
     st.integers(0, 2),

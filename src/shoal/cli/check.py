@@ -38,17 +38,25 @@ def check(
 
 
 def _show(findings: Findings, policy: str, source: str | None) -> None:
+    from rich.table import Table
     from rich.text import Text
 
-    from shoal.cli.terminal import output
+    from shoal.cli.terminal import output, say
 
     console = output()
-    for kind, style, lines in (("problem", "bold red", findings.problems), ("warning", "yellow", findings.warnings)):
-        for line in lines:
-            console.print(Text.assemble((f"{kind}: ", style), " ".join(line.splitlines())), soft_wrap=True)
-    style = "green" if findings.ok else "bold red"
+    lines = [("problem", "bold red", line) for line in findings.problems]
+    lines += [("warning", "yellow", line) for line in findings.warnings]
+    table = Table.grid(padding=(0, 1))
+    for kind, style, line in lines:
+        whole = " ".join(line.splitlines())
+        if console.is_terminal:
+            table.add_row(Text(f"{kind}:", style), Text(whole))
+        else:
+            say(console, f"{kind}: {whole}")
+    if table.row_count:
+        console.print(table)
     counts = f"{_number(len(findings.problems), 'problem')}, {_number(len(findings.warnings), 'warning')}"
-    console.print(Text.assemble(f"{policy}{_sample(findings, source)}: ", (counts, style)), soft_wrap=True)
+    say(console, f"{policy}{_sample(findings, source)}: {counts}", "bold green" if findings.ok else "bold red")
 
 
 def _sample(findings: Findings, source: str | None) -> str:

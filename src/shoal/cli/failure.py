@@ -18,7 +18,6 @@ from shoal.errors import PolicyError, ShoalError
 
 REFUSED = 2
 INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
 CLOSED = 128 + signal.SIGPIPE
 BUG = 1
 
@@ -28,7 +27,7 @@ _PACKAGE = Path(__file__).parents[1]
 @contextmanager
 def reported(policy: str = "") -> Iterator[None]:
     """Turn what goes wrong inside into lines on standard error and an exit status."""
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
         sys.stdout.flush()
@@ -46,7 +45,8 @@ def reported(policy: str = "") -> Iterator[None]:
             raise
         _exit(BUG, _bug(error))
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _exit(status: int, *lines: str) -> NoReturn:
@@ -60,8 +60,8 @@ def _placed(problem: str, policy: str) -> str:
     return problem if not policy or problem.startswith(f"{policy}: ") else f"{policy}: {problem}"
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(TERMINATED)
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 def _silence() -> None:

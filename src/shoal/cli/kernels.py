@@ -24,7 +24,7 @@ def prepare(policy: Policy, say: Callable[[str], None]) -> None:
     name = policy.algorithm.name
     is_new = not is_compiled(name)
     if is_new:
-        say(f"compiling {name} once, which takes some 20 seconds; later starts take it from the cache …")
+        say(f"compiling {name} once (some 20 s); later starts take it from the cache …")
     compile_kernels(name)
     if is_new:
         forget_old()

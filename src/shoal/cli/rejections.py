@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.text import Text
 
 from shoal.cli.figures import count
+from shoal.cli.terminal import say
 
 if TYPE_CHECKING:
     from shoal.columns.rejection import Rejection
@@ -46,4 +46,4 @@ class Rejections:
             self._say(f"  {count(rest):>{width}}  for other reasons")
 
     def _say(self, line: str) -> None:
-        self._console.print(Text(line), soft_wrap=True)
+        say(self._console, line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from functools import partial
 from time import perf_counter
 from typing import Annotated
 
@@ -45,11 +46,11 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
     from shoal.cli.progress import shown
     from shoal.cli.rejections import Rejections
     from shoal.cli.summary import faults, summary
-    from shoal.cli.terminal import errors
+    from shoal.cli.terminal import errors, say
 
     console = errors()
     policy = shoal.Policy.load(path)
-    prepare(policy, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
+    prepare(policy, partial(say, console))
     rejections = Rejections(console, source)
     with shown(console) if _is_watched(source, target) else nullcontext() as bar:
         start = perf_counter()
@@ -62,7 +63,7 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
             rejections.close()
         elapsed = perf_counter() - start
     for fault in faults(stats):
-        console.print(fault, markup=False, highlight=False, soft_wrap=True)
+        say(console, fault)
     if bar:
         console.print(summary(policy, stats, elapsed))
 

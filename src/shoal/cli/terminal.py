@@ -9,18 +9,25 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 _PLAIN_WIDTH = 100
 
 
 def output() -> Console:
     """Standard output."""
-    return Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH, highlight=False)
+    is_terminal = sys.stdout.isatty()
+    return Console(width=None if is_terminal else _PLAIN_WIDTH, force_terminal=is_terminal, highlight=False)
 
 
 def errors() -> Console:
     """Standard error."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, force_terminal=sys.stderr.isatty(), highlight=False)
+
+
+def say(console: Console, line: str, style: str = "") -> None:
+    """One line: whole in a pipe, wrapped between words on a terminal."""
+    console.print(Text(line, style), soft_wrap=not console.is_terminal)
 
 
 def command() -> str:

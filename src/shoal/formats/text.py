@@ -103,8 +103,10 @@ class Text:
             return self._dialect.null
         if pa.types.is_dictionary(kind):
             return Coded(self._entries(column.dictionary, field), column.indices)
-        if _is_interval(kind):
+        if _is_struct_of(kind, "lo", "hi"):
             return self._intervals(column)
+        if _is_struct_of(kind, "value", "of", "had"):
+            return self._imputed(column, field)
         if pa.types.is_boolean(kind):
             return Coded(pa.array(["false", "true", self._dialect.null]), column.cast(pa.int8()))
         if _is_string(kind):
@@ -115,16 +117,26 @@ class Text:
         """The texts of a dictionary and, last, of null; kept, since the next batch often has the same one."""
         known = self._dictionaries.get(field.name)
         if known is None or not _is_same(known[0], dictionary):
-            cells = self._cells(dictionary, field)
-            if isinstance(cells, str):
-                texts = pa.array([cells] * len(dictionary), pa.string())
-            elif isinstance(cells, Plain):
-                texts = _joined(cells.left, cells.texts, cells.right)
-            else:
-                texts = cells.piece(0, len(dictionary))
-            known = dictionary, pa.concat_arrays([texts, pa.array([self._dialect.null])])
+            known = dictionary, pa.concat_arrays([self._whole(dictionary, field), pa.array([self._dialect.null])])
             self._dictionaries[field.name] = known
         return known[1]
+
+    def _whole(self, column: pa.Array, field: pa.Field) -> pa.Array:
+        """The text of each cell."""
+        cells = self._cells(column, field)
+        if isinstance(cells, str):
+            return pa.array([cells] * len(column), pa.string())
+        if isinstance(cells, Plain):
+            return _joined(cells.left, cells.texts, cells.right)
+        return cells.piece(0, len(column))
+
+    def _imputed(self, column: pa.Array, field: pa.Field) -> Plain:
+        """A value, or where its group was imputed a JSON object: the value, of how many, and how many had one."""
+        value, size, had = column.flatten()
+        inner = Text(Jsonl())._whole(value, field)
+        objects = _joined('{"value": ', inner, ', "of": ', size.cast(pa.string()), ', "had": ', had.cast(pa.string()), "}")
+        objects = self._dialect.json(objects.fill_null("null"))
+        return Plain(pc.if_else(size.is_valid(), objects, self._whole(value, field)))
 
     def _strings(self, column: pa.Array, field: pa.Field) -> Plain:
         quote = "" if is_json(field) else self._dialect.quote
@@ -184,8 +196,8 @@ def _is_string(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind)) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
-def _is_interval(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(kind)) and [kind.field(i).name for i in range(kind.num_fields)] == ["lo", "hi"]
+def _is_struct_of(kind: pa.DataType, *names: str) -> bool:
+    return bool(pa.types.is_struct(kind)) and tuple(kind.field(i).name for i in range(kind.num_fields)) == names
 
 
 def _is_same(one: pa.Array, other: pa.Array) -> bool:
