@@ -13,7 +13,7 @@ def test_a_policy_alone() -> None:
 
 def test_all_problems_of_a_policy(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
-    path.write_text("person: pid\nprivacy: {k: 50}\nwindow: {count: 20}\nalgorithm: {name: fast}\n")
+    path.write_text("person: pid\nprivacy: {k: 50}\nwindow: {count: 20}\nalgorithm: {name: magic}\n")
     findings = check(path)
     assert not findings.ok
     assert [problem.split(":")[0] for problem in findings.problems] == [

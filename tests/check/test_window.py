@@ -47,6 +47,13 @@ def test_a_buffer_may_gather_persons_from_anywhere(tmp_path: Path) -> None:
     assert findings.problems == (f"window.buffer: the input holds 20 persons, below k=21: {REMEDY}",)
 
 
+def test_a_pocket_lengthens_the_window(tmp_path: Path) -> None:
+    slow = [record(i, pid=i // 10) for i in range(200)]
+    by = policy(privacy={"k": 5}, algorithm={"name": "xband", "reuse_age": 30})
+    assert found(tmp_path, slow, by).ok
+    assert not found(tmp_path, slow, policy(privacy={"k": 5})).ok
+
+
 def test_a_sample_shorter_than_the_window_only_warns(tmp_path: Path) -> None:
     by = policy(window={"count": 500}, privacy={"k": 18})
     findings = found(tmp_path, [record(i) for i in range(400)], by, rows=300)

@@ -47,7 +47,7 @@ def test_the_figures() -> None:
     ("window", "wait", "promised"),
     [
         ("{count: 20}", "20 arrivals", "promised: 20 arrivals"),
-        ("{buffer: 20}", "20 arrivals", "a buffer promises none"),
+        ("{buffer: 20}", "20 arrivals", "promised: none"),
         ("{time: 90s}\ntime: {field: ts}", "20 s", "promised: 1.5 min"),
     ],
 )

@@ -8,17 +8,28 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from cli.base import ENVIRONMENT, files, shoal_run
-from shoal.cli import terminal
+from shoal.cli import app, terminal
 from shoal.cli.kernels import compile_kernels
+from shoal.compiled import is_compiled
 from shoal.policy.algorithm import NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_demo_and_every_command_it_prints(tmp_path: Path, name: str) -> None:
+def test_each_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     compile_kernels(name)
-    done = shoal_run("demo", "a demo", "--tuples", "3000", "--algorithm", name, cwd=tmp_path)
+    assert is_compiled(name)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["demo", "--tuples", "2000", "--algorithm", name])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"─ {name}, k = 20 ─" in result.stdout
+
+
+def test_a_demo_and_every_command_it_prints(tmp_path: Path) -> None:
+    compile_kernels("fads")
+    done = shoal_run("demo", "a demo", "--tuples", "3000", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines()[:-6])) <= 100
     for told in ("tuples a second", "loss", "smallest group", "longest wait", "suppressed"):

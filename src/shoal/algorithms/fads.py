@@ -1,4 +1,63 @@
-"""FADS."""
+"""FADS: the oldest tuple leaves with its k-1 nearest neighbours.
+
+When the oldest tuple is due, its k-1 nearest neighbours of other persons are looked for in the whole window, and the
+k tuples leave together as one group. If a group that was published before covers the tuple with less loss, the tuple
+alone leaves, wearing that group's generalization, and the neighbours stay for later. FADS is the simplest of the
+family and what most of the others are measured against.
+
+Parameters
+----------
+reuse_age (T_kc; the window's length)
+    From this age on, a published generalization is no longer reused; 0 disables reuse.
+reuse_limit (1,000), reuse_loss (unbounded)
+    The most generalizations kept for reuse, and the loss below which a new group is kept.
+
+Examples
+--------
+>>> from shoal import Anonymizer, Policy
+>>> policy = Policy.parse('''
+... person: pid
+... attributes: {age: {quasi: numeric, range: [0, 100]}}
+... privacy: {k: 2}
+... window: {count: 3}
+... algorithm: {name: fads}
+... ''')
+>>> anonymizer = Anonymizer(policy)
+>>> for pid, age in enumerate([30, 60, 34, 61, 31, 90]):
+...     for published in anonymizer.push({"pid": pid, "age": age}):
+...         print(published)
+{'age': [30, 34]}
+{'age': [30, 34]}
+{'age': [60, 61]}
+{'age': [60, 61]}
+
+At the end of the stream 31 wears the first group's generalization, and 90 finds neither a group nor a cover.
+
+>>> anonymizer.to_records(anonymizer.flush())
+[{'age': [30, 34]}, {'age': [0, 100]}]
+
+Decisions
+---------
+- FADS knows no missing values. Here they are marginalised: a distance is a mean over what both tuples have, 1 if that
+  is nothing; a tuple shows the group's generalization where it has a value, and null where it has none.
+- k counts persons, not tuples: of one person's tuples only the closest can be chosen, and none of t's own.
+- A cover serves only if it is strictly better for t itself: loss(t, cover) < loss(t, G(C)). On a tie the group
+  leaves, since it frees k places.
+- With fewer than k persons in the window: the best cover; if there is none, t is suppressed.
+- Of equally distant tuples the older is chosen, of equally good covers the older group.
+- The window may be `count`, `time` or `buffer`; the paper's own is a number of tuples.
+- A weight of delay against loss (alpha in the comparisons of K-VARP and FAST) is not used.
+
+Guarantee
+---------
+Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
+and `time` no tuple waits longer than the window.
+
+References
+----------
+K. Guo, Q. Zhang: Fast clustering-based anonymization approaches with time constraints for data streams.
+Knowledge-Based Systems 46 (2013), 95-108.
+"""
 
 from __future__ import annotations
 

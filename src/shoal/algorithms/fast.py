@@ -1,4 +1,78 @@
-"""FAST."""
+"""FAST: FADS in rounds of delta tuples, with a look ahead at the deadline.
+
+A round takes the next delta tuples of the source and lets the first of them leave as FADS does: with its k-1 nearest
+neighbours among these tuples, or by reuse. Every other tuple goes back to the head of the source if it can afford one
+more round, and is suppressed at once if not. What a round costs is estimated by the longest one so far.
+
+Parameters
+----------
+round (delta; 6*k, or the deadline if that is smaller)
+    Tuples a round; k <= round <= deadline. Under `time` the default is 6*k.
+deadline (T_e; the window's length)
+    The longest a tuple waits: arrivals under `count` and `buffer`, seconds under `time`.
+reuse_age (T_kc; 20*delta arrivals, to be given under `time`)
+    From this age on, a generalization that was not used again is no longer reused.
+workers (1)
+    Rounds that run at the same time. One is what there is: other values are accepted, and change nothing yet.
+reuse_limit (1,000), reuse_loss (unbounded)
+    The most generalizations kept for reuse, and the loss below which a new group is kept.
+
+Examples
+--------
+>>> from shoal import Anonymizer, Policy
+>>> policy = Policy.parse('''
+... person: pid
+... attributes: {age: {quasi: numeric, range: [0, 100]}}
+... privacy: {k: 2}
+... window: {count: 9}
+... algorithm: {name: fast, round: 3}
+... ''')
+>>> anonymizer = Anonymizer(policy)
+>>> for pid, age in enumerate([30, 60, 32, 61, 31, 90, 66]):
+...     for published in anonymizer.push({"pid": pid, "age": age}):
+...         print(published)
+{'age': [30, 32]}
+{'age': [30, 32]}
+{'age': [60, 61]}
+{'age': [60, 61]}
+{'age': [30, 32]}
+
+The first round reads 30, 60 and 32, and hands 60 back. In the third round 31 leaves by reuse.
+
+Decisions
+---------
+- Algorithm 3 chooses k-1 "unique tuples"; k counts persons. With fewer than k persons in a round: the best cover,
+  else t is suppressed; the paper leaves it open.
+- A cover must be strictly better for t, as in FADS. A reused entry's time is renewed, in the suppress step too; age,
+  ties and the bound on their number then go by the renewed time, after that by insertion.
+- The estimate is the longest round so far, the current one included. The paper averages, and a mean lets tuples miss
+  T_e.
+- What a round lasts is how far the clock moved while it read, not how long it computed: runs are reproducible. The
+  clock is the number of tuples first read, or under `time` the newest time read.
+- Under `time` the first round lasts from its first to its last tuple.
+- A tick moves no round, and not FAST's own clock: it reads nothing. So under `time` tuples wait for a full round
+  however long that takes, and on a slow or idle stream they miss the deadline. The door counts them as late.
+- Under `time` the default round is 6*k, since tuples and seconds do not compare.
+- A tuple that cannot wait is suppressed plainly, without trying a cover, and published at once, after the round's own
+  release. This holds after a suppress step too.
+- `released` in the trace is the number of the newest arrival, under `time` the newest time read.
+- The window gives only the clock's unit and the default of the deadline; under `buffer` no wait is promised.
+- At the end of the stream rounds go on with what is left, however few.
+
+Guarantee
+---------
+Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
+value stays missing. Under `count` no tuple waits longer than the deadline; under `time` that holds only while rounds
+fill.
+
+References
+----------
+E. Mohammadian, M. Noferesti, R. Jalili: FAST: Fast anonymization of big data streams. International Conference on Big
+Data Science and Computing (2014), article 23.
+
+K. Guo, Q. Zhang: Fast clustering-based anonymization approaches with time constraints for data streams.
+Knowledge-Based Systems 46 (2013), 95-108.
+"""
 
 from __future__ import annotations
 
@@ -68,14 +142,14 @@ def publish(s):
     size = 1
     row = best_cover(r, g, w, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    if w.persons.size[0] >= k:
+    if w.persons.size[0] >= k:  # C_new and g_cnew
         rough_distances(domain, w, t, 1.0, scratch)
         nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])
         new = generalize(domain, w, chosen[:k], g)
         if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):
             how, row, size = CLUSTER, new, k
     if how == REUSE:
-        renew(r, g, row, c.now)
+        renew(r, g, row, c.now)  # "update C_k-best publish time"
     let_go(s, size, row, how)
     urgent = 0
     for slot in range(c.held):

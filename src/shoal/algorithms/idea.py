@@ -1,4 +1,67 @@
-"""IDEA."""
+"""IDEA: partitions by missing pattern, and all equally close ones join at once.
+
+As K-VARP, the oldest tuple leaves with its k-1 nearest neighbours in its own partition if that holds k persons. If
+not, all partitions at the smallest attribute distance (1 - Jaccard) join in one step, and again, until k persons are
+there, and the neighbours are the nearest of the whole union. In both cases a published group that covers the tuple
+with less loss serves instead. The reuse set is bounded by number and admits only groups of little loss.
+
+Parameters
+----------
+reuse_limit (beta; 200)
+    The most generalizations kept for reuse; the oldest leaves.
+reuse_loss (tau; 0.5)
+    Only a group with a smaller loss is kept for reuse.
+reuse_age (unbounded)
+    From this age on, a published generalization is no longer reused; 0 disables reuse.
+
+Examples
+--------
+>>> from shoal import Anonymizer, Policy
+>>> policy = Policy.parse('''
+... person: pid
+... attributes: {age: {quasi: numeric, range: [0, 100]}, pulse: {quasi: numeric, range: [40, 200]}}
+... privacy: {k: 2}
+... window: {buffer: 4}
+... algorithm: {name: idea}
+... ''')
+>>> anonymizer = Anonymizer(policy)
+>>> stream = [{"age": 30, "pulse": 70}, {"age": 34}, {"age": 80, "pulse": 150}, {"age": 31}]
+>>> for pid, values in enumerate(stream):
+...     for published in anonymizer.push({"pid": pid, **values}):
+...         print(published)
+{'age': [30, 80], 'pulse': [70, 150]}
+{'age': [30, 80], 'pulse': [70, 150]}
+
+The neighbour came from the tuple's own partition, although a tuple with only an age was closer.
+
+Decisions
+---------
+- |p| >= k and the sum over all partitions count persons: Definition 1 says distinct values of pid.
+- Algorithm 1, line 10 misprints >= 0, which never ends; the loop runs while tuples are held.
+- The window of Algorithm 1 is `buffer`. It bounds memory but not waiting: a published group frees k places, so the
+  oldest can wait up to n*k arrivals, against the paper's claim of n-1 (section 3.1). `count` and `time` keep a
+  deadline.
+- Algorithm 3, line 3 and Algorithm 5, line 7 compare `infoLoss`: read as the loss for t, and the cover must be
+  strictly better.
+- Algorithm 5, line 3 "partitions similar to p": all partitions at the smallest attribute distance to Q_t, in one
+  step. Q_t stays the yardstick when the union grows.
+- Algorithm 5, line 6 chooses among the whole union, t's own partition included; the prose of section 3.2 fills the
+  cluster partition by partition. The algorithm stands.
+- Algorithm 4, line 1: infoLoss is the mean of loss(t, G(C)) over the cluster's tuples, and must be below tau.
+- Tuples left over (Algorithm 5, line 13) never moved: a union is a mark on partitions.
+- Example 3 drops the "-1" of equation 3; the equation stands.
+
+Guarantee
+---------
+Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
+value stays missing. Under `count` and `time` no tuple waits longer than the window; under `buffer` no wait is
+promised.
+
+References
+----------
+L. Yang, X. Chen, Y. Luo, X. Lan, W. Wang: IDEA: A utility-enhanced approach to incomplete data stream anonymization.
+Tsinghua Science and Technology 27 (2022), 127-140.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +94,22 @@ def publish(s):
     chosen = scratch.chosen
     chosen[0] = t
     size = 1
-    row = best_cover(r, g, w, t)
+    row = best_cover(r, g, w, t)  # Alg. 2, line 7; Alg. 3, line 1; Alg. 5, line 1
     how = REUSE if row >= 0 else SUPPRESSED
-    if w.persons.size[0] >= k:
+    if w.persons.size[0] >= k:  # Alg. 2, lines 2 and 4
         _widen(w, t, k, scratch)
         rough_distances(domain, w, t, 1.0, scratch)
         only_union(w, scratch)
-        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])
+        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])  # Alg. 3, line 2; Alg. 5, line 6
         new = generalize(domain, w, chosen[:k], g)
-        if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):  # Alg. 3, line 3; Alg. 5, line 7
+        if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):  # Alg. 3, line 3; 5, line 7
             how, row, size = CLUSTER, new, k
-    let_go(s, size, row, how)
+    let_go(s, size, row, how)  # Alg. 2, lines 8-13; Alg. 3, lines 4-9; Alg. 4; Alg. 5, lines 8-14
 
 
 @inlined
 def _widen(w, t, k, scratch):
-    """Alg. 5, lines 2-5: all partitions at the smallest attribute distance join in one step, until k persons are there."""
+    """Alg. 5, lines 2-5: all partitions at the smallest attribute distance join at once, until k persons are there."""
     persons = persons_within(w, scratch, w.partition[t])
     while persons < k:
         closest = -1.0

@@ -1,4 +1,70 @@
-"""K-VARP."""
+"""K-VARP: partitions by missing pattern, merged by likeness when one is too small.
+
+Tuples that have the same quasi-identifiers make up a partition. The oldest tuple leaves with its k-1 nearest
+neighbours in its own partition if that holds k persons. If not, the partitions most similar in what they have
+(Jaccard) and, among these, with the most tuples near t (R-likeness) are merged into it until k persons are there.
+Nothing is imputed, and any published group that covers a later tuple may be reused, whatever its own set of
+quasi-identifiers.
+
+Parameters
+----------
+radius (R; 0.2)
+    The distance within which a tuple of another partition counts as alike.
+reuse_age (omega; the window's length)
+    From this age on, a published generalization is no longer reused; 0 disables reuse.
+reuse_limit (1,000), reuse_loss (unbounded)
+    The most generalizations kept for reuse, and the loss below which a new group is kept.
+
+Examples
+--------
+>>> from shoal import Anonymizer, Policy
+>>> policy = Policy.parse('''
+... person: pid
+... attributes: {age: {quasi: numeric, range: [0, 100]}, pulse: {quasi: numeric, range: [40, 200]}}
+... privacy: {k: 2}
+... window: {count: 3}
+... algorithm: {name: kvarp}
+... ''')
+>>> anonymizer = Anonymizer(policy)
+>>> stream = [{"age": 30, "pulse": 70}, {"age": 34}, {"pulse": 90}, {"age": 32}]
+>>> for pid, values in enumerate(stream):
+...     for published in anonymizer.push({"pid": pid, **values}):
+...         print(published)
+{'age': [30, 34], 'pulse': [70, 70]}
+{'age': [30, 34], 'pulse': None}
+
+The first tuple was alone in its partition, so the partition of those with an age was merged. What was missing stays
+missing.
+
+Decisions
+---------
+- Every |P| >= K of the pseudo-code counts persons: the definitions say distinct identities.
+- Algorithm 2 lacks an `else`: as printed, an in-partition tuple would be merged too. The three branches exclude each
+  other.
+- Algorithm 3, line 4: a cover serves if loss(t, cover) <= loss(t, G(C)); a tie goes to the cover. Line 2 says the
+  cover is "defined by P'"; reuse is flexible everywhere (section 4.2), so any covering entry may serve.
+- Algorithm 4, line 1 "Find K-1 cluster": the best cover. It is taken at once, without a comparison.
+- Algorithm 4, line 7 misprints >=; the loop runs while persons(P') < k.
+- Algorithm 4, line 8 "most similar": the highest Jaccard to Q_t, then the highest R-likeness to t, then more tuples,
+  then the older first tuple. A partition is merged whole. Q_t stays the yardstick after merges, and t the centre of
+  R-likeness.
+- R-likeness counts all tuples of a partition within R, also those of t's own person.
+- The "first tuple" of a partition is the oldest one that is still held.
+- Algorithm 4 forgets to keep the merged cluster for reuse; section 4.2 says that it is kept, and it is.
+- Tuples left over after a merge never moved: a union is a mark on partitions, so line 14 has nothing to do.
+- The worked example (section 4) drops the "-1" of equation 5; the equation stands.
+- Two tuples that share nothing are at distance 1; the paper leaves it open.
+
+Guarantee
+---------
+Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
+and `time` no tuple waits longer than the window. A missing value stays missing.
+
+References
+----------
+A. Otgonbayar, Z. Pervez, K. Dahal, S. Eager: K-VARP: K-anonymity for varied data streams via partitioning.
+Information Sciences 467 (2018), 238-255.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +97,10 @@ def publish(s):
     chosen = scratch.chosen
     chosen[0] = t
     size = 1
-    row = best_cover(r, g, w, t)
+    row = best_cover(r, g, w, t)  # Alg. 3, line 2; Alg. 4, line 1; Alg. 5, line 1
     how = REUSE if row >= 0 else SUPPRESSED
     persons = persons_within(w, scratch, w.partition[t])
-    in_partition = persons >= k
+    in_partition = persons >= k  # Alg. 2, line 3
     if in_partition or (row < 0 and w.persons.size[0] >= k):  # else Alg. 4, lines 2-6, or Alg. 5
         rough_distances(domain, w, t, 1.0, scratch)
         if not in_partition:
@@ -42,8 +108,8 @@ def publish(s):
             measure_likeness(domain, w, t, s.rule.radius, scratch)
             merge_similar(w, k, persons, scratch)  # Alg. 4, lines 7-10
         only_union(w, scratch)
-        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])
+        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])  # Alg. 3, line 1; Alg. 4, line 11
         new = generalize(domain, w, chosen[:k], g)
         if row < 0 or not loss(g, row, w.pattern[t]) <= loss(g, new, w.pattern[t]):  # Alg. 3, line 4
             how, row, size = CLUSTER, new, k
-    let_go(s, size, row, how)
+    let_go(s, size, row, how)  # Alg. 3, lines 5-6 and 10-11; Alg. 4, lines 3-4 and 12-13; Alg. 5, lines 2-7

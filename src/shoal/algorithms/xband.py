@@ -1,4 +1,77 @@
-"""X-BAND."""
+"""X-BAND: of the few oldest tuples, the one that makes the best group leads it.
+
+When the oldest tuple is due, each of the band (the few oldest tuples) is tried as the seed of a group, and the group
+with the smallest loss leaves. Band tuples that are older than the newest one published go into a pocket: they still
+serve as neighbours of later groups, and after omega they leave by reuse or suppressed. The distance weighs how far
+the values are apart against how different the sets of quasi-identifiers are.
+
+Parameters
+----------
+band (Gamma; 4)
+    How many of the oldest tuples are tried as seeds.
+alpha (alpha; 1.0)
+    The weight of the values; beta, the weight of the missing patterns, is 1 - alpha.
+reuse_age (omega; the window's length)
+    The longest stay in the pocket, and the age from which a generalization is no longer reused.
+reuse_limit (1,000), reuse_loss (unbounded)
+    The most generalizations kept for reuse, and the loss below which a new group is kept.
+
+Examples
+--------
+>>> from shoal import Anonymizer, Policy
+>>> policy = Policy.parse('''
+... person: pid
+... attributes: {age: {quasi: numeric, range: [0, 100]}}
+... privacy: {k: 2}
+... window: {count: 4}
+... algorithm: {name: xband, band: 2, reuse_age: 3}
+... ''')
+>>> anonymizer = Anonymizer(policy)
+>>> for pid, age in enumerate([10, 50, 52, 90, 91]):
+...     for published in anonymizer.push({"pid": pid, "age": age}):
+...         print(published)
+{'age': [50, 52]}
+{'age': [50, 52]}
+
+10 was due, but 50 made the better group; 10 is in the pocket now, and leaves three arrivals later.
+
+>>> for pid, age in enumerate([33, 12, 35], 5):
+...     for published in anonymizer.push({"pid": pid, "age": age}):
+...         print(published)
+{'age': [0, 100]}
+{'age': [90, 91]}
+{'age': [90, 91]}
+
+Decisions
+---------
+- The thresholds K and K + Gamma (Algorithm 2, lines 2 and 6) count tuples of the buffer without the pocket, as
+  printed; a group, as everywhere, needs k persons. With fewer than k persons in buffer and pocket together, or fewer
+  than k tuples in the buffer: suppress step on the oldest.
+- Between K and K + Gamma the band is max(1, |buffer| - k): the text says |S_t| - K, which would be 0 at K.
+- Algorithm 2's first branch forgets to publish; both branches publish (lines 10-13).
+- C_t, P_t and P_g are one thing, the pocket; S_p in Algorithm 1, line 11 is S_t.
+- Seeds may take neighbours from buffer and pocket; ties between groups go to the older seed.
+- No cover is looked for while a group can be formed; reuse happens in the suppress step only (Algorithm 3).
+- After a publication every band tuple older than the newest published band tuple moves to the pocket, oldest first. A
+  member that was in the pocket does not count as a band tuple.
+- The stay in the pocket is bounded by omega, counted from when a tuple went in. (The paper prints delta.) It is
+  tested before each arrival is inserted, at each tick and after each publication, each time for as many as are due.
+- At a tick, and before an arrival, the pocket goes before the window; at the end of the stream the window before the
+  pocket, oldest first.
+- Under `buffer: n` the pocket does not count into n; memory is bounded by about n + omega.
+- The paper also retries pocket tuples by reuse in each round, and widens numeric ranges as values arrive. Neither is
+  done: the range is the policy's, since one learned from the stream would publish its extremes.
+
+Guarantee
+---------
+Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
+value stays missing. Under `count` and `time` no tuple waits longer than the window and omega together.
+
+References
+----------
+A. Otgonbayar, Z. Pervez, K. Dahal: X-BAND: Expiration band for anonymizing varied data streams. IEEE Internet of
+Things Journal 7 (2020), 1438-1450.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +104,7 @@ def run(s, batch, closing):
     c = s.window.clock
     while True:
         ending = closing and not is_open(c, batch)
-        pocket = c.pocket > 0 and c.now - s.window.pocketed[c.oldest] >= s.reuse.rule.age
+        pocket = c.pocket > 0 and c.now - s.window.pocketed[c.oldest] >= s.reuse.rule.age  # Alg. 2, line 17
         if pocket or is_due(s.window) or (ending and c.held > 0):
             publish(s, pocket or c.front < 0)
         elif is_open(c, batch):
@@ -48,14 +121,14 @@ def publish(s, from_pocket):
     scratch.chosen[0] = c.oldest if from_pocket else c.front
     size, newest = 1, -1
     if not from_pocket and c.held - c.pocket >= k and w.persons.size[0] >= k:
-        newest = _best_of_band(s)
+        newest = _best_of_band(s)  # Alg. 2, lines 2-10
         size = k
         how = CLUSTER
         row = generalize(s.domain, w, scratch.chosen[:k], s.groups)
-    else:  # Alg. 3
-        row = best_cover(s.reuse, s.groups, w, scratch.chosen[0])
+    else:  # Alg. 2, lines 15 and 18
+        row = best_cover(s.reuse, s.groups, w, scratch.chosen[0])  # Alg. 3, line 1
         how = REUSE if row >= 0 else SUPPRESSED
-    let_go(s, size, row, how)
+    let_go(s, size, row, how)  # Alg. 2, lines 11-12; Alg. 3, lines 2-7
     while c.front >= 0 and w.arrival[c.front] < newest:  # Alg. 2, line 13
         w.pocketed[c.front] = c.now
         c.pocket += 1
@@ -81,7 +154,7 @@ def _best_of_band(s):
         nearest(domain, w, seed, k - 1, alpha, scratch, chosen[1:])
         in_order(w, chosen)
         loss = group_loss(g, generalize(domain, w, chosen, g), w, chosen)
-        if loss < smallest:
+        if loss < smallest:  # Alg. 2, line 10
             smallest = loss
             for i in range(k):
                 best[i] = chosen[i]

@@ -69,6 +69,8 @@ def _cell(value: Any, is_time: bool) -> str:
         case [low, high]:
             ends = [_cell(low, is_time), _cell(high, is_time)]
             return ends[0] if low == high else f"{ends[0]}-{ends[1][3:] if is_time else ends[1]}"
+        case {"value": imputed}:
+            return _cell(imputed, is_time)
         case str() if is_time:
             return value[11:19]
     return str(value)

@@ -37,7 +37,7 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     from shoal.cli.figures import count
     from shoal.cli.kernels import prepare as ready
     from shoal.cli.progress import shown
-    from shoal.cli.summary import summary
+    from shoal.cli.summary import deadline, summary
     from shoal.cli.terminal import command, errors, output
     from shoal.demo import prepare
 
@@ -46,8 +46,7 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     files = prepare(folder, tuples, seed=seed, algorithm=algorithm)
     policy = shoal.Policy.load(files.policy)
     ready(policy, console.print)
-    window = f"{policy.window.length:g} s"
-    console.print(f"Anonymizing: each tuple leaves within {window} as one of {policy.privacy.k} persons …")
+    console.print(f"Anonymizing: each tuple leaves within {deadline(policy)} as one of {policy.privacy.k} persons …")
     with shown(errors()) if sys.stderr.isatty() else nullcontext() as bar:
         start = perf_counter()
         stats = shoal.run(

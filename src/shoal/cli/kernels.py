@@ -41,9 +41,18 @@ def compile_kernels(name: str) -> None:
     anonymizer.flush()
 
 
-if __name__ == "__main__":
+def compile_all() -> None:
+    """Compile every algorithm: the first alone, since it brings what they share, the others side by side."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     from shoal.algorithms import NAMES
 
-    for each in NAMES:
-        print(f"compiling {each}", flush=True)
-        compile_kernels(each)
+    first, *others = NAMES
+    compile_kernels(first)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        list(pool.map(compile_kernels, others))
+
+
+if __name__ == "__main__":
+    compile_all()

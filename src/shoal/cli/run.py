@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from functools import partial
@@ -50,7 +51,8 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
 
     console = errors()
     policy = shoal.Policy.load(path)
-    prepare(policy, partial(say, console))
+    if source == "-" or os.path.exists(source):
+        prepare(policy, partial(say, console))
     rejections = Rejections(console, source)
     with shown(console) if _is_watched(source, target) else nullcontext() as bar:
         start = perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.panel import Panel
@@ -28,23 +29,26 @@ def summary(policy: Policy, stats: Stats, elapsed: float) -> Panel:
 
 
 def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, str, str]]:
-    k, length = policy.privacy.k, policy.window.length
-    promised = {
-        "count": f"promised: {count(length)} arrivals",
-        "time": f"promised: {seconds(length)}",
-        "buffer": "a buffer promises none",
-    }[policy.window.kind]
-    smallest, longest = stats.smallest_group, stats.longest_wait
+    k, timed = policy.privacy.k, policy.window.timed
+    smallest, longest, promised = stats.smallest_group, stats.longest_wait, deadline(policy)
     return [
         ("tuples", count(stats.released), f"in {seconds(elapsed)}"),
         ("tuples a second", count(stats.released / max(elapsed, 1e-9)), ""),
         ("loss", f"{stats.loss:.3f}", "0: as it came, 1: all hidden"),
         ("smallest group", "none" if smallest is None else f"{count(smallest)} persons", f"promised: {k}"),
-        ("longest wait", "none" if longest is None else _wait(longest, policy.window.timed), promised),
+        ("longest wait", "none" if longest is None else _wait(longest, timed), f"promised: {promised}"),
         ("suppressed", share(stats.suppressed, stats.released), "no group of k persons in time"),
         ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
     ]
+
+
+def deadline(policy: Policy) -> str:
+    """The longest that a tuple may wait."""
+    from shoal.algorithms import algorithm
+
+    longest = algorithm(policy.algorithm.name).deadline(policy)
+    return "none" if math.isinf(longest) else _wait(longest, policy.window.timed)
 
 
 def _wait(longest: float, timed: bool) -> str:

@@ -147,9 +147,11 @@ def _numbers(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float]
         return Numbers(_float64(array), np.zeros(len(array), bool))
     if _is_text(kind):
         try:
-            return Numbers(_float64(array), np.zeros(len(array), bool))
+            values = _float64(array)
         except pa.ArrowInvalid:
-            pass
+            return _one_by_one(array, nulls, read)
+        if np.isnan(values).sum() == array.null_count:
+            return Numbers(values, np.zeros(len(array), bool))
     return _one_by_one(array, nulls, read)
 
 

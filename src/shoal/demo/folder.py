@@ -28,8 +28,9 @@ attributes:                       # what is not listed is not published
   illness:   {{{{sensitive: true}}}}    # published as it is
 privacy: {{{{k: {K}}}}}
 window: {{{{time: 10s}}}}               # no tuple waits longer
-algorithm: {{{{name: {{name}}}}}}
+algorithm: {{{{name: {{name}}{{more}}}}}}
 """
+_MORE = {"fast": ", reuse_age: 60s"}
 
 
 class Demo(NamedTuple):
@@ -63,7 +64,7 @@ def prepare(
     demo = Demo(*(home / name for name in ("policy.yaml", "wearables.jsonl", "anonymized.jsonl", "trace.jsonl")))
     try:
         _claim(home, demo.policy)
-        demo.policy.write_text(_POLICY.format(name=algorithm), encoding="utf-8")
+        demo.policy.write_text(_POLICY.format(name=algorithm, more=_MORE.get(algorithm, "")), encoding="utf-8")
         (home / "activity.csv").write_text(_hierarchy(ACTIVITIES, "any"), encoding="utf-8")
         (home / "district.csv").write_text(_hierarchy(DISTRICTS, "City"), encoding="utf-8")
     except OSError as error:

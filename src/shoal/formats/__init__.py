@@ -9,10 +9,11 @@ from shoal.formats.arrow import ArrowReader, ArrowWriter
 from shoal.formats.block import JSON, Block, Reader, Writer
 from shoal.formats.csv import CsvReader, CsvWriter
 from shoal.formats.jsonl import JsonlReader, JsonlWriter
+from shoal.formats.names import names_of
 from shoal.formats.parquet import ParquetReader, ParquetWriter
 from shoal.formats.text import lines
 
-__all__ = ["JSON", "SUFFIXES", "Block", "Reader", "Writer", "lines", "open_reader", "open_writer"]
+__all__ = ["JSON", "SUFFIXES", "Block", "Reader", "Writer", "field_names", "lines", "open_reader", "open_writer"]
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".csv", ".csv.gz", ".parquet", ".arrow")
 
@@ -32,6 +33,14 @@ def kind(path: str) -> str:
     if path.lower().endswith((".parquet.gz", ".arrow.gz")):
         raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without .gz")
     raise InputError(f"{path}: unknown kind of file; its name must end in one of {known}, or be - for JSON lines")
+
+
+def field_names(path: str) -> list[str]:
+    """The fields of a file, in order: a header, a schema, or the keys of its first records.
+
+    Standard input can be read only once, so that nothing of it is left for a reader.
+    """
+    return names_of(path, kind(path))
 
 
 def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 65536) -> Reader:

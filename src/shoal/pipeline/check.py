@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.algorithms import algorithm
 from shoal.columns.encode import Encoder, policy_fields
 from shoal.columns.rejection import Rejection
 from shoal.columns.uniform import column, texts
@@ -230,15 +231,15 @@ class _Sample:
         clock = np.arange(len(person), dtype=np.float64)
         if window.timed:
             clock = np.maximum.accumulate(np.concatenate(self._times))
-        length = math.inf if window.kind == "buffer" else window.length
+        length = algorithm(self._policy.algorithm.name).deadline(self._policy)
         most = _most_persons(person, clock, length)
         if most >= k:
             return
         persons = f"{most:,} person{'' if most == 1 else 's'}"
         if self.complete or clock[-1] - clock[0] >= length - (not window.timed):
-            held = f"the input holds {persons}"
-            if window.kind != "buffer":
-                held = f"no window of the sample holds more than {persons}"
+            held = f"no window of the sample holds more than {persons}"
+            if math.isinf(length):
+                held = f"the input holds {persons}"
             yield f"window.{window.kind}: {held}, below k={k}: no group can fill; lengthen the window or lower k", True
         else:
             yield f"window.{window.kind}: the sample, too short to tell, holds only {persons}, below k={k}", False

@@ -1,0 +1,115 @@
+"""The machine that figures were taken on, and one core of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TypedDict
+
+import pyarrow as pa
+
+
+class Machine(TypedDict):
+    cpu: str
+    cores: int
+    memory: int | None  # bytes
+    system: str
+    versions: dict[str, str]
+    core: int | None  # that the work was bound to
+    load: list[float]  # the load average before and after
+
+
+def machine() -> Machine:
+    """What this machine is."""
+    return {
+        "cpu": _model(),
+        "cores": os.cpu_count() or 1,
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.release()}",
+        "versions": {name: _version(name) for name in ("shoal", "numba", "numpy", "pyarrow")}
+        | {"python": platform.python_version()},
+        "core": _pinned(),
+        "load": load(),
+    }
+
+
+def load() -> list[float]:
+    return [os.getloadavg()[0]] if hasattr(os, "getloadavg") else []
+
+
+def described(found: Machine) -> str:
+    """One line."""
+    versions = found["versions"]
+    parts = [
+        f"{found['cpu']}, {found['cores']} cores",
+        *([f"{found['memory'] / 2**30:.0f} GiB"] if found["memory"] else []),
+        ", ".join(f"{name} {versions[key]}" for name, key in (("Python", "python"), ("numba", "numba"))),
+        f"pyarrow {versions['pyarrow']}",
+        f"bound to core {found['core']}" if found["core"] is not None else "not bound to a core",
+        f"load {' to '.join(f'{each:.1f}' for each in found['load'])}",
+    ]
+    return ", ".join(parts)
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Bind this thread, and those it starts, to one core, and Arrow to one thread."""
+    threads = pa.cpu_count()
+    pa.set_cpu_count(1)
+    before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    if before:
+        os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        pa.set_cpu_count(threads)
+        if before:
+            os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def all_cores() -> Iterator[int]:
+    """Every core again; how many of them may be used."""
+    if not hasattr(os, "sched_getaffinity"):
+        yield os.cpu_count() or 1
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    try:
+        yield len(os.sched_getaffinity(0))
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _pinned() -> int | None:
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    cores = os.sched_getaffinity(0)
+    return next(iter(cores)) if len(cores) == 1 else None
+
+
+def _model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,77 @@
+"""A whole measurement: the parts that are asked for, one after the other, on one core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from os import PathLike
+
+from shoal.bench.adult import Adult, folder
+from shoal.bench.machine import load, machine, one_core
+from shoal.bench.report import PARTS, Report
+from shoal.bench.session import Progress, Session
+from shoal.bench.settings import FULL, Settings, contenders
+from shoal.errors import InputError
+
+DEFAULT = ("speed", "files", "threads")
+
+
+def measure(
+    parts: Sequence[str] = DEFAULT,
+    *,
+    algorithms: Sequence[str] | None = None,
+    data: str | PathLike[str] | None = None,
+    settings: Settings = FULL,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Report:
+    """Measure speed, files, growth, twins, threads and the roofline, or some of them.
+
+    Parameters
+    ----------
+    parts
+        Names of `PARTS`.
+    algorithms
+        Those to measure; all by default. `files` takes only the first, which by default is FADS.
+    data
+        The folder that holds `adult`; by default SHOAL_DATA, or one near by.
+    settings
+        How much is measured.
+    on_progress
+        Called before each step.
+
+    Raises
+    ------
+    InputError
+        The data is absent, or a part or an algorithm is unknown.
+    """
+    asked = chosen(parts)
+    session = Session(Adult(folder(data)), settings, contenders(algorithms), on_progress)
+    with one_core():
+        found = machine()
+        session.part = "kernels"
+        session.warm_up()
+        for part in asked:
+            session.part = part
+            session.results[part] = PARTS[part].measure(session)
+        found["load"] += load()
+    parameters = {
+        **asdict(settings),
+        "algorithms": [asdict(contender) for contender in session.contenders],
+        "parts": list(asked),
+    }
+    return Report(found, parameters, {part: session.results[part] for part in PARTS if part in asked})
+
+
+def chosen(parts: Sequence[str]) -> list[str]:
+    """The parts in the order of their measurement; the twins go first, since the speeds tell their ratio.
+
+    >>> chosen(["speed", "twins"])
+    ['twins', 'speed']
+
+    Raises:
+        InputError: there is no such part.
+    """
+    for part in parts:
+        if part not in PARTS:
+            raise InputError(f"part {part!r} is none; known are {', '.join(PARTS)} and all")
+    return sorted(dict.fromkeys(parts), key=lambda part: (part != "twins", list(PARTS).index(part)))

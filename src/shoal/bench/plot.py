@@ -1,0 +1,111 @@
+"""The figures as a picture: bars for the speeds, curves for the growth."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from shoal.bench.growth import AXES
+from shoal.bench.machine import described
+from shoal.bench.report import Report
+from shoal.bench.table import count, rate
+from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SUFFIXES = (".png", ".svg")
+DRAWN = ("speed", "growth")
+_COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
+_MARKS = "osD^v<P*X"
+_FONT = {"font.size": 11, "axes.titlesize": 12, "axes.spines.top": False, "axes.spines.right": False}
+
+
+def check(path: str | PathLike[str], parts: list[str]) -> None:
+    """Refuse in time what could not be drawn.
+
+    Raises:
+        InputError: the name tells no kind of picture, or none of the parts has one.
+    """
+    if not fspath(path).lower().endswith(SUFFIXES):
+        raise InputError(f"{fspath(path)}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")
+    if not set(parts) & set(DRAWN):
+        raise InputError(f"a plot shows {' and '.join(DRAWN)}, and neither is measured; add one of them")
+
+
+def plot(report: Report, path: str | PathLike[str]) -> None:
+    """Draw the speeds and the growth, as far as they were measured."""
+    check(path, list(report.parts))
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    drawn = [part for part in DRAWN if part in report.parts]
+    heights = {"speed": 0.42 * len(report.parts.get("speed", {"rows": []})["rows"]) + 1.2, "growth": 4.6}
+    ratios = [heights[part] for part in drawn]
+    with matplotlib.rc_context(_FONT):
+        figure = pyplot.figure(figsize=(13, sum(ratios) + 0.9), layout="constrained")
+        try:
+            rows = figure.subfigures(len(drawn), 1, height_ratios=ratios, squeeze=False)
+            for part, (row,) in zip(drawn, rows, strict=True):
+                {"speed": _speed, "growth": _growth}[part](row, report.parts[part])
+            figure.supxlabel(described(report.machine), fontsize=9, color="#555555")
+            figure.savefig(path, dpi=130)
+        except OSError as error:
+            reason = (error.strerror or "no access").lower()
+            raise InputError(f"{fspath(path)}: cannot be written ({reason})") from None
+        finally:
+            pyplot.close(figure)
+
+
+def _speed(figure: Any, result: Any) -> None:
+    axes: Axes = figure.subplots()
+    rows = result["rows"][::-1]
+    labels = [row["algorithm"] for row in rows]
+    for shift, size, colour in ((0.2, "small", "#9ecae1"), (-0.2, "large", "#0072b2")):
+        timings = [row[size] for row in rows]
+        places = [place + shift for place in range(len(rows))]
+        rates = [timing["rate"] for timing in timings]
+        bars = axes.barh(places, rates, 0.38, color=colour, label=f"{count(timings[0]['tuples'])} tuples")
+        axes.bar_label(bars, [rate(each) for each in rates], padding=4, fontsize=9)
+    axes.set_yticks(range(len(rows)), labels)
+    axes.xaxis.set_major_formatter(lambda value, _: rate(value) if value else "0")
+    axes.set_xlabel("tuples a second, one core")
+    axes.set_title("Speed in memory, Arrow in to Arrow out", loc="left")
+    axes.margins(x=0.08)
+    axes.grid(axis="x", alpha=0.3)
+    axes.set_axisbelow(True)
+    axes.legend(loc="lower right", framealpha=1)
+
+
+def _growth(figure: Any, result: Any) -> None:
+    panels = figure.subplots(1, len(AXES), sharey=True)
+    algorithms = list(dict.fromkeys(row["algorithm"] for row in result["rows"]))
+    for axes, (axis, name) in zip(panels, AXES.items(), strict=True):
+        rows = [row for row in result["rows"] if row["axis"] == axis]
+        values = sorted({row["value"] for row in rows})
+        for i, algorithm in enumerate(algorithms):
+            costs = [row["timing"]["ns"] for row in rows if row["algorithm"] == algorithm]
+            axes.plot(values, costs, color=_COLOURS[i % 9], marker=_MARKS[i % 9], markersize=5, label=algorithm)
+        _logarithmic(axes, values, linear=axis == "quasi")
+        others = ", ".join(f"{AXES[other]} {result['fixed'][other]:,}" for other in ("window", "k") if other != axis)
+        axes.set_title(f"by {name} ({others})", loc="left")
+        axes.set_xlabel(name)
+    panels[0].set_ylabel("ns a tuple")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+
+
+def _logarithmic(axes: Axes, values: list[int], linear: bool) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    if not linear:
+        axes.set_xscale("log")
+    axes.set_xticks(values, [f"{value:,}" for value in values])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)

@@ -1,0 +1,49 @@
+"""What a measurement found: figures, tables of them, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from types import ModuleType
+from typing import Any
+
+from shoal.bench import files, growth, roofline, speed, threads, twins
+from shoal.bench.machine import Machine, described
+from shoal.bench.table import Table
+
+PARTS: Mapping[str, ModuleType] = {
+    "speed": speed,
+    "files": files,
+    "growth": growth,
+    "twins": twins,
+    "threads": threads,
+    "roofline": roofline,
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    machine: Machine
+    parameters: dict[str, Any]
+    parts: dict[str, Any]
+
+    @property
+    def headline(self) -> str:
+        """What was measured, and on which machine."""
+        p = self.parameters
+        what = (
+            f"Adult, {p['quasi']} quasi-identifiers, up to {p['missing']} missing, k {p['k']}, window {p['window']:,}; "
+            f"one core, medians of {p['rounds']} interleaved rounds"
+        )
+        return f"{what}.\n{described(self.machine)}."
+
+    def tables(self) -> list[Table]:
+        return [table for name, result in self.parts.items() for table in PARTS[name].tables(result)]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        return cls(**json.loads(text))

@@ -1,0 +1,134 @@
+"""What the search for neighbours must read, against what this core can read."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, TypedDict
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import Anonymizer, Stats
+from shoal.bench.session import Session, anonymize, passes
+from shoal.bench.settings import Contender
+from shoal.bench.stopwatch import Job, Timing, interleaved
+from shoal.bench.table import Table, count, percent, whole
+
+_CELL = 4  # bytes: a value of a scanned column
+_LOOKS = 1000  # tuples between two looks at how many are held
+_READ = 2**30  # bytes for one time
+
+
+class Bandwidth(TypedDict):
+    buffer: int  # bytes
+    rate: float  # bytes a second
+    spread: float
+
+
+class Row(TypedDict):
+    algorithm: str
+    timing: Timing
+    scans: int
+    held: float  # tuples that a scan runs over, on average
+    bytes: float  # that must be read for a tuple
+    least: float  # ns for that
+    share: float  # of the measured cost
+
+
+class Roofline(TypedDict):
+    rows: list[Row]
+    without: list[str]  # algorithms that do not search the window
+    cache: Bandwidth  # in a buffer of the size of a window
+    memory: Bandwidth
+
+
+def measure(session: Session) -> Roofline:
+    s = session.settings
+    cache = _bandwidth(session, s.quasi * s.window * _CELL)
+    memory = _bandwidth(session, s.buffer)
+    searching = [contender for contender in session.contenders if contender.name != "castle"]
+    stream = session.stream(s.growth)
+    jobs = [
+        Job(contender.label, partial(anonymize, session.policy(contender), stream), s.growth, passes(s.growth))
+        for contender in searching
+    ]
+    rows: list[Row] = []
+    for contender, timed in zip(searching, interleaved(jobs, s.rounds, session.step), strict=True):
+        scans = _scans(contender, timed.result)
+        held = _held(session, contender)
+        read = scans * held * s.quasi * _CELL / s.growth
+        least = 1e9 * read / cache["rate"]
+        rows.append({
+            "algorithm": contender.label, "timing": timed.timing, "scans": scans, "held": held, "bytes": read,
+            "least": least, "share": least / timed.timing["ns"],
+        })  # fmt: skip
+    without = [contender.label for contender in session.contenders if contender.name == "castle"]
+    return {"rows": rows, "without": without, "cache": cache, "memory": memory}
+
+
+def tables(result: Roofline) -> list[Table]:
+    header = ("algorithm", "scans per 1,000", "held", "bytes a tuple", "ns to read them", "ns a tuple", "share")
+    rows = [
+        (
+            row["algorithm"], f"{1000 * row['scans'] / row['timing']['tuples']:.1f}", whole(row["held"]),
+            whole(row["bytes"]), whole(row["least"]), whole(row["timing"]["ns"]), percent(row["share"]),
+        )
+        for row in result["rows"]
+    ]  # fmt: skip
+    cache, memory = result["cache"], result["memory"]
+    notes = [
+        f"One core reads {cache['rate'] / 1e9:.0f} GB/s in a buffer of {cache['buffer'] / 1e3:.0f} kB, the size of a "
+        f"window, and {memory['rate'] / 1e9:.0f} GB/s in one of {memory['buffer'] / 1e6:.0f} MB. A scan reads every "
+        f"quasi-identifier of every tuple held once, {_CELL} bytes each. For kvarp and iot only the scans that made a "
+        "group are counted, since a tuple that is reused may need none.",
+        *(f"{name} does not search the window." for name in result["without"]),
+    ]
+    tuples = count(result["rows"][0]["timing"]["tuples"]) if rows else "no"
+    return [Table(f"Roofline: the search for neighbours, {tuples} tuples", header, rows, [" ".join(notes)])]
+
+
+def _scans(contender: Contender, stats: Stats) -> int:
+    """At least so many times was the window searched."""
+    match contender.name:
+        case "xband":
+            return stats.groups * int(contender.parameters["band"])
+        case "kvarp" | "iot":
+            return stats.groups
+    return stats.groups + stats.reused
+
+
+def _held(session: Session, contender: Contender) -> float:
+    anonymizer = Anonymizer(session.policy(contender))
+    held = []
+    for batch in session.stream(session.settings.growth):
+        for start in range(0, batch.num_rows, _LOOKS):
+            anonymizer.push_batch(batch.slice(start, _LOOKS))
+            held.append(anonymizer.stats.held)
+    settled = held[len(held) // 2 :]
+    return sum(settled) / len(settled)
+
+
+def _bandwidth(session: Session, size: int) -> Bandwidth:
+    words = np.ones(max(1, size // 8), np.int64)
+    turns = max(1, _READ // words.nbytes)
+    read = _reader()
+    read(words, 1)
+    job = Job(f"reading a buffer of {size / 1e6:.1f} MB", partial(read, words, turns))
+    (timed,) = interleaved([job], session.settings.rounds, session.step)
+    return {
+        "buffer": words.nbytes,
+        "rate": words.nbytes * turns / timed.timing["median"],
+        "spread": timed.timing["spread"],
+    }
+
+
+def _reader() -> Any:
+    def read(words: NDArray[np.int64], turns: int) -> int:
+        total = 0
+        for turn in range(turns):
+            for i in range(len(words)):
+                total += words[i] ^ turn
+        return total
+
+    return numba.njit(read)

@@ -1,0 +1,65 @@
+"""What is measured, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.policy.algorithm import NAMES
+
+_BANDS = (4, 10)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An algorithm with its parameters."""
+
+    label: str
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The sizes of a measurement; the defaults are those that are reported."""
+
+    k: int = 50
+    window: int = 2000
+    quasi: int = 14
+    missing: int = 3
+    seed: int = 0
+    batch: int = 65_536
+    rounds: int = 5
+    small: int = 30_000
+    large: int = 3_000_000
+    threads: int = 300_000
+    growth: int = 100_000
+    windows: Sequence[int] = (500, 1000, 2000, 4000, 8000, 16_000)
+    ks: Sequence[int] = (5, 10, 25, 50, 100, 200, 400)
+    quasis: Sequence[int] = (2, 4, 6, 8, 10, 12, 14)
+    twin: int = 2500
+    buffer: int = 256 * 2**20  # bytes, far more than the caches hold
+
+
+FULL = Settings()
+QUICK = Settings(rounds=3, large=300_000, threads=100_000, growth=30_000, twin=1000)
+
+
+def contenders(names: Sequence[str] | None = None) -> list[Contender]:
+    """The named algorithms, or all; X-BAND comes with two widths of its band.
+
+    >>> [contender.label for contender in contenders(["fads", "xband"])]
+    ['fads', 'xband 4', 'xband 10']
+
+    Raises:
+        InputError: there is no such algorithm.
+    """
+    found = []
+    for name in NAMES if names is None else dict.fromkeys(names):
+        if name not in NAMES:
+            raise InputError(f"algorithm {name!r} is none; known are {', '.join(NAMES)}")
+        bands = _BANDS if name == "xband" else ()
+        found += [Contender(f"{name} {band}", name, {"band": band}) for band in bands] or [Contender(name, name)]
+    return found

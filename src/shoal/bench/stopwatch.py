@@ -1,0 +1,70 @@
+"""Times taken in turn, so that what disturbs the machine disturbs all contenders alike."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple, TypedDict
+
+Step = Callable[[str, int, int], None]
+
+
+class Timing(TypedDict):
+    """Seconds for one pass over so many tuples; `spread` is from the fastest to the slowest, as a share of the median."""
+
+    tuples: int
+    seconds: list[float]
+    median: float
+    spread: float
+    ns: float  # a tuple
+    rate: float  # tuples a second
+
+
+class Job(NamedTuple):
+    label: str
+    work: Callable[[], Any]
+    tuples: int = 1
+    passes: int = 1  # how often it is done for one time
+
+
+class Timed(NamedTuple):
+    result: Any  # of the last round
+    timing: Timing
+
+
+def timing(seconds: Sequence[float], tuples: int) -> Timing:
+    """
+    >>> timing([2.0, 1.0, 4.0], 1000)["median"], timing([2.0, 1.0, 4.0], 1000)["spread"]
+    (2.0, 1.5)
+    """
+    middle = median(seconds)
+    return {
+        "tuples": tuples,
+        "seconds": list(seconds),
+        "median": middle,
+        "spread": (max(seconds) - min(seconds)) / middle,
+        "ns": 1e9 * middle / tuples,
+        "rate": tuples / middle,
+    }
+
+
+def interleaved(jobs: Sequence[Job], rounds: int, step: Step = lambda doing, done, total: None) -> list[Timed]:
+    """Do every job once a round."""
+    seconds: list[list[float]] = [[] for _ in jobs]
+    results: list[Any] = [None] * len(jobs)
+    for turn in range(rounds):
+        for i, job in enumerate(jobs):
+            step(job.label, turn * len(jobs) + i, rounds * len(jobs))
+            results[i] = None
+            gc.collect()
+            gc.disable()
+            try:
+                start = perf_counter()
+                for _ in range(job.passes):
+                    results[i] = job.work()
+                seconds[i].append((perf_counter() - start) / job.passes)
+            finally:
+                gc.enable()
+    return [Timed(results[i], timing(seconds[i], job.tuples)) for i, job in enumerate(jobs)]

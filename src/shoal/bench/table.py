@@ -1,0 +1,82 @@
+"""Tables of figures, for a terminal or a page, and figures as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = field(default=())
+
+    def markdown(self) -> str:
+        """
+        >>> print(Table("Speed", ("algorithm", "ns"), [("fads", "250")], ["k 50"]).markdown())
+        **Speed**
+        <BLANKLINE>
+        | algorithm | ns |
+        |---|--:|
+        | fads | 250 |
+        <BLANKLINE>
+        k 50
+        """
+        lines = [self.header, ("---", *["--:"] * (len(self.header) - 1)), *self.rows]
+        grid = [f"| {' | '.join(line)} |" for line in lines]
+        grid[1] = grid[1].replace(" ", "")
+        return "\n".join([f"**{self.title}**", "", *grid, *(part for note in self.notes for part in ("", note))])
+
+
+def count(number: float) -> str:
+    """
+    >>> [count(number) for number in (2500, 30_000, 3_000_000)]
+    ['2,500', '30 thousand', '3 million']
+    """
+    for unit, name in ((1e6, "million"), (1e3, "thousand")):
+        if number >= 10 * unit or (number >= unit and unit > 1e3):
+            return f"{number / unit:.3g} {name}"
+    return f"{number:,.0f}"
+
+
+def rate(number: float) -> str:
+    """
+    >>> [rate(number) for number in (950, 12_345, 412_345, 2_345_678)]
+    ['950', '12.3 k', '412 k', '2.35 M']
+    """
+    for unit, name in ((1e6, " M"), (1e3, " k")):
+        if number >= unit:
+            return f"{_three(number / unit)}{name}"
+    return _three(number)
+
+
+def _three(number: float) -> str:
+    return f"{number:.{2 if number < 10 else 1 if number < 100 else 0}f}" if number < 1000 else f"{number:,.0f}"
+
+
+def whole(number: float | None) -> str:
+    return NOTHING if number is None else f"{number:,.0f}"
+
+
+def times(ratio: float | None) -> str:
+    """
+    >>> times(1.034), times(1234.5), times(None)
+    ('1.03 x', '1,234 x', '–')
+    """
+    return NOTHING if ratio is None else f"{_three(ratio)} x"
+
+
+def percent(share: float | None) -> str:
+    """
+    >>> percent(0.034), percent(0.5)
+    ('3.4 %', '50 %')
+    """
+    return NOTHING if share is None else f"{100 * share:.{1 if share < 0.1 else 0}f} %"
+
+
+def megabytes(number: float) -> str:
+    return f"{number / 1e6:,.0f} MB"

@@ -1,0 +1,144 @@
+"""`shoal bench`: how fast shoal is on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.bench import Progress, Report
+
+EXAMPLES = """
+\b
+Examples:
+  shoal bench
+  shoal bench speed --algorithms fads,idea --quick
+  shoal bench all --json bench.json --plot bench.png
+
+\b
+Parts:
+  speed     each algorithm, Arrow in to Arrow out in memory
+  files     file to file, a format each; memory and start of shoal run
+  growth    cost by window, by k and by number of quasi-identifiers
+  twins     beside the naive twins (in a checkout of the project)
+  threads   two streams on two threads, against one
+  roofline  what must be read, against what this core can read
+"""
+ALL = "all"
+
+
+def bench(
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(help="What to measure: speed, files, threads unless given; or all.", metavar="[PART]..."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter streams and fewer rounds.")] = False,
+    algorithms: Annotated[
+        str | None, typer.Option(help="Only these, with commas between.", metavar="NAMES", show_default=False)
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="Times each figure is taken.", min=1, metavar="N")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Where adult/ lies; or set SHOAL_DATA.", metavar="DIR", show_default=False)
+    ] = None,
+    json: Annotated[str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE")] = None,
+    plot: Annotated[str | None, typer.Option(help="Draw speed and growth, .png or .svg.", metavar="FILE")] = None,
+) -> None:
+    """Measure how fast shoal is on one core of this machine, on UCI Adult.
+
+    Contenders take turns, each figure is a median. The full measurement takes some ten minutes, --quick one or two.
+    """
+    with reported():
+        _bench(parts or [], quick, algorithms, rounds, data, json, plot)
+
+
+def _bench(
+    parts: list[str],
+    quick: bool,
+    algorithms: str | None,
+    rounds: int | None,
+    data: str | None,
+    json: str | None,
+    plot: str | None,
+) -> None:
+    from dataclasses import replace
+    from pathlib import Path
+
+    from shoal import bench
+    from shoal.bench.plot import check
+    from shoal.cli.terminal import errors, output
+    from shoal.errors import InputError
+
+    asked = list(bench.PARTS) if ALL in parts else parts or list(bench.DEFAULT)
+    settings = bench.QUICK if quick else bench.FULL
+    if rounds:
+        settings = replace(settings, rounds=rounds)
+    if plot:
+        check(plot, asked)
+    names = [name.strip() for name in algorithms.split(",")] if algorithms else None
+    with _shown(errors()) as on_progress:
+        report = bench.measure(asked, algorithms=names, data=data, settings=settings, on_progress=on_progress)
+    _print(report, errors() if json == "-" else output())
+    if json == "-":
+        typer.echo(report.to_json())
+    elif json:
+        try:
+            Path(json).write_text(report.to_json() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{json}: cannot be written ({(error.strerror or 'no access').lower()})") from None
+    if plot:
+        bench.plot(report, plot)
+
+
+def _print(report: Report, console: Console) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    console.print(Text(f"\n{report.headline}"))
+    for table in report.tables():
+        console.print()
+        grid = Table(
+            title=Text(table.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False,
+            header_style="", caption=Text(" ".join(table.notes)) if table.notes else None, caption_justify="left",
+        )  # fmt: skip
+        for i, name in enumerate(table.header):
+            grid.add_column(Text(name), justify="right" if i else "left")
+        for row in table.rows:
+            grid.add_row(*map(Text, row))
+        console.print(grid)
+
+
+@contextmanager
+def _shown(console: Console) -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal, drawn only between steps so that it takes no time from them; else a line a part."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    if not sys.stderr.isatty():
+        seen: set[str] = set()
+
+        def told(progress: Progress) -> None:
+            if progress.part not in seen:
+                seen.add(progress.part)
+                console.print(f"measuring: {progress.part}")
+
+        yield told
+        return
+    columns = (TextColumn("{task.fields[part]:8}"), BarColumn(28), TextColumn("{task.fields[doing]}"))
+    with Bars(*columns, console=console, auto_refresh=False, transient=True) as bars:
+        task = bars.add_task("", total=None, part="", doing="")
+
+        def drawn(progress: Progress) -> None:
+            part, doing, done, total = progress
+            bars.update(task, part=part, doing=doing, completed=done, total=total)
+            bars.refresh()
+
+        yield drawn

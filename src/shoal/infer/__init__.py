@@ -1,0 +1,5 @@
+"""Drafts of policies, from a sample of the data."""
+
+from shoal.infer.draft import draft
+
+__all__ = ["draft"]

@@ -1,0 +1,75 @@
+"""Ranges that hold all values seen and give none of the extremes away."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from typing import NamedTuple
+
+CELLS = 20
+"""About so many grid cells make a range."""
+
+_DIGITS = 400
+_FINEST_WHOLE = Decimal(2)
+
+
+class Interval(NamedTuple):
+    """The ends of a range and its grid, as they are written."""
+
+    low: str
+    high: str
+    grid: str
+
+
+def interval(lowest: float, highest: float, whole: bool) -> Interval | None:
+    """A range strictly around two different values, to whole steps of 1, 2 or 5 times a power of ten; None if none fits.
+
+    The step is a twentieth of the spread or a little more, and of whole numbers at least 2, so that an end of the grid
+    is hardly ever a person's own value.
+
+    >>> interval(17, 90, True), interval(0.31, 0.74, False)
+    (Interval(low='15', high='95', grid='5'), Interval(low='0.3', high='0.76', grid='0.02'))
+    """
+    with localcontext(prec=_DIGITS):
+        low, high = Decimal(repr(float(lowest))), Decimal(repr(float(highest)))
+        step = _nice((high - low) / CELLS)
+        if whole:
+            step = max(step, _FINEST_WHOLE)
+        while True:
+            ends = (_below(low, step), _above(high, step))
+            if float(ends[0]) < lowest and highest < float(ends[1]):
+                break
+            step = _nice(step * Decimal("1.5"))
+        if not math.isfinite(float(ends[1]) - float(ends[0])) or float(step) == 0:
+            return None
+        return Interval(*(_written(number) for number in (*ends, step)))
+
+
+def _nice(step: Decimal) -> Decimal:
+    """The next of 1, 2 and 5 times a power of ten.
+
+    >>> [str(_nice(Decimal(step))) for step in ("3.65", "0.75", "5", "73000")]
+    ['5', '1', '5', '1E+5']
+    """
+    unit = Decimal(1).scaleb(step.adjusted())
+    return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= step).normalize()
+
+
+def _below(value: Decimal, step: Decimal) -> Decimal:
+    multiple = (value / step).to_integral_value(ROUND_FLOOR)
+    return (multiple - (multiple * step == value)) * step
+
+
+def _above(value: Decimal, step: Decimal) -> Decimal:
+    multiple = (value / step).to_integral_value(ROUND_CEILING)
+    return (multiple + (multiple * step == value)) * step
+
+
+def _written(number: Decimal) -> str:
+    """
+    >>> [_written(Decimal(text)) for text in ("1E+5", "-0.30", "1E+30", "2E-9", "-0")]
+    ['100000', '-0.3', '1e+30', '2e-9', '0']
+    """
+    if not number:
+        return "0"
+    return format(number.normalize(), "f") if -6 <= number.adjusted() < 15 else str(number.normalize()).lower()

@@ -1,0 +1,135 @@
+"""What the name of a field tells: who it is about, and what."""
+
+from __future__ import annotations
+
+import re
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+
+PERSONS = frozenset(
+    "person persons people pers patient customer client user member subscriber employee student participant respondent "
+    "subject citizen driver passenger guest resident voter visitor worker insured borrower".split()
+)
+IDENTIFIERS = frozenset(
+    "id ids pid uid uuid guid userid personid persid patientid customerid clientid memberid deviceid subjectid nr no "
+    "key index idx code hash token".split()
+)
+OWN = frozenset("pid uid userid personid persid dupersid patientid customerid clientid memberid subjectid".split())
+WEAK = frozenset("id device deviceid account username imei msisdn imsi".split())
+THINGS = frozenset(
+    "order invoice transaction event session row record line item product stock store shop site station trip visit "
+    "encounter message request batch file page building room".split()
+)
+DIRECT = {
+    "names": "name names firstname lastname surname forename fullname nickname username login".split(),
+    "contact data": "email mail phone telephone tel mobile fax msisdn contact twitter facebook instagram".split(),
+    "addresses": "address addr street road house housenumber".split(),
+    "postcodes": "zip zipcode postcode postal plz".split(),
+    "coordinates": "lat latitude lon long lng longitude gps geo coord coords coordinate coordinates location".split(),
+    "network addresses": "ip ipv4 ipv6 mac imei imsi hostname cookie useragent url uri".split(),
+    "official numbers": "ssn bsn nhs passport licence license plate vin iban bic card creditcard tax insurance".split(),
+    "free text": "note notes comment comments text description remark remarks message feedback".split(),
+}
+SENSITIVE = frozenset(
+    "disease illness diagnosis diagnoses symptom treatment therapy medication drug hiv cancer blood disability religion "
+    "faith politics party vote orientation salary income wage earnings credit debt balance poverty crime conviction "
+    "icd icd9 icd10 condition pregnancy genetic".split()
+)
+QUASI = frozenset(
+    "age ages birth birthyear yob dob sex gender race ethnicity ethnic nationality citizenship country nation region "
+    "province county district city town village municipality borough neighborhood neighbourhood education schooling "
+    "degree qualification marital married marry marriage occupation profession job employment workclass industry "
+    "relationship household children dependents height language".split()
+)
+PREFIXES = ("dob", "race", "educ", "ethnic", "hisp", "marit", "occup", "national", "birth")
+CODED = frozenset(
+    "sex gender race ethnicity ethnic nationality citizenship country nation region province county district city town "
+    "village municipality borough marital married marry marriage occupation profession job employment workclass "
+    "industry relationship language hisp".split()
+)
+QUANTITIES = frozenset("num number count years year size".split())
+TIMES = frozenset("ts time timestamp datetime date when moment epoch unixtime eventtime at".split())
+_PLACED = ({"hours", "week"}, {"working", "hours"}, {"work", "hours"})
+
+
+def words(name: str) -> frozenset[str]:
+    """The words of a name.
+
+    >>> sorted(words("native-country")), sorted(words("CustomerID")), sorted(words("birthYear2"))
+    (['country', 'native'], ['customer', 'id'], ['2', 'birth', 'year'])
+    """
+    parts = [part.lower() for part in _PARTS.findall(name)]
+    return frozenset(parts)
+
+
+def direct(name: str) -> str | None:
+    """What identifies persons by itself, if the name says so.
+
+    >>> direct("e-mail"), direct("firstName"), direct("country_name"), direct("age")
+    ('contact data', 'names', None, None)
+    """
+    found = words(name)
+    for kind, known in DIRECT.items():
+        if found & set(known) and not (kind == "names" and is_quasi(name)):
+            return kind
+    return None
+
+
+def is_quasi(name: str) -> bool:
+    """Whether the name is one of a usual quasi-identifier.
+
+    >>> [is_quasi(name) for name in ("age", "RACEX", "hours-per-week", "capital-gain", "page")]
+    [True, True, True, False, False]
+    """
+    found = words(name)
+    return bool(found & QUASI) or any(map(_prefixed, found)) or any(phrase <= found for phrase in _PLACED)
+
+
+def is_coded(name: str) -> bool:
+    """Whether whole numbers under this name are codes of categories, not quantities.
+
+    >>> [is_coded(name) for name in ("SEX", "RACEX", "education-num", "age")]
+    [True, True, False, False]
+    """
+    found = words(name)
+    coded = found & CODED or any(word.startswith(("race", "hisp", "ethnic", "marit", "occup")) for word in found)
+    return bool(coded) and not found & QUANTITIES
+
+
+def is_birth(name: str) -> bool:
+    return any(word.startswith(("dob", "birth", "yob")) for word in words(name))
+
+
+def is_sensitive(name: str) -> bool:
+    return bool(words(name) & SENSITIVE)
+
+
+def is_time(name: str) -> bool:
+    """
+    >>> [is_time(name) for name in ("ts", "InvoiceDate", "birth_date", "created_at", "timezone")]
+    [True, True, False, True, False]
+    """
+    return bool(words(name) & TIMES) and not is_birth(name)
+
+
+def is_identifier(name: str) -> bool:
+    found = words(name)
+    return bool(found & (IDENTIFIERS | WEAK | OWN))
+
+
+def person_rank(name: str) -> int:
+    """How clearly the name is that of persons: 2 for a person's own, 1 for one that may be, 0 for none.
+
+    >>> [person_rank(name) for name in ("pid", "CustomerID", "id", "device_id", "order_id", "user_age", "DUPERSID")]
+    [2, 2, 1, 1, 0, 0, 2]
+    """
+    found = words(name)
+    if found & THINGS or direct(name) not in (None, "names", "network addresses") or is_quasi(name):
+        return 0
+    if found & OWN or (found & PERSONS and (found & IDENTIFIERS or found <= PERSONS)):
+        return 2
+    return 1 if found & WEAK and found <= WEAK | IDENTIFIERS else 0
+
+
+def _prefixed(word: str) -> bool:
+    return word.startswith(PREFIXES)
