@@ -117,9 +117,9 @@ def memory(policy: Policy) -> Memory:
 def run(s, batch, closing):
     c = s.window.clock
     while True:
-        if is_due(s.window) or (closing and not is_open(c, batch) and c.held > 0):
+        if is_due(s.window) or (closing and not is_open(c) and c.held > 0):
             expire(s)
-        elif is_open(c, batch):
+        elif is_open(c):
             slot = take_in(s, batch)
             if slot >= 0:
                 join(s, slot)

@@ -114,9 +114,9 @@ def run(s, batch, closing):
     """Algorithm 1, FAST: a round as soon as the source holds enough tuples, or at its end."""
     c = s.window.clock
     while True:
-        if c.held >= s.rule.round or (closing and not is_open(c, batch) and c.held > 0):
+        if c.held >= s.rule.round or (closing and not is_open(c) and c.held > 0):
             publish(s)
-        elif is_open(c, batch):
+        elif is_open(c):
             take_in(s, batch)
         else:
             break

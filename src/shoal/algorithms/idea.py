@@ -66,11 +66,11 @@ Tsinghua Science and Technology 27 (2022), 127-140.
 from __future__ import annotations
 
 from shoal.algorithms.common import deadline, memory
-from shoal.blocks.distance import jaccard, rough_distances
+from shoal.blocks.distance import rough_distances
 from shoal.blocks.groups import generalize, loss
 from shoal.blocks.nearest import nearest
 from shoal.blocks.outcome import let_go
-from shoal.blocks.partitions import is_apart, merge, only_union, persons_within
+from shoal.blocks.partitions import is_apart, measure_similarity, merge, only_union, persons_within
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import next_due
@@ -111,11 +111,14 @@ def publish(s):
 def _widen(w, t, k, scratch):
     """Alg. 5, lines 2-5: all partitions at the smallest attribute distance join at once, until k persons are there."""
     persons = persons_within(w, scratch, w.partition[t])
+    if persons >= k:
+        return
+    measure_similarity(w, t, scratch)
     while persons < k:
         closest = -1.0
         for p in range(w.partitions.peak[0]):
             if is_apart(w, scratch, p):
-                closest = max(closest, jaccard(w.pattern[t], w.partitions.key[p, 0]))
+                closest = max(closest, scratch.similarity[p])
         for p in range(w.partitions.peak[0]):
-            if is_apart(w, scratch, p) and jaccard(w.pattern[t], w.partitions.key[p, 0]) == closest:
+            if is_apart(w, scratch, p) and scratch.similarity[p] == closest:
                 persons += merge(w, scratch, p)

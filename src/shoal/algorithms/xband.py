@@ -103,11 +103,11 @@ def run(s, batch, closing):
     """Algorithm 1, X-BAND: the pocket goes before the window, and at the end the window before the pocket."""
     c = s.window.clock
     while True:
-        ending = closing and not is_open(c, batch)
+        ending = closing and not is_open(c)
         pocket = c.pocket > 0 and c.now - s.window.pocketed[c.oldest] >= s.reuse.rule.age  # Alg. 2, line 17
         if pocket or is_due(s.window) or (ending and c.held > 0):
             publish(s, pocket or c.front < 0)
-        elif is_open(c, batch):
+        elif is_open(c):
             take_in(s, batch)
         else:
             break

@@ -19,7 +19,7 @@ from shoal.anonymizer.records import to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
 from shoal.anonymizer.stats import Stats, stats
 from shoal.blocks.release import OUTCOMES
-from shoal.blocks.state import new_state, restored, saved, with_room
+from shoal.blocks.state import new_state, restored, saved, with_exits, with_slots
 from shoal.blocks.window import TIME, advance
 from shoal.columns.encode import Batch, Encoder
 from shoal.columns.publish import Publisher
@@ -27,7 +27,8 @@ from shoal.columns.rejection import Rejection
 from shoal.errors import InputError
 from shoal.policy import Policy
 
-_SLICE = 65_536
+_SLICE = 65_536  # records encoded and published at a time
+_STEP = 4096  # records taken in at a time: the window has slots for so many besides those held
 
 
 class Anonymizer:
@@ -154,9 +155,13 @@ class Anonymizer:
     ) -> pa.RecordBatch:
         if kept is not None:
             batch = batch._replace(seat=self._lobby.enter(kept, rows))
-        self._state = s = with_room(self._state, len(rows))
-        s.window.clock.row = 0
-        self._advance(s, batch, closing)
+        s = with_exits(self._state, len(rows))
+        for start in range(0, max(len(rows), 1), _STEP):
+            s = with_slots(s, min(_STEP, len(rows) - start))
+            stop = min(start + _STEP, len(rows))
+            s.window.clock.row, s.window.clock.stop = start, stop
+            self._advance(s, batch, closing and stop == len(rows))
+        self._state = s
         leaving = int(s.exits.tally.waiting)
         s.exits.tally.waiting = 0
         guests = self._lobby.fetch(s.exits.seat[:leaving])

@@ -89,8 +89,8 @@ def loss(g, row, pattern):
 def mean_loss(losses, row, pattern):
     total = 0.0
     for q in range(losses.shape[1]):
-        if pattern >> np.uint64(q) & np.uint64(1):
-            total += losses[row, q]
+        lost = losses[row, q]
+        total += lost if pattern >> np.uint64(q) & np.uint64(1) else 0.0
     valid = popcount(pattern)
     return total / valid if valid > 0 else 0.0
 

@@ -24,6 +24,7 @@ class Scratch(NamedTuple):
     exact: NDArray[np.float64]
     seen: NDArray[np.int64]  # by person: the turn that saw it last
     best: NDArray[np.int64]  # by person: its closest slot in that turn
+    mark: NDArray[np.int64]  # by slot: the turn in which the door let it go, so that none leaves twice
     turn: NDArray[np.int64]
     guess: NDArray[np.int32]  # the bits of the last edge that `nearest` found
     joined: NDArray[np.int64]  # by partition: the union that took it in last
@@ -38,7 +39,7 @@ def scratch(capacity: int) -> Scratch:
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
     return Scratch(
         distance=rough, chosen=whole, members=whole.copy(), doubtful=whole.copy(), exact=exact,
-        seen=whole.copy(), best=whole.copy(), turn=one, guess=np.zeros(1, np.int32),
+        seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one, guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
     )  # fmt: skip
 

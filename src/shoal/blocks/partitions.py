@@ -46,11 +46,17 @@ def only_union(w, scratch):
 
 
 @inlined
+def measure_similarity(w, t, scratch):
+    """For every partition: its Jaccard similarity to `t`."""
+    for p in range(w.partitions.peak[0]):
+        scratch.similarity[p] = jaccard(w.pattern[t], w.partitions.key[p, 0])
+
+
+@inlined
 def measure_partitions(w, t, scratch):
-    """For every partition: its Jaccard similarity to `t` and its first arrival."""
-    partitions = w.partitions
-    for p in range(partitions.peak[0]):
-        scratch.similarity[p] = jaccard(w.pattern[t], partitions.key[p, 0])
+    """For every partition: its Jaccard similarity to `t` and its first arrival; no likeness yet."""
+    measure_similarity(w, t, scratch)
+    for p in range(w.partitions.peak[0]):
         scratch.likeness[p] = 0
         scratch.first[p] = np.iinfo(np.int64).max
     for j in range(w.clock.held):

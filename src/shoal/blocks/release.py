@@ -43,25 +43,23 @@ class Exits(NamedTuple):
     promise: np.record
     tally: np.record
     released: NDArray[np.float64]
-    mark: NDArray[np.int64]  # by slot: the call that let it go, so that none leaves twice
 
 
-def exits(k: int, deadline: float, capacity: int, slots: int) -> Exits:
+def exits(k: int, deadline: float, capacity: int) -> Exits:
     promise = np.zeros(1, PROMISE).view(np.recarray)[0]
     promise.k, promise.deadline = k, deadline
     tally = np.zeros(1, TALLY).view(np.recarray)[0]
     tally.longest = -np.inf
     whole = [np.zeros(capacity, np.int64) for _ in range(3)]
     seat, row, how = whole
-    return Exits(seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, tally, np.zeros(capacity),
-                 np.zeros(slots, np.int64))
+    return Exits(seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, tally, np.zeros(capacity))
 
 
 @inlined
 def release(domain, w, g, exits, scratch, slots, row, how):
     """Let the tuples in `slots` leave in order of arrival, wearing row `row`; whether the row was fit to be worn."""
     tally, promise = exits.tally, exits.promise
-    slots = slots[:_those_held(w, exits, scratch, slots)]
+    slots = slots[:_those_held(w, tally, scratch, slots)]
     in_order(w, slots)
     fit = how != SUPPRESSED
     if how == CLUSTER:
@@ -88,17 +86,17 @@ def release(domain, w, g, exits, scratch, slots, row, how):
 
 
 @inlined
-def _those_held(w, exits, scratch, slots):
+def _those_held(w, tally, scratch, slots):
     """Keep in front those slots that hold a tuple, each once; how many they are."""
     scratch.turn[0] += 1
     kept = 0
     for slot in slots:
-        if 0 <= slot < w.clock.held and exits.mark[slot] != scratch.turn[0]:
-            exits.mark[slot] = scratch.turn[0]
+        if 0 <= slot < w.clock.held and scratch.mark[slot] != scratch.turn[0]:
+            scratch.mark[slot] = scratch.turn[0]
             slots[kept] = slot
             kept += 1
         else:
-            exits.tally.twice += 1
+            tally.twice += 1
     return kept
 
 

@@ -45,26 +45,34 @@ def new_state(
         rule[name] = value
     return State(
         domain(policy), window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1, 1), scratch(1), rule, memory,
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1), scratch(1), rule, memory,
     )  # fmt: skip
 
 
-def with_room(s: State, arrivals: int) -> State:
-    """The same state with room for so many more arrivals, in new arrays where the old ones are too small."""
-    clock = s.window.clock
-    leaving = int(clock.held) + arrivals
-    if leaving > len(s.window.arrival):
-        room = leaving + leaving // 4
-        grown = window(clock.kind, clock.length, len(s.domain.width), room)
-        _fill(s.domain, grown, waiting(s.window))
-        _copy(clock, grown.clock, ("arrivals", "now", "before"))
-        s = s._replace(window=grown, scratch=scratch(room), exits=_moved(s.exits, len(s.exits.seat), room))
+def with_exits(s: State, arrivals: int) -> State:
+    """The same state with room for all that can leave while so many arrive."""
+    leaving = int(s.window.clock.held) + arrivals
     if leaving > len(s.exits.seat):
-        s = s._replace(exits=_moved(s.exits, 2 * leaving, len(s.exits.mark)))
+        larger = exits(int(s.rule.k), float(s.exits.promise.deadline), leaving + leaving // 4)
+        _copy(s.exits.tally, larger.tally, s.exits.tally.dtype.names)
+        s = s._replace(exits=larger)
     new = leaving // int(s.rule.k) + 2
     if int(s.groups.rows[0]) + new > len(s.groups.number):
         s = s._replace(groups=_reusable(s, 4 * new))
     return s
+
+
+def with_slots(s: State, arrivals: int) -> State:
+    """The same state with a window that has slots for so many more arrivals."""
+    clock = s.window.clock
+    slots = int(clock.held) + arrivals
+    if slots <= len(s.window.arrival):
+        return s
+    room = slots + slots // 4
+    larger = window(clock.kind, clock.length, len(s.domain.width), room)
+    _fill(s.domain, larger, waiting(s.window))
+    _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced"))
+    return s._replace(window=larger, scratch=scratch(room))
 
 
 def waiting(w: Window) -> Arrays:
@@ -89,7 +97,7 @@ def saved(s: State) -> Arrays:
 
 def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     """A new state `s` brought to where `saved` left it."""
-    s = with_room(s, len(arrays["tuple.arrival"]))
+    s = with_slots(s, len(arrays["tuple.arrival"]))
     _fill(s.domain, s.window, {name: arrays[f"tuple.{name}"] for name in (*_WAITING, "person")})
     entries = len(arrays["group.number"])
     s = s._replace(groups=groups(len(s.domain.width), entries + 1))
@@ -99,7 +107,7 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     if hasattr(s.memory, "_fields"):
         for name in s.memory._fields:
             getattr(s.memory, name)[...] = arrays[f"memory.{name}"]
-    held = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "row", "announced")
+    held = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "row", "stop", "announced")
     for record, name in ((s.window.clock, "clock"), (s.reuse.rule, "reuse"), (s.exits.tally, "tally")):
         for field in record.dtype.names:
             if field not in held:
@@ -120,12 +128,6 @@ def _reusable(s: State, room: int) -> Groups:
         new[: len(entries)] = old[entries]
     moved.rows[0] = len(entries)
     refill(s.reuse, moved, len(entries))
-    return moved
-
-
-def _moved(old: Exits, capacity: int, slots: int) -> Exits:
-    moved = exits(int(old.promise.k), float(old.promise.deadline), capacity, slots)
-    _copy(old.tally, moved.tally, old.tally.dtype.names)
     return moved
 
 

@@ -25,7 +25,8 @@ CLOCK = np.dtype([
     ("before", np.float64),  # the last time that differed from now
     ("held", np.int64), ("oldest", np.int64), ("newest", np.int64),  # how many wait, and the slots at both ends
     ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in X-BAND's pocket, and the first one behind
-    ("row", np.int64), ("announced", np.bool_),  # how many rows of the batch are in, and if the clock has seen the next
+    ("row", np.int64), ("stop", np.int64),  # the next row of the batch to take in, and where to stop for now
+    ("announced", np.bool_),  # whether the clock has already seen that row
 ])  # fmt: skip
 
 
@@ -94,9 +95,9 @@ def is_due(w):
 
 
 @inlined
-def is_open(clock, batch):
-    """Whether the batch has rows that are not in the window yet."""
-    return clock.row < len(batch.time)
+def is_open(clock):
+    """Whether there are rows to take in."""
+    return clock.row < clock.stop
 
 
 @inlined
@@ -107,9 +108,9 @@ def next_due(s, batch, closing):
     """
     c = s.window.clock
     while True:
-        if is_due(s.window) or (closing and not is_open(c, batch) and c.front >= 0):
+        if is_due(s.window) or (closing and not is_open(c) and c.front >= 0):
             return True
-        if not is_open(c, batch):
+        if not is_open(c):
             return False
         take_in(s, batch)
 

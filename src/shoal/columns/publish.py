@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.compiled import kernel
 from shoal.policy import Policy
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -35,8 +36,10 @@ class Publisher:
             low, high = np.vstack([low, self._root(0)]), np.vstack([high, self._root(1)])
             size, had = np.append(size, 0), np.vstack([had, np.zeros_like(had, shape=(1, had.shape[1]))])
         columns: dict[str, pa.Array] = {}
+        bitmaps = np.zeros((len(self._policy.quasi), -(-len(row) // 8)), np.uint8)
+        _draw_bitmaps(pattern, bitmaps)
         for q, (name, attribute) in enumerate(self._policy.quasi):
-            valid = _validity(pattern, q)
+            valid = pa.py_buffer(bitmaps[q])
             if attribute.hierarchy:
                 labels = _taken(low[:, q].astype(np.int32), row, valid)
                 columns[name] = pa.DictionaryArray.from_arrays(labels, self._labels[name])
@@ -64,9 +67,16 @@ class Publisher:
         return [a.hierarchy.root if a.hierarchy else (a.low, a.high)[end] for _, a in self._policy.quasi]
 
 
-def _validity(pattern: NDArray[np.uint64], q: int) -> pa.Buffer:
-    bits = (pattern >> np.uint64(q)).astype(np.uint8) & 1
-    return pa.py_buffer(np.packbits(bits, bitorder="little"))
+@kernel
+def _draw_bitmaps(pattern, bitmaps):
+    """bitmaps[q] = bit q of every pattern, as Arrow marks what is valid."""
+    size = len(pattern)
+    for q in range(len(bitmaps)):
+        for byte in range(bitmaps.shape[1]):
+            bits = np.uint64(0)
+            for i in range(8 * byte, min(8 * byte + 8, size)):
+                bits |= (pattern[i] >> np.uint64(q) & np.uint64(1)) << np.uint64(i - 8 * byte)
+            bitmaps[q, byte] = bits
 
 
 def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer) -> pa.Array:
