@@ -49,11 +49,11 @@ def run(s, batch, closing, told):
     while True:
         lie = told[0] if told[1] > 0 and s.exits.tally.groups >= told[2] else NONE
         is_patient = lie == NEWEST or lie == HOLD
-        if closing and not is_open(c, batch) and c.held > 0:
+        if closing and not is_open(c) and c.held > 0:
             told[1] -= publish(s, NONE if is_patient else lie)
         elif is_due(s.window) and not is_patient:
             told[1] -= publish(s, lie)
-        elif is_open(c, batch):
+        elif is_open(c):
             if c.announced and is_due(s.window):
                 told[1] -= publish(s, lie) if lie == NEWEST else 1
             take_in(s, batch)

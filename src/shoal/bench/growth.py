@@ -12,7 +12,7 @@ from shoal.bench.session import Session, anonymize
 from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import Table, count, whole
 
-AXES = {"window": "window", "k": "k", "quasi": "number of quasi-identifiers"}
+AXES = {"window": "window", "k": "k", "quasi": "quasi-identifiers"}
 
 
 class Row(TypedDict):
@@ -59,7 +59,7 @@ def tables(result: Growth) -> list[Table]:
         rest = ", ".join(f"{AXES[other]} {fixed[other]:,}" for other in AXES if other != axis)
         tuples = count(rows[0]["timing"]["tuples"])
         title = f"ns a tuple by {name} ({rest}; {tuples} tuples)"
-        header = (name if axis != "quasi" else "quasi-identifiers", *(f"{value:,}" for value in values), "exponent")
+        header = (name, *(f"{value:,}" for value in values), "exponent")
         found.append(Table(title, header, lines))
     return [*found[:-1], replace(found[-1], notes=["The exponent is e where cost grows as the e-th power."])]
 

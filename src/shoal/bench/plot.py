@@ -18,7 +18,7 @@ SUFFIXES = (".png", ".svg")
 DRAWN = ("speed", "growth")
 _COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
 _MARKS = "osD^v<P*X"
-_FONT = {"font.size": 11, "axes.titlesize": 12, "axes.spines.top": False, "axes.spines.right": False}
+_FONT: Any = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
 
 
 def check(path: str | PathLike[str], parts: list[str]) -> None:

@@ -63,7 +63,7 @@ def measure(session: Session) -> Speed:
 
 def tables(result: Speed) -> list[Table]:
     first = result["rows"][0]
-    small, large = (count(first[size]["tuples"]) for size in ("small", "large"))  # type: ignore[literal-required]
+    small, large = count(first["small"]["tuples"]), count(first["large"]["tuples"])
     header = (
         "algorithm", f"tuples/s, {small}", f"tuples/s, {large}", "ns a tuple", "spread", "long/short", "loss", "twin",
     )  # fmt: skip

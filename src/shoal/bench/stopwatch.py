@@ -12,12 +12,12 @@ Step = Callable[[str, int, int], None]
 
 
 class Timing(TypedDict):
-    """Seconds for one pass over so many tuples; `spread` is from the fastest to the slowest, as a share of the median."""
+    """Seconds for one pass over so many tuples."""
 
     tuples: int
     seconds: list[float]
     median: float
-    spread: float
+    spread: float  # from the fastest to the slowest, as a share of the median
     ns: float  # a tuple
     rate: float  # tuples a second
 

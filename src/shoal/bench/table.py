@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-NOTHING = "–"
+NOTHING = "-"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def whole(number: float | None) -> str:
 def times(ratio: float | None) -> str:
     """
     >>> times(1.034), times(1234.5), times(None)
-    ('1.03 x', '1,234 x', '–')
+    ('1.03 x', '1,234 x', '-')
     """
     return NOTHING if ratio is None else f"{_three(ratio)} x"
 
@@ -79,4 +79,8 @@ def percent(share: float | None) -> str:
 
 
 def megabytes(number: float) -> str:
-    return f"{number / 1e6:,.0f} MB"
+    """
+    >>> megabytes(1_234_567), megabytes(245_000_000)
+    ('1.2 MB', '245 MB')
+    """
+    return f"{number / 1e6:,.{1 if number < 1e7 else 0}f} MB"

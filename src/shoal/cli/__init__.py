@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import check, demo, run
+from shoal.cli import bench, check, demo, infer, run
 
 __all__ = ["app", "main"]
 
@@ -14,6 +14,7 @@ EXAMPLES = """
 \b
 Examples:
   shoal demo
+  shoal infer people.csv > policy.yaml
   shoal check policy.yaml people.csv
   shoal run policy.yaml people.csv anonymized.csv
 """
@@ -28,7 +29,9 @@ app = typer.Typer(
 )
 app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=check.EXAMPLES)(check.check)
+app.command(epilog=infer.EXAMPLES)(infer.infer)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
+app.command(epilog=bench.EXAMPLES)(bench.bench)
 
 
 def _version(asked: bool) -> None:

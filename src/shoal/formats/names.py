@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from shoal.errors import InputError
-from shoal.formats.arrow import ArrowReader
+from shoal.formats.arrow import MAGIC, ArrowReader
 from shoal.formats.csv import CsvReader
 from shoal.formats.parquet import ParquetReader
 from shoal.formats.records import first_records
@@ -26,13 +26,20 @@ def names_of(path: str, kind: str) -> list[str]:
             with ParquetReader(path, (), (), 1):
                 return _once(path, pyarrow.parquet.read_schema(path))
         case _:
-            with ArrowReader(path, (), 1) as reader:
-                return _once(path, reader._opened()[0])
+            with ArrowReader(path, (), 1):
+                return _once(path, _schema(path))
 
 
 def _header(path: str) -> list[str]:
     with CsvReader(path, (), 1) as reader:
         return reader._names(reader._head())
+
+
+def _schema(path: str) -> pa.Schema:
+    with pa.memory_map(path) as file:
+        is_file = file.read(len(MAGIC)) == MAGIC
+        file.seek(0)
+        return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema
 
 
 def _once(path: str, schema: pa.Schema) -> list[str]:

@@ -15,6 +15,7 @@ from shoal.infer.sample import Field
 
 ALMOST = 0.9
 FEWEST = 20
+LATEST = 9e12  # seconds
 _PADDED = re.compile(r"[+-]?0[0-9]+(\..*)?")
 
 
@@ -86,7 +87,7 @@ class Column:
     @cached_property
     def is_whole(self) -> bool:
         """Whether all are whole numbers."""
-        return self.numbers is not None and bool((np.isfinite(self.numbers) & (self.numbers % 1 == 0)).all())
+        return self.numbers is not None and bool((np.trunc(self.numbers) == self.numbers).all())
 
     @cached_property
     def is_padded(self) -> bool:
@@ -99,7 +100,7 @@ class Column:
         found = [times(array, self._nulls) for array in self._arrays]
         values = np.concatenate([part.values for part in found]) if found else np.empty(0)
         wrong = any(bool(part.wrong.any()) for part in found)
-        return None if wrong or np.isnan(values).any() else values
+        return None if wrong or not (np.abs(values) <= LATEST).all() else values
 
 
 def persons(column: Column | None, rows: int) -> NDArray[np.int64]:

@@ -16,13 +16,14 @@ _FORMS = {
     "dates": r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[/.-]\d{1,2}[/.-](?:\d{4}|\d\d)(?:[T ].*)?|\d{4}/\d\d?/\d\d?.*",
     "coordinates": r"\(?[+-]?\d{1,3}\.\d+°?\s*[NSEWnsew]?\s*[,; ]\s*[+-]?\d{1,3}\.\d+°?\s*[NSEWnsew]?\)?",
     "long codes": r"(?=.*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-    "phone numbers": r"(?=(?:\D*\d){7})\+?\(?\d[\d ()/.-]{6,}",
+    "phone numbers": r"(?!\d{4}-\d{4}$)(?=(?:\D*\d){7})\+?\(?\d[\d ()/.-]{6,}",
 }
 _COMPILED = {kind: re.compile(pattern, re.IGNORECASE | re.ASCII) for kind, pattern in _FORMS.items()}
-_MISSING = frozenset(
+_MISSING = (
     "|?|??|na|n/a|n.a.|#n/a|<na>|nan|null|nil|none|(null)|\\n|-|--|---|.|..|unknown|missing|not available|not known|"
-    "not specified|unspecified|undefined|blank|empty|(none)|(missing)|(unknown)".split("|")
+    "not specified|unspecified|undefined|blank|empty|(none)|(missing)|(unknown)"
 )
+_MISSING_TEXTS = frozenset(_MISSING.split("|"))
 
 
 def form(values: Iterable[str]) -> str | None:
@@ -43,7 +44,7 @@ def is_missing(text: str) -> bool:
     >>> [is_missing(text) for text in ("", "?", "N/A", "Unknown", "0", "no")]
     [True, True, True, True, False, False]
     """
-    return text.lower() in _MISSING
+    return text.lower() in _MISSING_TEXTS
 
 
 def _is_prose(text: str) -> bool:

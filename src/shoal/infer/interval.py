@@ -22,13 +22,13 @@ class Interval(NamedTuple):
 
 
 def interval(lowest: float, highest: float, whole: bool) -> Interval | None:
-    """A range strictly around two different values, to whole steps of 1, 2 or 5 times a power of ten; None if none fits.
+    """A range strictly around two different values, to whole steps of 1, 2 or 5 times a power of ten, or None.
 
     The step is a twentieth of the spread or a little more, and of whole numbers at least 2, so that an end of the grid
     is hardly ever a person's own value.
 
     >>> interval(17, 90, True), interval(0.31, 0.74, False)
-    (Interval(low='15', high='95', grid='5'), Interval(low='0.3', high='0.76', grid='0.02'))
+    (Interval(low='15', high='95', grid='5'), Interval(low='0.3', high='0.75', grid='0.05'))
     """
     with localcontext(prec=_DIGITS):
         low, high = Decimal(repr(float(lowest))), Decimal(repr(float(highest)))

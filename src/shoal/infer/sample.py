@@ -47,7 +47,7 @@ def sample(path: str, rows: int) -> Sample:
     if not found.rows:
         broken = f"none of its first {found.bad:,} rows can be read; correct them" if found.bad else "has no records"
         raise InputError(f"{path}: {broken}, since a draft needs some to look at")
-    usable = [field for field in found.fields if 0 < len(field.name.strip()) and len(field.name) <= LONGEST_NAME]
+    usable = [field for field in found.fields if field.name.strip() and len(field.name) <= LONGEST_NAME]
     return found._replace(fields=usable, unnamed=len(found.fields) - len(usable))
 
 

@@ -6,49 +6,59 @@ import re
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 
-PERSONS = frozenset(
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PERSONS = _listed(
     "person persons people pers patient customer client user member subscriber employee student participant respondent "
-    "subject citizen driver passenger guest resident voter visitor worker insured borrower".split()
+    "subject citizen driver passenger guest resident voter visitor worker insured borrower"
 )
-IDENTIFIERS = frozenset(
-    "id ids pid uid uuid guid userid personid persid patientid customerid clientid memberid deviceid subjectid nr no "
-    "key index idx code hash token".split()
+IDENTIFIERS = _listed(
+    "id ids pid uid uuid guid userid personid patientid customerid clientid memberid deviceid subjectid hash token"
 )
-OWN = frozenset("pid uid userid personid persid dupersid patientid customerid clientid memberid subjectid".split())
-WEAK = frozenset("id device deviceid account username imei msisdn imsi".split())
-THINGS = frozenset(
+NUMBERED = IDENTIFIERS | _listed("nr no num number code key")
+OWN = _listed("pid uid userid personid patientid customerid clientid memberid subjectid")
+WEAK = _listed("id device deviceid account username imei msisdn imsi")
+THINGS = _listed(
     "order invoice transaction event session row record line item product stock store shop site station trip visit "
-    "encounter message request batch file page building room".split()
+    "encounter message request batch file page building room"
 )
 DIRECT = {
-    "names": "name names firstname lastname surname forename fullname nickname username login".split(),
-    "contact data": "email mail phone telephone tel mobile fax msisdn contact twitter facebook instagram".split(),
-    "addresses": "address addr street road house housenumber".split(),
-    "postcodes": "zip zipcode postcode postal plz".split(),
-    "coordinates": "lat latitude lon long lng longitude gps geo coord coords coordinate coordinates location".split(),
-    "network addresses": "ip ipv4 ipv6 mac imei imsi hostname cookie useragent url uri".split(),
-    "official numbers": "ssn bsn nhs passport licence license plate vin iban bic card creditcard tax insurance".split(),
-    "free text": "note notes comment comments text description remark remarks message feedback".split(),
+    "names": _listed("name names firstname lastname surname forename fullname nickname username login"),
+    "contact data": _listed("email mail phone telephone tel mobile fax msisdn contact twitter facebook instagram"),
+    "addresses": _listed("address addr street road house housenumber"),
+    "postcodes": _listed("zip zipcode postcode postal plz"),
+    "coordinates": _listed("lat latitude lon long lng longitude gps geo coord coords coordinate coordinates location"),
+    "network addresses": _listed("ip ipv4 ipv6 mac imei imsi hostname cookie useragent url uri"),
+    "official numbers": _listed(
+        "ssn bsn nhs passport licence license plate vin iban bic card creditcard tax insurance"
+    ),
+    "free text": _listed("note notes comment comments text description remark remarks message feedback"),
 }
-SENSITIVE = frozenset(
-    "disease illness diagnosis diagnoses symptom treatment therapy medication drug hiv cancer blood disability religion "
-    "faith politics party vote orientation salary income wage earnings credit debt balance poverty crime conviction "
-    "icd icd9 icd10 condition pregnancy genetic".split()
+SENSITIVE = _listed(
+    "disease illness diagnosis diagnoses symptom treatment therapy medication drug hiv cancer blood disability "
+    "religion faith politics party vote orientation salary income wage earnings credit debt balance poverty crime "
+    "conviction icd icd9 icd10 condition pregnancy genetic"
 )
-QUASI = frozenset(
+QUASI = _listed(
     "age ages birth birthyear yob dob sex gender race ethnicity ethnic nationality citizenship country nation region "
     "province county district city town village municipality borough neighborhood neighbourhood education schooling "
     "degree qualification marital married marry marriage occupation profession job employment workclass industry "
-    "relationship household children dependents height language".split()
+    "relationship household children dependents height language"
 )
 PREFIXES = ("dob", "race", "educ", "ethnic", "hisp", "marit", "occup", "national", "birth")
-CODED = frozenset(
+CODED = _listed(
     "sex gender race ethnicity ethnic nationality citizenship country nation region province county district city town "
     "village municipality borough marital married marry marriage occupation profession job employment workclass "
-    "industry relationship language hisp".split()
+    "industry relationship language hisp"
 )
-QUANTITIES = frozenset("num number count years year size".split())
-TIMES = frozenset("ts time timestamp datetime date when moment epoch unixtime eventtime at".split())
+QUANTITIES = _listed("num number count years year size")
+TIMES = _listed("ts time timestamp datetime date when moment epoch unixtime eventtime at")
+_OWN_ENDINGS = ("persid", "personid")
+_ENDING = re.compile(r"[a-z]{1,8}id")
+_ENDING_SO = _listed("paid unpaid valid invalid covid humid solid fluid liquid acid grid mid bid kid aid")
 _PLACED = ({"hours", "week"}, {"working", "hours"}, {"work", "hours"})
 
 
@@ -70,7 +80,7 @@ def direct(name: str) -> str | None:
     """
     found = words(name)
     for kind, known in DIRECT.items():
-        if found & set(known) and not (kind == "names" and is_quasi(name)):
+        if found & known and not (kind == "names" and is_quasi(name)):
             return kind
     return None
 
@@ -113,8 +123,12 @@ def is_time(name: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
+    """
+    >>> [is_identifier(name) for name in ("order_id", "DUID", "paid", "humidity")]
+    [True, True, False, False]
+    """
     found = words(name)
-    return bool(found & (IDENTIFIERS | WEAK | OWN))
+    return bool(found & (IDENTIFIERS | WEAK | OWN)) or any(map(_ENDING.fullmatch, found - _ENDING_SO))
 
 
 def person_rank(name: str) -> int:
@@ -126,9 +140,13 @@ def person_rank(name: str) -> int:
     found = words(name)
     if found & THINGS or direct(name) not in (None, "names", "network addresses") or is_quasi(name):
         return 0
-    if found & OWN or (found & PERSONS and (found & IDENTIFIERS or found <= PERSONS)):
+    if (
+        found & OWN
+        or any(word.endswith(_OWN_ENDINGS) for word in found)
+        or (found & PERSONS and (found & NUMBERED or found <= PERSONS))
+    ):
         return 2
-    return 1 if found & WEAK and found <= WEAK | IDENTIFIERS else 0
+    return 1 if found & WEAK and found <= WEAK | NUMBERED else 0
 
 
 def _prefixed(word: str) -> bool:

@@ -1,0 +1,147 @@
+"""What becomes of a field: a quasi-identifier if it clearly is one, otherwise left out with the reason."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.infer.column import Column, support
+from shoal.infer.entry import Entry, categorical, numeric
+from shoal.infer.forms import form
+from shoal.infer.interval import interval
+from shoal.infer.sample import RARE
+from shoal.infer.scalar import counted, named, percent, scalar
+from shoal.infer.words import direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive
+
+MOST_LEAVES = 100
+MOST_CODES = 20
+CODES = 5
+COVERED = 0.8
+LAST_YEAR = 2200
+
+_UNCLEAR = "its name does not tell whether others may know it of a person"
+
+
+class Context(NamedTuple):
+    """What the sample says about all fields."""
+
+    persons: NDArray[np.int64]
+    candidates: list[str]  # fields that might tell persons apart
+    complete: bool
+    noun: str  # what is counted: person or row
+
+
+def attribute(column: Column, context: Context) -> Entry:
+    """The entry of a field that is neither the person nor the time."""
+    reason = _withheld(column, context)
+    if reason:
+        return Entry(f"{named(column.name)} is left out: {reason}.")
+    if is_sensitive(column.name):
+        return _sensitive(column)
+    if column.numbers is not None and not column.is_padded and not _is_code(column):
+        return _number(column)
+    return _category(column, context)
+
+
+def _withheld(column: Column, context: Context) -> str | None:
+    """Why a field has no place in the output, if it has none."""
+    if not column.known:
+        return "it is missing in all rows of the sample"
+    if column.nested:
+        return "it holds lists or objects, which cannot be generalized; make fields of their parts"
+    if column.is_unreadable:
+        return "it holds bytes that are not UTF-8"
+    if column.name in context.candidates or is_identifier(column.name):
+        return "it may tell persons apart"
+    kind = direct(column.name)
+    if kind == "postcodes":
+        return "a postcode can single persons out; as a quasi-identifier it needs a hierarchy, say by its first digits"
+    if kind:
+        return f"by its name it holds {kind}; never publish it"
+    shape = "dates" if column.is_moment else form(column.values) if column.numbers is None else None
+    if shape == "dates":
+        return "exact dates and times can single persons out; a year, as a number, could be a quasi-identifier"
+    if shape:
+        return f"some values look like {shape}; never publish it"
+    if len(column.values) == 1:
+        return "it has one value only, so that there is nothing to generalize"
+    if len(np.unique(context.persons[column.codes >= 0])) < RARE:
+        return f"fewer than {RARE} {context.noun}s of the sample have a value"
+    if column.is_almost_unique and (column.numbers is None or column.is_whole):
+        return "almost every row has a value of its own, as identifiers and free text have"
+    return None
+
+
+def _sensitive(column: Column) -> Entry:
+    note = (
+        f"{named(column.name)} is left out: by its name it is sensitive. Enabled, it is published as it is, which k "
+        "does not protect: rare values can single persons out, and a group may share one value"
+    )
+    return Entry(f"{note}.", [f"{scalar(column.name)}: {{sensitive: true}}"])
+
+
+def _number(column: Column) -> Entry:
+    values = column.numbers
+    assert values is not None
+    name = named(column.name)
+    if not np.isfinite(values).all():
+        return Entry(f"{name} is left out: some values are infinite, and their records would be rejected.")
+    bounds = interval(float(values.min()), float(values.max()), column.is_whole)
+    if bounds is None:
+        return Entry(f"{name} is left out: its values are too far apart for a range.")
+    facts = ["whole numbers" if column.is_whole else "numbers", *_facts(column)]
+    settings = numeric(column.name, bounds)
+    if is_birth(column.name) and values.max() > LAST_YEAR:
+        return Entry(f"{name} is left out: these seem to be whole dates of birth; give the year.", settings)
+    return _decided(column, facts, settings)
+
+
+def _category(column: Column, context: Context) -> Entry:
+    counts = support(column, context.persons)
+    often = np.flatnonzero(counts >= RARE)
+    rows = int(np.isin(column.codes, often).sum())
+    rare = len(column.values) - len(often)
+    reason = None
+    if column.numbers is None and column.share_of_numbers > 0.5:
+        reason = "most values are numbers, but some are not; correct those, or list what means missing in nulls"
+    elif len(often) > MOST_LEAVES:
+        reason = f"it has more than {MOST_LEAVES} values"
+    elif context.noun == "row" and not is_quasi(column.name):
+        reason = f"{_UNCLEAR}. As no field tells persons apart, its values are not written down: they might be persons"
+    elif len(often) < 2 or rows < COVERED * column.known:
+        reason = f"most of its {counted(len(column.values), 'value')} are rare (fewer than {RARE} {context.noun}s each)"
+    if reason:
+        file = re.sub(r"\W+", "-", column.name, flags=re.ASCII).strip("-") or "hierarchy"
+        note = f"{named(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy of your own:"
+        setting = f"{scalar(column.name)}: {{quasi: categorical, hierarchy: {scalar(f'{file}.csv')}, unknown: root}}"
+        return Entry(note, [setting])
+    facts = [counted(len(often), "category").replace("categorys", "categories"), *_facts(column)]
+    if rare:
+        few = f"fewer than {RARE} {context.noun}s each"
+        facts.append(f"{counted(rare, 'rare value')} ({few}) not written down, hence unknown: root")
+    elif not context.complete:
+        facts.append("unknown: root, since later rows may hold others")
+    leaves = sorted(column.values[code] for code in often)
+    return _decided(column, facts, categorical(column.name, leaves, bool(rare) or not context.complete))
+
+
+def _decided(column: Column, facts: list[str], settings: list[str]) -> Entry:
+    told = "; ".join(facts)
+    if is_quasi(column.name):
+        return Entry(f"{told[0].upper()}{told[1:]}.", settings, active=True)
+    return Entry(f"{named(column.name)} is left out: {_UNCLEAR}. {told[0].upper()}{told[1:]}.", settings)
+
+
+def _facts(column: Column) -> list[str]:
+    facts = [f"missing in {percent(column.missing, column.rows)} of the rows"] if column.missing else []
+    values = column.numbers
+    if values is not None and column.is_whole and 0 < len(np.unique(values[values < 0])) <= CODES:
+        facts.append("some are negative: if those mean missing, list them in nulls and take them out here")
+    return facts
+
+
+def _is_code(column: Column) -> bool:
+    return column.is_whole and is_coded(column.name) and len(column.values) <= MOST_CODES

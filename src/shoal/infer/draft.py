@@ -1,0 +1,137 @@
+"""A commented policy, drafted from the first rows of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike, fspath
+from pathlib import PurePath
+
+from shoal.formats import kind
+from shoal.infer import missing
+from shoal.infer.attribute import Context, attribute
+from shoal.infer.column import Column
+from shoal.infer.column import persons as numbered
+from shoal.infer.entry import Entry, prose
+from shoal.infer.header import refuse_record
+from shoal.infer.moment import moments
+from shoal.infer.person import persons
+from shoal.infer.sample import RARE, Sample, sample
+from shoal.infer.scalar import counted, named, scalar
+from shoal.policy.document import MOST_QUASI
+
+K = 20
+WINDOW = 50 * K
+
+
+def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
+    """A policy for a file, as commented YAML; safe as it is, and to be gone through before use.
+
+    Published is only what is clearly a quasi-identifier. No extreme of a number, no category of fewer than five persons
+    and nothing that identifies a person is written down.
+
+    Parameters
+    ----------
+    source
+        A file as `run` reads it; `-` is JSON lines on standard input.
+    rows
+        How many rows to look at, from the first.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or has no records.
+    """
+    path = fspath(source)
+    found = sample(path, rows)
+    nulls = missing.nulls(field for field in found.fields if not field.nested)
+    columns = [Column(field, tuple(nulls)) for field in found.fields]
+    if kind(path) == "csv":
+        refuse_record(path, columns)
+    who = persons(columns)
+    when = moments([column for column in columns if column is not who.column])
+    context = Context(
+        numbered(who.counted, found.rows), who.candidates, found.complete, "person" if who.counted else "row"
+    )
+    told = {
+        column.name: attribute(column, context)
+        for column in columns
+        if column is not who.column and column.name != when.name
+    }
+    lines = [*_opening(path, found, context.noun), ""]
+    for entries in (who.entries, when.entries, [missing.entry(nulls)]):
+        lines += [line for entry in entries for line in entry.lines()]
+        lines += [""] * bool(entries)
+    lines += [*_attributes(told), "", *_closing()]
+    return "\n".join(lines) + "\n"
+
+
+def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
+    seen = counted(found.rows + found.bad, "row")
+    extent = f"all {seen}" if found.complete else f"the first {seen}"
+    place = "standard input" if path == "-" else named(PurePath(path).name)
+    more = "" if found.complete else " (more follow, and may differ)"
+    yield from prose(f"A draft by `shoal infer`, from {extent} of {place}{more}. Go through it before you use it.")
+    yield from prose(
+        "Published is only what is clearly a quasi-identifier; the rest is left out, with the reason. A # "
+        "that one space follows begins a comment; any other # hides a setting: remove it to enable that. Neither an "
+        f"extreme of the data nor a value of fewer than {RARE} {noun}s is written down here. Afterwards: shoal check POLICY INPUT"
+    )
+    if found.bad:
+        yield from prose(f"{counted(found.bad, 'row')} of the sample cannot be read, and will be rejected.")
+    if found.unnamed:
+        yield from prose(f"{counted(found.unnamed, 'field')} without a name, or with a very long one: not looked at.")
+    if found.seldom:
+        yield from prose(
+            f"{counted(found.seldom, 'field')} that fewer than {RARE} records have: not looked at, and not named here."
+        )
+
+
+def _attributes(told: dict[str, Entry]) -> Iterator[str]:
+    active = [entry for entry in told.values() if entry.active]
+    rest = [entry for entry in told.values() if not entry.active]
+    full = f"Left out: a policy has at most {MOST_QUASI} quasi-identifiers."
+    rest += [entry._replace(active=False, note=f"{full} {entry.note}") for entry in active[MOST_QUASI:]]
+    yield from prose(
+        "What is not listed is not published. Ranges are rounded outward from the sample; where bounds hold by nature, "
+        "write those. A value outside its range rejects the record (out_of_range: clip would draw it in). Ends are "
+        "published in multiples of the grid: the wider, the less they tell. Hierarchies are flat: between the root and "
+        "the leaves, put groups that make sense to your readers, and less is lost."
+    )
+    yield "attributes:"
+    for entry in active[:MOST_QUASI] or [_placeholder(set(told))]:
+        yield from entry.lines("  ")
+    if rest:
+        yield ""
+    for entry in rest:
+        yield from entry.lines("  ")
+
+
+def _placeholder(taken: set[str]) -> Entry:
+    name = "to_be_decided"
+    while name in taken:
+        name += "_"
+    note = (
+        "DECIDE what to publish: no field is clearly a quasi-identifier, and a policy needs one. Enable some below, "
+        "then remove this one: it stands for no field and publishes nothing, and `shoal check` stumbles over it."
+    )
+    return Entry(note, [f"{scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
+
+
+def _closing() -> Iterator[str]:
+    for note, setting in (
+        (
+            "The fewest persons among whom a record hides. More is safer and blurs more. nulls_match: maybe lets a "
+            "missing value stand for any; who takes it for a value of its own sees smaller groups.",
+            f"privacy: {{k: {K}, nulls_match: maybe}}",
+        ),
+        (
+            f"The most arrivals a record waits: {WINDOW // K} times k. Longer loses less; {{time: 30s}} would bound "
+            "the wait in seconds instead.",
+            f"window: {{count: {WINDOW}}}",
+        ),
+        (
+            "Made for streams in which values are missing. Where hardly any are, fads serves as well.",
+            "algorithm: {name: idea}",
+        ),
+    ):
+        yield from Entry(note, [setting], active=True).lines()

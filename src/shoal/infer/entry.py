@@ -1,0 +1,71 @@
+"""An entry of the draft: settings with a note, active or left out."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shoal.infer.interval import Interval
+from shoal.infer.scalar import scalar
+
+WIDTH = 110
+
+
+class Entry(NamedTuple):
+    """Settings, why they are as they are, and whether they hold."""
+
+    note: str
+    settings: Sequence[str] = ()
+    active: bool = False
+
+    def lines(self, indent: str = "") -> list[str]:
+        """The note as a comment, then the settings; a `#` that not just one space follows makes them inactive."""
+        mark = "" if self.active else "#"
+        return [*prose(self.note, indent), *(f"{indent}{mark}{line}" for line in self.settings)]
+
+
+def prose(text: str, indent: str = "") -> list[str]:
+    """A comment, wrapped between words."""
+    prefix = f"{indent}# "
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=prefix, subsequent_indent=prefix, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def numeric(name: str, bounds: Interval) -> list[str]:
+    """
+    >>> numeric("age", Interval("15", "95", "5"))
+    ['age: {quasi: numeric, range: [15, 95], grid: 5}']
+    """
+    return [f"{scalar(name)}: {{quasi: numeric, range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
+
+
+def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
+    """A flat tree; `is_open` where values that are no leaf are to be expected.
+
+    >>> print("\\n".join(categorical("sex", ["f", "m"], True)))
+    sex:
+      quasi: categorical
+      unknown: root
+      hierarchy:
+        any: [f, m]
+    """
+    root = "any"
+    while root in leaves:
+        root = f"{root} value"
+    unknown = ["  unknown: root"] if is_open else []
+    tree = _flow(f"    {root}: [", [scalar(leaf) for leaf in leaves])
+    return [f"{scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
+
+
+def _flow(start: str, items: Sequence[str]) -> list[str]:
+    """A list, on as many lines as it needs."""
+    lines, line = [], start
+    for position, item in enumerate(items):
+        piece = item + ("]" if position == len(items) - 1 else ",")
+        if len(line) + len(piece) > WIDTH and line.strip():
+            lines.append(line.rstrip())
+            line = " " * len(start)
+        line += piece + " "
+    return [*lines, line.rstrip()]
