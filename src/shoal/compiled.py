@@ -1,4 +1,7 @@
-"""Compiled functions: numba with a cache on disk that notices every edit.
+"""Compiled functions: numba without the GIL, without reference counts, and with a cache on disk that notices every edit.
+
+Kernels work in arrays that they are given and never allocate, so nothing needs to be counted; counting every array that
+is handed from function to function would cost more than all the work.
 
 Numba's own cache looks only at the file a function stands in, so that an edit of an imported kernel would go unnoticed
 and old machine code would run. Here the cache folder carries a digest of all sources that hold kernels: a changed source

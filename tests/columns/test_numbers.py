@@ -59,7 +59,8 @@ def test_what_is_no_number(value: Any) -> None:
 @pytest.mark.parametrize("value", [INF, -INF, "inf", "-Infinity", "+INF", "1e999", "-1e999"])
 @pytest.mark.parametrize("beyond", ["reject", "clip"])
 def test_infinities_are_rejected_also_where_values_are_clipped(value: Any, beyond: str) -> None:
-    assert refusals({"age": [value, value]}, age={"out_of_range": beyond}) == [f"row 0, {INFINITE}", f"row 1, {INFINITE}"]
+    told = refusals({"age": [value, value]}, age={"out_of_range": beyond})
+    assert told == [f"row 0, {INFINITE}", f"row 1, {INFINITE}"]
 
 
 def test_values_outside_the_range() -> None:
@@ -75,8 +76,9 @@ def test_values_outside_the_range() -> None:
     ("column", "age", "is_whole"),
     [
         (pa.array([1]), {}, True), (pa.nulls(1), {}, True), (pa.array([1.0]), {}, False), (pa.array(["1"]), {}, False),
-        (pa.array([1]), {"range": [0, 99.5]}, False), (pa.array([1]), {"grid": 0.5}, False), (pa.array([1]), {"grid": 5}, True),
-        (pa.array([1]), {"range": [0, 2**53]}, True), (pa.array([1]), {"range": [0, 10**19]}, False),
+        (pa.array([1]), {"range": [0, 99.5]}, False), (pa.array([1]), {"grid": 0.5}, False),
+        (pa.array([1]), {"grid": 5}, True), (pa.array([1]), {"range": [0, 2**53]}, True),
+        (pa.array([1]), {"range": [0, 10**19]}, False),
     ],
 )  # fmt: skip
 def test_whole_numbers_are_published_whole(column: pa.Array, age: dict[str, Any], is_whole: bool) -> None:

@@ -37,7 +37,11 @@ FORMS: dict[str, list[Any]] = {
         pa.array([1, None, 2] * 4)[:SIZE],
         pa.nulls(SIZE),
     ],
-    "note": [pa.array(["n", None, "m"] * 4)[:SIZE], pa.array([[1], None, []] * 4)[:SIZE], pa.array([b"", b"x", None] * 4)[:SIZE]],
+    "note": [
+        pa.array(["n", None, "m"] * 4)[:SIZE],
+        pa.array([[1], None, []] * 4)[:SIZE],
+        pa.array([b"", b"x", None] * 4)[:SIZE],
+    ],
 }
 
 
@@ -47,7 +51,8 @@ def batches() -> list[pa.RecordBatch]:
     for i in range(max(map(len, FORMS.values()))):
         columns = {name: forms[i % len(forms)] for name, forms in FORMS.items()}
         found.append(pa.RecordBatch.from_pydict(columns))
-        dictionaries = {n: c if pa.types.is_nested(c.type) else c.dictionary_encode() for n, c in columns.items() if n != "ts"}
+        plain = {name: column for name, column in columns.items() if name != "ts" and not pa.types.is_nested(column.type)}
+        dictionaries = {name: column.dictionary_encode() for name, column in plain.items()}
         found.append(pa.RecordBatch.from_pydict({**columns, **dictionaries}))
     return found
 
@@ -67,7 +72,8 @@ def test_slices(batch: pa.RecordBatch, publish: str) -> None:
         for length in range(SIZE - start + 1):
             rows = np.arange(start, start + length)
             piece = batch.slice(start, length)
-            copy = pa.RecordBatch.from_arrays([column.take(np.arange(length)) for column in piece.columns], schema=piece.schema)
+            copies = [column.take(np.arange(length)) for column in piece.columns]
+            copy = pa.RecordBatch.from_arrays(copies, schema=piece.schema)
             assert parts(encoder.encode(piece, rows)) == parts(encoder.encode(copy, rows))
 
 

@@ -45,12 +45,16 @@ def test_one_text_is_one_person(text: str, values: list[Any]) -> None:
         assert person(value) == expected
 
 
-@pytest.mark.parametrize(("one", "other"), [("1", "1.0"), ("1", "01"), ("a", "A"), ("True", "true"), ("e", COMPOSED), ("a b", "a  b")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("1", "1.0"), ("1", "01"), ("a", "A"), ("True", "true"), ("e", COMPOSED), ("a b", "a  b")]
+)
 def test_other_texts_are_other_persons(one: str, other: str) -> None:
     assert person(one) != person(other)
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+)
 def test_blanks_are_trimmed_in_every_batch_alike(kind: pa.DataType) -> None:
     """Also where a batch is all ASCII, for which there is a faster way."""
     for blank in BLANKS:
@@ -96,10 +100,9 @@ def test_persons_of_any_type(column: pa.Array, expected: list[int]) -> None:
 
 def test_nanoseconds_tell_persons_apart_across_batches() -> None:
     """A time with and without nanoseconds beside it is the same person."""
-    alone = pa.array([1_000], pa.timestamp("ns"))
-    beside = pa.array([1_000, 1_001], pa.timestamp("ns"))
-    first = [encode({"pid": column}).batch.person[0].tolist() for column in (alone, beside, alone.cast(pa.timestamp("us")))]
-    assert first[0] == first[1] == first[2]
+    alone, beside = pa.array([1_000], pa.timestamp("ns")), pa.array([1_000, 1_001], pa.timestamp("ns"))
+    columns = (alone, beside, alone.cast(pa.timestamp("us")))
+    assert len({tuple(encode({"pid": column}).batch.person[0]) for column in columns}) == 1
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_nanoseconds_tell_persons_apart_across_batches() -> None:
         ([Decimal("1.0"), Decimal("2.50")], ["1", "2.5"]),
         ([b"a", b" true"], ["a", "true"]),
         (pa.array(["a", None, "b"]).dictionary_encode(), ["a", None, "b"]),
-        (pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2], pa.uint8()), ["a", None, " 1 "]), ["a", None, None, "1"]),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2], "uint8"), ["a", None, " 1 "]), ["a", None, None, "1"]),
         (pa.array(["a", "b"], pa.large_string()), ["a", "b"]),
         (pa.array(["a", "b"], pa.string_view()), ["a", "b"]),
         (pa.nulls(2), [None, None]),

@@ -37,7 +37,8 @@ def parameters(name: str, k: int, window: tuple[str, float]) -> st.SearchStrateg
         return st.fixed_dictionaries({"reuse_age": COMMON["reuse_age"], **rounds}, optional=optional)
     deadline = st.integers(k, int(length) + 20)
     given = deadline.flatmap(lambda d: st.fixed_dictionaries({"deadline": st.just(d), "round": st.integers(k, d)}))
-    return st.tuples(given | st.just({}), st.fixed_dictionaries({}, optional=COMMON)).map(lambda both: both[0] | both[1])
+    common = st.fixed_dictionaries({}, optional=COMMON)
+    return st.tuples(given | st.just({}), common).map(lambda both: both[0] | both[1])
 
 
 def generated(name: str, *kinds: str, **options: Any) -> st.SearchStrategy[Stream]:

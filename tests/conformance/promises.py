@@ -1,4 +1,4 @@
-"""The promises, checked on what was released alone: this code knows the stream and the releases, and nothing of the engine."""
+"""The promises, checked on the stream and on what was released alone: this code knows nothing of the engine."""
 
 from __future__ import annotations
 
@@ -106,8 +106,9 @@ def mean_loss(stream: Stream, releases: Sequence[Release]) -> float:
         if r.how == "suppressed":
             total += 1
         elif _is_imputed(r):
-            every = [(d, v, g[0]) for d, v, g in zip(domains(stream), rows[r.row].values, r.generalization or ()) if g]
-            total += sum(1 if v is None else d.loss(g) for d, v, g in every) / len(every)
+            every = zip(domains(stream), rows[r.row].values, r.generalization or (), strict=True)
+            losses = [1 if value is None else domain.loss(g[0]) for domain, value, g in every if g is not None]
+            total += sum(losses) / len(losses)
         elif shown:
             total += sum(domain.loss(g) for domain, g in shown) / len(shown)
     return total / len(releases) if releases else 0.0

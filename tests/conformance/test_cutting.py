@@ -51,7 +51,8 @@ class Interrupted:
 
     def __getattr__(self, name: str) -> object:
         if name in ("push_batch", "tick", "flush"):
-            fate = self._data.draw(st.sampled_from(["go on", "save", "save and restore", "save and restore a used one"]))
+            fates = ["go on", "save", "save and restore", "save and restore a used one"]
+            fate = self._data.draw(st.sampled_from(fates))
             if fate != "go on":
                 snapshot = self._anonymizer.snapshot()
             if fate == "save and restore":

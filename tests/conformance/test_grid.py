@@ -25,7 +25,7 @@ GRIDS = st.tuples(
 
 
 def rounded(end: float, grid: float, domain: Numeric, up: bool) -> float:
-    """The multiple of the grid next to an end, by exact arithmetic; `grid` means the decimal number it is written as."""
+    """The multiple of the grid next to an end, by exact arithmetic; the grid is the decimal number it is written as."""
     step = Fraction(str(grid))
     multiple = (math.ceil if up else math.floor)(Fraction(end) / step)
     nearby = [float((multiple + i) * step) for i in (-1, 0, 1)]

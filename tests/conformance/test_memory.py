@@ -55,7 +55,8 @@ def size(anonymizer: Anonymizer) -> dict[str, int]:
 def test_memory_does_not_grow_with_the_stream(name: str, kind: str) -> None:
     """The most that each part ever took stays what it was after ten times the window, up to the hundredth time."""
     window = {kind: LENGTH if kind != "time" else LENGTH / 10}
-    algorithm = {"name": name, "reuse_limit": 20, **({"reuse_age": "100s"} if name == "fast" and kind == "time" else {})}
+    age = {"reuse_age": "100s"} if name == "fast" and kind == "time" else {}
+    algorithm = {"name": name, "reuse_limit": 20, **age}
     policy = {**POLICY, "window": window, "algorithm": algorithm, "time": {"field": "ts"}}
     anonymizer = Anonymizer(Policy.parse(policy))
     peak: dict[str, int] = {}

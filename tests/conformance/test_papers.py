@@ -52,13 +52,14 @@ def test_kvarp_table_1() -> None:
 def test_kvarp_table_2() -> None:
     """The distance is (4/92 + 1 + 2/6) / 3, where the paper prints 0.49: exactly at that radius t2 is alike to t1.
 
-    Another tuple, older than t2 and far away, has as many attributes in common with t1; alike or not decides who is merged.
+    Another tuple, older than t2 and far away, shares as many attributes with t1; who is alike is merged.
     """
     attributes = {
         "age": numeric(8, 100), "gender": categorical(GENDER), "education": categorical(EDUCATION_7),
         "height": numeric(120, 200), "weight": numeric(30, 120),
     }  # fmt: skip
-    t1, other, t2 = (24, "Male", "Ph.D", None, 85), (100, "Female", None, 180, 30), (20, "Female", "Bachelor", 162, None)
+    t1, t2 = (24, "Male", "Ph.D", None, 85), (20, "Female", "Bachelor", 162, None)
+    other = (100, "Female", None, 180, 30)
     distance = (4 / 92 + 1.0 + 2 / 6) / 3
     engine = anonymizer(attributes, 2, {"count": 3}, name="kvarp", radius=distance)
     shown, trace = publish(engine, t1, other, t2)
@@ -77,7 +78,7 @@ TABLE_3 = {
 
 
 def test_kvarp_tables_3_and_4() -> None:
-    """IoT Anonymization imputes; each value comes with the counts, also where the paper leaves out those of all three."""
+    """IoT Anonymization imputes; each value comes with its counts, also where the paper leaves out a full one."""
     engine = anonymizer(TABLE_3, 3, {"count": 3}, name="iot")
     shown, _ = publish(engine, (18, "Male", 168, 80), (20, "Male", 175, None), (19, None, 170, 74))
     had = (([18, 20], 3), ("Male", 2), ([168, 175], 3), ([74, 80], 2))
@@ -140,7 +141,7 @@ def test_idea_examples_1_to_3() -> None:
 
 
 def test_idea_example_3_distance() -> None:
-    """t1 and t3 are 1 and 1/4 apart, not 2/2 and 2/5 as the paper prints: who is as far off ties, and the older wins."""
+    """t1 and t3 are 1 and 1/4 apart, not 2/2 and 2/5 as the paper prints: who is as far off ties; the older wins."""
     attributes = {"q3": categorical(GENDER), "q4": categorical(EDUCATION_5), "q5": numeric(0, 16)}
     t1, t3 = ("Male", "Mid-school", 0), ("Female", "High-school", 0)
     for apart, chosen in ((3.99, 2), (4, 2), (4.01, 3)):

@@ -21,7 +21,8 @@ class Published:
         self.real = real
         self.output = pa.parquet.read_table(output).combine_chunks()
         table = pa.json.read_json(trace)
-        self.row, self.arrived, self.released = (table.column(name).to_numpy() for name in ("row", "arrived", "released"))
+        self.row, self.arrived = table.column("row").to_numpy(), table.column("arrived").to_numpy()
+        self.released = table.column("released").to_numpy()
         self.how = np.array(table.column("how").to_pylist())
         self.cluster = table.column("cluster").fill_null(-1).to_numpy()
         self.imputed = np.zeros(len(self.row), bool)
@@ -41,7 +42,7 @@ class Published:
         at = np.flatnonzero(self.how == "cluster")
         number, person = self.cluster[at], np.array(self.real.persons)[self.row[at]]
         starts = at[np.flatnonzero(np.diff(number, prepend=-1))]
-        assert np.array_equal(self.cluster[starts], np.arange(self.groups)), "one run of tuples a group, numbered in order"
+        assert np.array_equal(self.cluster[starts], np.arange(self.groups)), "a run of tuples a group, numbered in order"
         assert (np.diff(at)[np.diff(number) == 0] == 1).all(), "nobody else in between"
         moments = self.released[starts][number]
         assert np.array_equal(self.released[at], moments)

@@ -1,4 +1,4 @@
-"""Real data as streams: UCI Adult, UCI PM2.5 of five Chinese cities, INFORMS 2008. Read where they lie, never copied."""
+"""Real data as streams: UCI Adult, UCI PM2.5 of five cities, INFORMS 2008; read where they lie, never copied."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Real(NamedTuple):
             else {"quasi": "categorical", "hierarchy": Hierarchy.of(domain)}
             for name, domain in self.quasi.items()
         }
-        return {"person": "pid", "attributes": attributes, "privacy": {"k": k}, "window": window, "algorithm": algorithm}
+        return {
+            "person": "pid", "attributes": attributes, "privacy": {"k": k}, "window": window, "algorithm": algorithm,
+        }  # fmt: skip
 
     def head(self, size: int) -> Real:
         return self._replace(persons=self.persons[:size], rows=self.rows[:size])
@@ -89,8 +91,8 @@ def adult(most: int | None) -> Real:
         "capital-gain": (0.0, 99999.0), "capital-loss": (0.0, 4356.0), "hours-per-week": (1.0, 99.0),
     }  # fmt: skip
     names = (
-        "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
-        "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country",
+        "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
+        "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country",
     )  # fmt: skip
     quasi = {name: numeric.get(name) or _lines("adult", name) for name in names}
     texts = [*_text("adult/adult.data").splitlines(), *_text("adult/adult.test").splitlines()[1:]]
@@ -106,8 +108,8 @@ def pm25(city: str, most: int | None) -> Real:
     quasi: dict[str, Any] = {
         "season": _lines("pm25", "season"), "cbwd": _lines("pm25", "cbwd"),
         **dict(zip(posts, ((1.0, 1528.0), (1.0, 940.0), (1.0, 968.0)), strict=True)),
-        "DEWP": (-40.0, 28.0), "TEMP": (-25.0, 41.0), "HUMI": (2.0, 100.0), "PRES": (975.0, 1042.0), "Iws": (0.0, 608.0),
-        "precipitation": (0.0, 61.6), "Iprec": (0.0, 226.4),
+        "DEWP": (-40.0, 28.0), "TEMP": (-25.0, 41.0), "HUMI": (2.0, 100.0), "PRES": (975.0, 1042.0),
+        "Iws": (0.0, 608.0), "precipitation": (0.0, 61.6), "Iprec": (0.0, 226.4),
     }  # fmt: skip
     rows = [tuple(None if row[name] in ("NA", "") else row[name] for name in quasi) for row in table]
     return _with_losses(Real(f"pm25 {city} {most}", quasi, [], rows), most)
@@ -118,8 +120,8 @@ def informs(most: int | None) -> Real:
     """The demographics of 2005; negative codes are missing."""
     table = list(csv.DictReader(io.StringIO(_text("informs/demographics05test.csv"))))
     quasi: dict[str, Any] = {
-        "DOBMM": (1.0, 12.0), "DOBYY": (1920.0, 2005.0), "SEX": _lines("informs", "SEX"),
-        "RACEX": _lines("informs", "RACEX"), "EDUCYEAR": _lines("informs", "EDUCYEAR"), "marry": _lines("informs", "marry"),
+        "DOBMM": (1.0, 12.0), "DOBYY": (1920.0, 2005.0),
+        **{name: _lines("informs", name) for name in ("SEX", "RACEX", "EDUCYEAR", "marry")},
         "income": (0.0, 210722.0),
     }  # fmt: skip
     rows = [tuple(_unless_negative(row[name]) for name in quasi) for row in table]
@@ -168,8 +170,8 @@ def _text(name: str) -> str:
         if path.exists():
             return (gzip.open(path, "rt") if path.suffix == ".gz" else path.open()).read()
     pytest.skip(
-        f"no {name} in {ROOT.name}: download UCI Adult, UCI PM2.5 of five Chinese cities and the INFORMS 2008 contest's "
-        "2005 tables into adult/, pm25/ and informs/, and set SHOAL_DATA to the folder that holds them"
+        f"{name} is absent: download UCI Adult, UCI PM2.5 of five Chinese cities and the 2005 tables of the INFORMS "
+        "2008 contest into adult/, pm25/ and informs/ of one folder, and set SHOAL_DATA to that folder"
     )
 
 

@@ -54,10 +54,11 @@ def test_releases_equal_the_naive_twins(name: str, stream: str) -> None:
 
 
 def releases_of(made: Anonymizer, records: list[dict[str, Any]]) -> list[Release]:
-    return [
-        Release(how["row"], how["how"], how["cluster"], tuple(map(worn, shown.values())), how["arrived"], how["released"])
-        for shown, how in zip(records, made.trace.to_pylist(), strict=True)
-    ]
+    found = []
+    for shown, how in zip(records, made.trace.to_pylist(), strict=True):
+        dress = tuple(map(worn, shown.values()))
+        found.append(Release(how["row"], how["how"], how["cluster"], dress, how["arrived"], how["released"]))
+    return found
 
 
 def worn(shown: Any) -> Any:

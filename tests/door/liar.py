@@ -1,4 +1,4 @@
-"""A compiled algorithm that lies: it asks the door for what must not be, a number of times, and is honest afterwards."""
+"""A compiled algorithm that lies: it asks the door for what must not be, a number of times, and is honest again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def liar(stream: Stream, lie: str, times: int, after: int = 0) -> tuple[Anonymiz
     """A real anonymizer with the lying algorithm inside, and a cell that counts down the lies still to be told."""
     anonymizer = Anonymizer(policy_of("fads", stream))
     told = np.array([LIES.index(lie), times, after], np.int64)
-    anonymizer._advance = lambda s, batch, closing: run(s, batch, closing, told)
+    anonymizer._kernel = lambda s, batch, closing: run(s, batch, closing, told)
     return anonymizer, told[1:2]
 
 
@@ -48,7 +48,7 @@ def run(s, batch, closing, told):
     c = s.window.clock
     while True:
         lie = told[0] if told[1] > 0 and s.exits.tally.groups >= told[2] else NONE
-        is_patient = lie == NEWEST or lie == HOLD
+        is_patient = lie in (NEWEST, HOLD)
         if closing and not is_open(c) and c.held > 0:
             told[1] -= publish(s, NONE if is_patient else lie)
         elif is_due(s.window) and not is_patient:
@@ -88,7 +88,7 @@ def publish(s, lie):
         g.high[row, 1] = g.low[row, 1]
     elif lie == PATTERN:
         g.pattern[row] &= ~np.uint64(2)
-    elif lie == TWICE or lie == TWICE_SHORT:
+    elif lie in (TWICE, TWICE_SHORT):
         chosen[k if lie == TWICE else k - 1] = chosen[0]
         size = k + (lie == TWICE)
     elif lie == NOWHERE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ def numeric(values: list[Any]) -> list[float]:
     return [float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 
+def digits(number: float) -> int:
+    """How many digits it takes to write it, without zeros at either end."""
+    return len(Decimal(repr(number)).normalize().as_tuple().digits)
+
+
 def entry(text: str, name: str) -> str:
     """The lines of a draft that set what a field is."""
     lines = [line.strip().lstrip("#") for line in text.splitlines()]
@@ -87,7 +93,7 @@ def holds(rows: list[dict[str, Any]], suffix: str) -> None:
         written = tokens(entry(text, name))
         if found and written:
             assert written[0] < min(found) <= max(found) < written[1]
-        telling = {number for number in (min(found), max(found)) if len(f"{number:g}") > 4} if found else set()
+        telling = {number for number in (min(found), max(found)) if digits(number) > 3} if found else set()
         assert name in policy.attributes or not telling & set(tokens(text))
         assert not [
             value for value in values if str(value).startswith("zq") and values.count(value) < 5 and value in text

@@ -75,7 +75,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.common import deadline
 from shoal.blocks.distance import rough_distances
 from shoal.blocks.domain import common_ancestor
 from shoal.blocks.groups import generalize, group_loss, mean_loss

@@ -65,7 +65,6 @@ Tsinghua Science and Technology 27 (2022), 127-140.
 
 from __future__ import annotations
 
-from shoal.algorithms.common import deadline, memory
 from shoal.blocks.distance import rough_distances
 from shoal.blocks.groups import generalize, loss
 from shoal.blocks.nearest import nearest
@@ -75,8 +74,6 @@ from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import next_due
 from shoal.compiled import inlined, kernel
-
-PARAMETERS = ()
 
 
 @kernel

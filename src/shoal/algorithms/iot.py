@@ -61,7 +61,6 @@ Information Sciences 467 (2018), 238-255.
 
 from __future__ import annotations
 
-from shoal.algorithms.common import deadline, memory
 from shoal.blocks.distance import rough_distances
 from shoal.blocks.groups import generalize, impute, loss
 from shoal.blocks.nearest import nearest
@@ -71,8 +70,6 @@ from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import next_due
 from shoal.compiled import inlined, kernel
-
-PARAMETERS = ()
 
 
 @kernel

@@ -68,7 +68,6 @@ Information Sciences 467 (2018), 238-255.
 
 from __future__ import annotations
 
-from shoal.algorithms.common import deadline, memory
 from shoal.blocks.distance import rough_distances
 from shoal.blocks.groups import generalize, loss
 from shoal.blocks.nearest import nearest

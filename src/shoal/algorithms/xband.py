@@ -79,7 +79,6 @@ import math
 
 import numpy as np
 
-from shoal.algorithms.common import memory
 from shoal.blocks.distance import rough_distances
 from shoal.blocks.groups import generalize, group_loss
 from shoal.blocks.nearest import nearest

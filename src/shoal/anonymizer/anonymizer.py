@@ -21,7 +21,7 @@ from shoal.anonymizer.stats import Stats, stats
 from shoal.blocks.release import OUTCOMES
 from shoal.blocks.state import new_state, restored, saved, with_exits, with_slots
 from shoal.blocks.window import TIME, advance
-from shoal.columns.encode import Batch, Encoder
+from shoal.columns.encode import Batch, Encoder, no_arrivals
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection
 from shoal.errors import InputError
@@ -56,10 +56,9 @@ class Anonymizer:
 
     def _start(self, key: NDArray[np.uint64]) -> None:
         policy = self.policy
-        module = algorithm(policy.algorithm.name)
-        self._advance = module.run
-        parameters = {name: float(getattr(policy.algorithm, name)) for name in module.PARAMETERS}
-        self._state = new_state(policy, parameters, module.deadline(policy), module.memory(policy))
+        chosen = algorithm(policy)
+        self._kernel = chosen.run
+        self._state = new_state(policy, chosen.parameters, chosen.deadline, chosen.memory)
         self._key = key
         self._encoder = Encoder(policy, key)
         self._publisher = Publisher(policy)
@@ -69,31 +68,28 @@ class Anonymizer:
         self._trace: list[pa.RecordBatch] = []
 
     def push(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Take in one record; the tuples that leave because of it."""
-        return self.to_records(self.push_batch(to_batch(record, self._encoder.fields)))
+        """Take in one record; the tuples that leave because of it. For many records `push_batch` is far quicker."""
+        self._trace, self.rejected = [], []
+        leaving = self._arrive(to_batch(record, self._encoder.fields), np.array([self._received]))
+        return self.to_records(self._depart(leaving)) if leaving else []
 
     def push_batch(self, batch: pa.RecordBatch, rows: NDArray[np.int64] | None = None) -> pa.RecordBatch:
         """Take in a batch; the tuples that leave because of it, in order.
 
         `rows` are the row numbers of the records, where some rows of the source never became records.
         """
+        self._trace, self.rejected = [], []
         if rows is None:
             rows = np.arange(self._received, self._received + batch.num_rows)
-        self._received = int(rows[-1]) + 1 if len(rows) else self._received
-        self._trace, self.rejected = [], []
-        answers = []
-        for start in range(0, max(batch.num_rows, 1), _SLICE):
-            encoded = self._encoder.encode(batch.slice(start, _SLICE), rows[start : start + _SLICE])
-            self._publisher.whole &= encoded.whole
-            self.refuse(encoded.rejected)
-            answers.append(self._run(encoded.batch, encoded.kept, encoded.rows))
-        return _joined(answers)
+        starts = range(0, max(batch.num_rows, 1), _SLICE)
+        return _joined([self._depart(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])) for i in starts])
 
     def refuse(self, rejections: Iterable[Rejection]) -> None:
         """Count records that were rejected, here or before they came here."""
         for rejection in rejections:
             self.rejected.append(rejection)
             self._reasons[rejection.kind] += 1
+            self._received = max(self._received, rejection.row + 1)
 
     def tick(self, now: float | datetime) -> pa.RecordBatch:
         """Move the clock of a time window on while no records come; the tuples that fall due."""
@@ -146,28 +142,36 @@ class Anonymizer:
 
     def _without_arrivals(self, closing: bool = False) -> pa.RecordBatch:
         self._trace, self.rejected = [], []
-        rows = np.zeros(0, np.int64)
-        batch = Batch(np.zeros((len(self.policy.quasi), 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0), rows)
-        return self._run(batch, None, rows, closing)
+        return self._depart(self._advance(no_arrivals(len(self.policy.quasi)), closing))
 
-    def _run(
-        self, batch: Batch, kept: pa.RecordBatch | None, rows: NDArray[np.int64], closing: bool = False
-    ) -> pa.RecordBatch:
-        if kept is not None:
-            batch = batch._replace(seat=self._lobby.enter(kept, rows))
-        s = with_exits(self._state, len(rows))
-        for start in range(0, max(len(rows), 1), _STEP):
-            s = with_slots(s, min(_STEP, len(rows) - start))
-            stop = min(start + _STEP, len(rows))
+    def _arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> int:
+        """Take in records; how many tuples leave."""
+        self._received = int(rows[-1]) + 1 if len(rows) else self._received
+        encoded = self._encoder.encode(batch, rows)
+        self._publisher.whole &= encoded.whole
+        self.refuse(encoded.rejected)
+        seats = self._lobby.enter(encoded.kept, encoded.rows)
+        return self._advance(encoded.batch._replace(seat=seats))
+
+    def _advance(self, batch: Batch, closing: bool = False) -> int:
+        """Run the algorithm over arrivals; how many tuples leave."""
+        s, size = with_exits(self._state, len(batch.time)), len(batch.time)
+        for start in range(0, max(size, 1), _STEP):
+            stop = min(start + _STEP, size)
+            s = with_slots(s, stop - start)
             s.window.clock.row, s.window.clock.stop = start, stop
-            self._advance(s, batch, closing and stop == len(rows))
+            self._kernel(s, batch, closing and stop == size)
         self._state = s
-        leaving = int(s.exits.tally.waiting)
+        return int(s.exits.tally.waiting)
+
+    def _depart(self, leaving: int) -> pa.RecordBatch:
+        """Fetch the tuples that leave, as they are published."""
+        s = self._state
         s.exits.tally.waiting = 0
         guests = self._lobby.fetch(s.exits.seat[:leaving])
         self._lobby.settle(s.window.seat[: int(s.window.clock.held)])
-        groups = int(s.groups.rows[0])
         self._trace.append(self._traced(guests.rows, leaving))
+        groups = int(s.groups.rows[0])
         return self._publisher.publish(
             guests.kept, s.exits.pattern[:leaving], s.exits.row[:leaving],
             s.groups.shown_low[:groups], s.groups.shown_high[:groups], s.groups.size[:groups], s.groups.had[:groups],

@@ -87,7 +87,7 @@ def _measure(session: Session, home: Path) -> Files:
 
 def tables(result: Files) -> list[Table]:
     large, small = count(result["rows"][0]["timing"]["tuples"]), count(result["small"])
-    header = ("format", "tuples/s", "ns a tuple", "spread", "read", "written", f"peak, {small}", f"peak, {large}")
+    header = ("format", "tuples/s", "ns a tuple", "spread", "read", "written", f"peak of {small}", f"peak of {large}")
     rows = [
         (
             row["format"], rate(row["timing"]["rate"]), whole(row["timing"]["ns"]), percent(row["timing"]["spread"]),

@@ -56,15 +56,15 @@ def described(found: Machine) -> str:
 
 
 @contextmanager
-def one_core() -> Iterator[None]:
-    """Bind this thread, and those it starts, to one core, and Arrow to one thread."""
+def one_core() -> Iterator[frozenset[int]]:
+    """Bind this thread, and those it starts, to one core, and Arrow to one thread; the cores that were free before."""
     threads = pa.cpu_count()
     pa.set_cpu_count(1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     if before:
         os.sched_setaffinity(0, {max(before)})
     try:
-        yield
+        yield frozenset(before or range(os.cpu_count() or 1))
     finally:
         pa.set_cpu_count(threads)
         if before:
@@ -72,15 +72,15 @@ def one_core() -> Iterator[None]:
 
 
 @contextmanager
-def all_cores() -> Iterator[int]:
-    """Every core again; how many of them may be used."""
+def several(cores: frozenset[int]) -> Iterator[None]:
+    """Free this thread, and those it starts, for all of these cores."""
     if not hasattr(os, "sched_getaffinity"):
-        yield os.cpu_count() or 1
+        yield
         return
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    os.sched_setaffinity(0, cores)
     try:
-        yield len(os.sched_getaffinity(0))
+        yield
     finally:
         os.sched_setaffinity(0, before)
 

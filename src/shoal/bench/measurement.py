@@ -46,7 +46,7 @@ def measure(
     """
     asked = chosen(parts)
     session = Session(Adult(folder(data)), settings, contenders(algorithms), on_progress)
-    with one_core():
+    with one_core() as session.cores:
         found = machine()
         session.part = "kernels"
         session.warm_up()

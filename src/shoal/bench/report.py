@@ -34,7 +34,7 @@ class Report:
         p = self.parameters
         what = (
             f"Adult, {p['quasi']} quasi-identifiers, up to {p['missing']} missing, k {p['k']}, window {p['window']:,}; "
-            f"one core, medians of {p['rounds']} interleaved rounds"
+            f"one core, medians of {p['rounds']} interleaved round{'s' if p['rounds'] > 1 else ''}"
         )
         return f"{what}.\n{described(self.machine)}."
 

@@ -30,6 +30,7 @@ class Session:
     settings: Settings
     contenders: Sequence[Contender]
     on_progress: Callable[[Progress], None] = lambda progress: None
+    cores: frozenset[int] = frozenset({0})
     part: str = ""
     results: dict[str, Any] = field(default_factory=dict)
     _streams: dict[tuple[int, int], list[pa.RecordBatch]] = field(default_factory=dict)

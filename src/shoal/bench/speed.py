@@ -11,6 +11,8 @@ from shoal.bench.session import Session, anonymize, passes
 from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import Table, count, percent, rate, times, whole
 
+_IDLE = 0.95  # the share of a core that says that nothing else ran on it
+
 
 class Row(TypedDict):
     algorithm: str
@@ -65,7 +67,8 @@ def tables(result: Speed) -> list[Table]:
     first = result["rows"][0]
     small, large = count(first["small"]["tuples"]), count(first["large"]["tuples"])
     header = (
-        "algorithm", f"tuples/s, {small}", f"tuples/s, {large}", "ns a tuple", "spread", "long/short", "loss", "twin",
+        "algorithm", f"tuples/s of {small}", f"tuples/s of {large}", "ns a tuple", "spread", "growth",
+        "loss", "twin",
     )  # fmt: skip
     rows = [
         (
@@ -77,6 +80,9 @@ def tables(result: Speed) -> list[Table]:
     notes = [
         f"Labels come as dictionaries, as from Parquet. As plain strings {first['algorithm']} takes "
         f"{whole(result['strings']['ns'])} ns a tuple on {small}, against {whole(first['small']['ns'])}.",
-        result["absent"] or "Twin: how many times as long the naive twin takes for the same few tuples.",
+        result["absent"] or "Growth: the cost of a tuple of the long stream against one of the short. Twin: how many times as long the "
+        "naive twin takes for the same few tuples.",
     ]
+    if (busy := min(row["large"]["busy"] for row in result["rows"])) < _IDLE:
+        notes.append(f"Other work took up to {percent(1 - busy)} of the core: repeat this on an idle machine.")
     return [Table("Speed in memory, Arrow in to Arrow out", header, rows, [" ".join(notes)])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple, TypedDict
 
 Step = Callable[[str, int, int], None]
@@ -20,6 +20,7 @@ class Timing(TypedDict):
     spread: float  # from the fastest to the slowest, as a share of the median
     ns: float  # a tuple
     rate: float  # tuples a second
+    busy: float  # the share of the time that this process had a core; above 1 on more than one
 
 
 class Job(NamedTuple):
@@ -34,7 +35,7 @@ class Timed(NamedTuple):
     timing: Timing
 
 
-def timing(seconds: Sequence[float], tuples: int) -> Timing:
+def timing(seconds: Sequence[float], tuples: int, busy: float = 1.0) -> Timing:
     """
     >>> timing([2.0, 1.0, 4.0], 1000)["median"], timing([2.0, 1.0, 4.0], 1000)["spread"]
     (2.0, 1.5)
@@ -47,12 +48,14 @@ def timing(seconds: Sequence[float], tuples: int) -> Timing:
         "spread": (max(seconds) - min(seconds)) / middle,
         "ns": 1e9 * middle / tuples,
         "rate": tuples / middle,
+        "busy": busy,
     }
 
 
 def interleaved(jobs: Sequence[Job], rounds: int, step: Step = lambda doing, done, total: None) -> list[Timed]:
     """Do every job once a round."""
     seconds: list[list[float]] = [[] for _ in jobs]
+    busy = [0.0 for _ in jobs]
     results: list[Any] = [None] * len(jobs)
     for turn in range(rounds):
         for i, job in enumerate(jobs):
@@ -61,10 +64,13 @@ def interleaved(jobs: Sequence[Job], rounds: int, step: Step = lambda doing, don
             gc.collect()
             gc.disable()
             try:
-                start = perf_counter()
+                used, start = process_time(), perf_counter()
                 for _ in range(job.passes):
                     results[i] = job.work()
                 seconds[i].append((perf_counter() - start) / job.passes)
+                busy[i] += (process_time() - used) / job.passes
             finally:
                 gc.enable()
-    return [Timed(results[i], timing(seconds[i], job.tuples)) for i, job in enumerate(jobs)]
+    return [
+        Timed(results[i], timing(seconds[i], job.tuples, busy[i] / sum(seconds[i]))) for i, job in enumerate(jobs)
+    ]

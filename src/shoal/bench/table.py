@@ -35,12 +35,11 @@ class Table:
 def count(number: float) -> str:
     """
     >>> [count(number) for number in (2500, 30_000, 3_000_000)]
-    ['2,500', '30 thousand', '3 million']
+    ['2,500', '30 k', '3 M']
     """
-    for unit, name in ((1e6, "million"), (1e3, "thousand")):
-        if number >= 10 * unit or (number >= unit and unit > 1e3):
-            return f"{number / unit:.3g} {name}"
-    return f"{number:,.0f}"
+    if number >= 1e6:
+        return f"{number / 1e6:.3g} M"
+    return f"{number / 1e3:.3g} k" if number >= 1e4 else f"{number:,.0f}"
 
 
 def rate(number: float) -> str:

@@ -10,7 +10,7 @@ from typing import TypedDict
 import pyarrow as pa
 
 from shoal import Policy
-from shoal.bench.machine import all_cores
+from shoal.bench.machine import several
 from shoal.bench.session import Session, anonymize
 from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import Table, count, rate, times
@@ -37,7 +37,7 @@ def measure(session: Session) -> Threads:
         for streams in (1, 2):
             work = partial(_together, policy, stream, streams)
             jobs.append(Job(f"{contender.label}, streams: {streams}", work, streams * tuples))
-    with all_cores() as cores:
+    with several(session.cores):
         timed = interleaved(jobs, session.settings.rounds, session.step)
     rows: list[Row] = [
         {
@@ -48,7 +48,7 @@ def measure(session: Session) -> Threads:
         }
         for contender, one, two in zip(session.contenders, timed[::2], timed[1::2], strict=True)
     ]
-    return {"rows": rows, "cores": cores}
+    return {"rows": rows, "cores": len(session.cores)}
 
 
 def tables(result: Threads) -> list[Table]:

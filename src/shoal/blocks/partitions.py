@@ -21,7 +21,7 @@ def merge(w, scratch, partition):
     """Add a partition to the union; how many persons are new in it."""
     scratch.joined[partition] = scratch.union[0]
     if w.persons.size[0] == w.clock.held:
-        return w.partitions.count[partition]
+        return w.partitions.tuples[partition]
     persons = 0
     for j in range(w.clock.held):
         person = w.person[j]
@@ -34,7 +34,7 @@ def merge(w, scratch, partition):
 @inlined
 def is_apart(w, scratch, partition):
     """Whether a number belongs to a partition that holds tuples and is not in the union."""
-    return w.partitions.count[partition] > 0 and scratch.joined[partition] != scratch.union[0]
+    return w.partitions.tuples[partition] > 0 and scratch.joined[partition] != scratch.union[0]
 
 
 @inlined
@@ -92,6 +92,6 @@ def _is_more_similar(w, scratch, p, q):
         return scratch.similarity[p] > scratch.similarity[q]
     if scratch.likeness[p] != scratch.likeness[q]:
         return scratch.likeness[p] > scratch.likeness[q]
-    if w.partitions.count[p] != w.partitions.count[q]:
-        return w.partitions.count[p] > w.partitions.count[q]
+    if w.partitions.tuples[p] != w.partitions.tuples[q]:
+        return w.partitions.tuples[p] > w.partitions.tuples[q]
     return scratch.first[p] < scratch.first[q]

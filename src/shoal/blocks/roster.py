@@ -17,7 +17,7 @@ from shoal.compiled import inlined
 
 class Roster(NamedTuple):
     key: NDArray[np.uint64]  # two words a number
-    count: NDArray[np.int64]  # how many tuples carry it
+    tuples: NDArray[np.int64]  # how many tuples carry it
     free: NDArray[np.int64]  # a stack of unused numbers
     bucket: NDArray[np.int64]  # a hash table of numbers; -1 is empty
     size: NDArray[np.int64]  # one cell: how many keys are present
@@ -43,7 +43,7 @@ def join(r, a, b):
     while r.bucket[i] >= 0:
         number = r.bucket[i]
         if r.key[number, 0] == a and r.key[number, 1] == b:
-            r.count[number] += 1
+            r.tuples[number] += 1
             return number
         i = (i + 1) & (len(r.bucket) - 1)
     number = r.free[r.size[0]]
@@ -52,15 +52,15 @@ def join(r, a, b):
     r.bucket[i] = number
     r.key[number, 0] = a
     r.key[number, 1] = b
-    r.count[number] = 1
+    r.tuples[number] = 1
     return number
 
 
 @inlined
 def leave(r, number):
     """Count a key once less; the last to leave frees its number."""
-    r.count[number] -= 1
-    if r.count[number] > 0:
+    r.tuples[number] -= 1
+    if r.tuples[number] > 0:
         return
     last = len(r.bucket) - 1
     hole = _home(r, r.key[number, 0], r.key[number, 1])

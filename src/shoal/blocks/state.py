@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.blocks.domain import Domain, domain
 from shoal.blocks.groups import Groups, groups
 from shoal.blocks.nearest import Scratch, scratch
-from shoal.blocks.release import Exits, exits
+from shoal.blocks.release import TALLY, Exits, exits
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
 from shoal.blocks.window import KINDS, Window, insert, window
 from shoal.columns.encode import Batch
@@ -54,7 +54,7 @@ def with_exits(s: State, arrivals: int) -> State:
     leaving = int(s.window.clock.held) + arrivals
     if leaving > len(s.exits.seat):
         larger = exits(int(s.rule.k), float(s.exits.promise.deadline), leaving + leaving // 4)
-        _copy(s.exits.tally, larger.tally, s.exits.tally.dtype.names)
+        _copy(s.exits.tally, larger.tally, TALLY.names or ())
         s = s._replace(exits=larger)
     new = leaving // int(s.rule.k) + 2
     if int(s.groups.rows[0]) + new > len(s.groups.number):

@@ -38,7 +38,7 @@ ALL = "all"
 def bench(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(help="What to measure: speed, files, threads unless given; or all.", metavar="[PART]..."),
+        typer.Argument(help="What to measure: speed, files, threads unless given; or all.", metavar="PART"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter streams and fewer rounds.")] = False,
     algorithms: Annotated[
@@ -110,7 +110,7 @@ def _print(report: Report, console: Console) -> None:
             header_style="", caption=Text(" ".join(table.notes)) if table.notes else None, caption_justify="left",
         )  # fmt: skip
         for i, name in enumerate(table.header):
-            grid.add_column(Text(name), justify="right" if i else "left")
+            grid.add_column(Text(name), justify="right" if i else "left", no_wrap=True)
         for row in table.rows:
             grid.add_row(*map(Text, row))
         console.print(grid)

@@ -47,7 +47,7 @@ def deadline(policy: Policy) -> str:
     """The longest that a tuple may wait."""
     from shoal.algorithms import algorithm
 
-    longest = algorithm(policy.algorithm.name).deadline(policy)
+    longest = algorithm(policy).deadline
     return "none" if math.isinf(longest) else _wait(longest, policy.window.timed)
 
 

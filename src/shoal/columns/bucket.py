@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -27,8 +29,8 @@ def _written(kind: pa.DataType, seconds: NDArray[np.float64], length: float) -> 
         return pa.array(seconds.astype(np.int64))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return pa.array(seconds)
-    stamps = np.round(seconds * 1e6).astype("datetime64[us]")
+    stamps: Any = np.round(seconds * 1e6).astype("datetime64[us]")
     if pa.types.is_timestamp(kind):
         return pa.array(stamps).cast(pa.timestamp("us", kind.tz))
-    unit = "s" if float(length).is_integer() else "us"
-    return pa.array([f"{text}Z" for text in np.datetime_as_string(stamps, unit=unit)], pa.string())
+    written = np.datetime_as_string(stamps, unit="s" if float(length).is_integer() else "us")
+    return pa.array([f"{text}Z" for text in written], pa.string())

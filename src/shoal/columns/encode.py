@@ -30,6 +30,10 @@ class Batch(NamedTuple):
     seat: NDArray[np.int64]  # where what is passed through waits
 
 
+def no_arrivals(quasi: int) -> Batch:
+    return Batch(np.zeros((quasi, 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0), np.zeros(0, np.int64))
+
+
 class Encoded(NamedTuple):
     batch: Batch  # of the accepted records
     kept: pa.RecordBatch  # what is passed through, of the accepted records

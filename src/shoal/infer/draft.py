@@ -72,9 +72,9 @@ def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
     more = "" if found.complete else " (more follow, and may differ)"
     yield from prose(f"A draft by `shoal infer`, from {extent} of {place}{more}. Go through it before you use it.")
     yield from prose(
-        "Published is only what is clearly a quasi-identifier; the rest is left out, with the reason. A # "
-        "that one space follows begins a comment; any other # hides a setting: remove it to enable that. Neither an "
-        f"extreme of the data nor a value of fewer than {RARE} {noun}s is written down here. Afterwards: shoal check POLICY INPUT"
+        "Published is only what is clearly a quasi-identifier; the rest is left out, with the reason. A # that "
+        "one space follows begins a comment; any other # hides a setting: remove it to enable that. Neither an extreme "
+        f"of the data nor a value of fewer than {RARE} {noun}s is written down. Afterwards: shoal check POLICY INPUT"
     )
     if found.bad:
         yield from prose(f"{counted(found.bad, 'row')} of the sample cannot be read, and will be rejected.")

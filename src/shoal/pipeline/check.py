@@ -231,7 +231,7 @@ class _Sample:
         clock = np.arange(len(person), dtype=np.float64)
         if window.timed:
             clock = np.maximum.accumulate(np.concatenate(self._times))
-        length = algorithm(self._policy.algorithm.name).deadline(self._policy)
+        length = algorithm(self._policy).deadline
         most = _most_persons(person, clock, length)
         if most >= k:
             return

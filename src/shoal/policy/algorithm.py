@@ -108,6 +108,8 @@ class Fast(Parameters):
             yield "deadline", "is not above 0; use a longer time"
         if not window.timed and self.deadline is not None and self.deadline < k:
             yield "deadline", f"is below k={k}: no group could ever fill; use at least {k}"
+        if self.workers > 1:
+            yield "workers", "is above 1; several workers are not there yet, use 1"
         deadline = window.length if self.deadline is None else self.deadline
         if not window.timed and self.round is not None and self.round > deadline:
             yield "round", f"is above the deadline; use at most {int(deadline)}"
