@@ -89,7 +89,7 @@ def test_no_header_is_refused(path: Path, data: bytes) -> None:
 
 def test_a_name_twice_is_refused(path: Path) -> None:
     path.write_text("a,b,a\n1,2,3\n")
-    with pytest.raises(InputError, match=r"in\.csv: the header names column 'a' twice; rename one of them"):
+    with pytest.raises(InputError, match=r"in\.csv: the header names columns 1 and 3 alike; rename one of them, or add a header"):
         read(path, ["b"])
 
 

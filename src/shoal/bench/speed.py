@@ -80,8 +80,8 @@ def tables(result: Speed) -> list[Table]:
     notes = [
         f"Labels come as dictionaries, as from Parquet. As plain strings {first['algorithm']} takes "
         f"{whole(result['strings']['ns'])} ns a tuple on {small}, against {whole(first['small']['ns'])}.",
-        result["absent"] or "Growth: the cost of a tuple of the long stream against one of the short. Twin: how many times as long the "
-        "naive twin takes for the same few tuples.",
+        "Growth: the cost of a tuple of the long stream against one of the short.",
+        result["absent"] or "Twin: how many times as long the naive twin takes for the same few tuples.",
     ]
     if (busy := min(row["large"]["busy"] for row in result["rows"])) < _IDLE:
         notes.append(f"Other work took up to {percent(1 - busy)} of the core: repeat this on an idle machine.")

@@ -52,11 +52,14 @@ def measure(session: Session) -> Threads:
 
 
 def tables(result: Threads) -> list[Table]:
-    header = ("algorithm", "one stream, tuples/s", "two streams, tuples/s", "ratio")
+    header = ("algorithm", "one stream, tuples/s", "two streams, tuples/s", "ratio", "cores had")
     rows = [
-        (row["algorithm"], rate(row["one"]["rate"]), rate(row["two"]["rate"]), times(row["ratio"]))
+        (
+            row["algorithm"], rate(row["one"]["rate"]), rate(row["two"]["rate"]), times(row["ratio"]),
+            f"{row['one']['busy']:.2f} and {row['two']['busy']:.2f}",
+        )
         for row in result["rows"]
-    ]
+    ]  # fmt: skip
     few = ["This machine gives one core: two threads take turns on it."] if result["cores"] < 2 else []
     notes = [f"{count(result['rows'][0]['one']['tuples'])} tuples a stream.", *few]
     return [Table("Independent streams on threads of one process", header, rows, [" ".join(notes)])]

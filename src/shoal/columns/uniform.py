@@ -68,7 +68,7 @@ def times(array: pa.Array, nulls: Sequence[str]) -> Numbers:
 def texts(array: pa.Array, nulls: Sequence[str]) -> pa.Array:
     """Trimmed NFC text, null where missing or unreadable: what `canonical` gives for each value."""
     text = _texts(array)
-    return pc.if_else(pc.is_in(text, pa.array(nulls, text.type)), pa.scalar(None, text.type), text) if nulls else text
+    return _without(text, nulls)
 
 
 def unreadable(array: pa.Array) -> NDArray[np.bool_]:
@@ -143,16 +143,28 @@ def _second(text: str) -> float:
 
 def _numbers(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float] = _number) -> Numbers:
     kind = array.type
+    if pa.types.is_dictionary(kind):
+        values, wrong = _numbers(array.dictionary, nulls, read)
+        indices = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return Numbers(np.append(values, np.nan)[indices], np.append(wrong, False)[indices])
     if _is_number(kind) or pa.types.is_null(kind):
         return Numbers(_float64(array), np.zeros(len(array), bool))
     if _is_text(kind):
-        try:
-            values = _float64(array)
-        except pa.ArrowInvalid:
-            return _one_by_one(array, nulls, read)
-        if np.isnan(values).sum() == array.null_count:
-            return Numbers(values, np.zeros(len(array), bool))
+        for text in (array, _without(array, nulls)):
+            try:
+                values = _float64(text)
+            except pa.ArrowInvalid:
+                continue
+            if np.isnan(values).sum() == text.null_count:
+                return Numbers(values, np.zeros(len(array), bool))
     return _one_by_one(array, nulls, read)
+
+
+def _without(array: pa.Array, texts: Sequence[str]) -> pa.Array:
+    """The same strings, null where they are one of the texts."""
+    if not texts:
+        return array
+    return pc.if_else(pc.is_in(array, pa.array(texts, array.type)), pa.scalar(None, array.type), array)
 
 
 def _one_by_one(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float]) -> Numbers:
@@ -173,6 +185,8 @@ def _one_by_one(array: pa.Array, nulls: Sequence[str], read: Callable[[str], flo
 
 def _texts(array: pa.Array) -> pa.Array:
     kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _texts(array.dictionary).take(array.indices)
     if _is_text(kind):
         array = array.cast(pa.large_string())
         if is_ascii(array):

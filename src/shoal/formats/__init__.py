@@ -73,7 +73,7 @@ def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (
         case "jsonl":
             return JsonlReader(path, fields, passed, rows)
         case "csv":
-            return CsvReader(path, fields, rows)
+            return CsvReader(path, fields, passed, rows)
         case "parquet":
             return ParquetReader(path, fields, passed, rows)
         case _:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from shoal.errors import InputError
@@ -53,9 +54,10 @@ class CsvReader(Reader):
     still open, and the last record, which swallowed the line, is not what it seems.
     """
 
-    def __init__(self, path: str, fields: Sequence[str], rows: int) -> None:
+    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
         self._path = path
         self._fields = list(fields)
+        self._passed = frozenset(passed)
         self._rows = rows
         self._source = Source(path)
         self._bad: deque[tuple[int, str]] = deque()
@@ -71,7 +73,7 @@ class CsvReader(Reader):
         asked = [name for name in self._fields if name in names] or names[:1]
         waiting: pa.RecordBatch | None = None
         try:
-            with self._opened(stream, asked) as reader:
+            with self._opened(stream, self._kinds(head, asked)) as reader:
                 for batch in reader:
                     if waiting is not None and len(batch):
                         yield from self._blocks(waiting, stream.is_ascii)
@@ -95,19 +97,38 @@ class CsvReader(Reader):
         names = next((record for record in csv.reader(io.StringIO(text, newline="")) if record), None)
         if not names:
             raise InputError(f"{self._path}: is empty; the first line of a CSV file must name its columns")
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"{self._path}: the header names column {name!r} twice; rename one of them")
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                twins = f"columns {names.index(name) + 1} and {place + 1}"
+                raise InputError(f"{self._path}: the header names {twins} alike; rename one of them, or add a header")
         return names
 
-    def _opened(self, stream: _Stream, names: list[str]) -> pyarrow.csv.CSVStreamingReader:
+    def _kinds(self, head: bytes, names: list[str]) -> dict[str, pa.DataType]:
+        """Strings, or dictionaries of them where the first records repeat their values."""
+        kinds = dict.fromkeys(names, pa.string())
+        try:
+            sample = pyarrow.csv.read_csv(
+                io.BytesIO(head[: head.rfind(b"\n") + 1]),
+                read_options=pyarrow.csv.ReadOptions(use_threads=False),
+                parse_options=pyarrow.csv.ParseOptions(invalid_row_handler=lambda row: "skip"),
+                convert_options=pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=names, check_utf8=False),
+            )
+        except pa.ArrowInvalid:
+            return kinds
+        repeated = [
+            name for name in names
+            if name not in self._passed and 4 * pc.count_distinct(sample.column(name)).as_py() < len(sample)
+        ]  # fmt: skip
+        return kinds | dict.fromkeys(repeated, pa.dictionary(pa.int32(), pa.string()))
+
+    def _opened(self, stream: _Stream, kinds: dict[str, pa.DataType]) -> pyarrow.csv.CSVStreamingReader:
         return pyarrow.csv.open_csv(
             stream,
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=CHUNK),
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=self._refuse),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types={name: pa.string() for name in names},
-                include_columns=names,
+                column_types=kinds,
+                include_columns=list(kinds),
                 strings_can_be_null=False,
                 check_utf8=False,
             ),
