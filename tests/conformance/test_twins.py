@@ -11,11 +11,22 @@ from tests.conformance.parameters import examples, generated
 from tests.conformance.streams import Stream, engine, policy_of, twin
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_releases_equal_the_naive_twins(name: str) -> None:
-    @examples(1000)
+def agree(name: str, number: int) -> None:
+    @examples(number)
     @given(generated(name))
-    def agree(stream: Stream) -> None:
+    def equal(stream: Stream) -> None:
         assert engine(Anonymizer(policy_of(name, stream)), stream) == twin(name, stream)
 
-    agree()
+    equal()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_releases_equal_the_naive_twins(name: str) -> None:
+    agree(name, 200)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("name", NAMES)
+def test_releases_equal_the_naive_twins_on_thousands_of_streams(name: str) -> None:
+    agree(name, 3000)

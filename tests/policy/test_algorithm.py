@@ -18,8 +18,8 @@ def resolved(parameters: Parameters, window: Window, k: int = 50) -> dict[str, A
 
 
 def test_the_known_ones() -> None:
-    assert list(KNOWN) == [Fads, Kvarp, Idea]
-    assert list(NAMES) == ["fads", "kvarp", "idea"]
+    assert list(KNOWN) == [Fads, Iot, Kvarp, Idea, Xband, Castle, Fast]
+    assert list(NAMES) == ["fads", "iot", "kvarp", "idea", "xband", "castle", "fast"]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,11 @@ def test_fast() -> None:
         "deadline": 100.0,
         "reuse_age": 2000.0,
     }
-    assert resolved(Fast(name="fast", round=60, deadline=80, workers=2), COUNT) == {
+    assert resolved(Fast(name="fast", round=60, deadline=80), COUNT) == {
         **expected,
         "round": 60,
         "deadline": 80.0,
         "reuse_age": 1200.0,
-        "workers": 2,
     }
     assert resolved(Fast.model_validate({"name": "fast", "reuse_age": "1m"}), TIME) == {
         **expected,
@@ -75,6 +74,7 @@ def test_fast() -> None:
 @pytest.mark.parametrize(
     ("parameters", "window", "problems"),
     [
+        (Fast(name="fast", workers=2), COUNT, [("workers", "is above 1; several workers are not there yet, use 1")]),
         (
             Fast(name="fast"),
             TIME,

@@ -110,16 +110,16 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
         {"algorithm": "idea"},
         "algorithm: is not a mapping; write the algorithm and its parameters, such as {name: idea}",
     ),
-    ({"algorithm": {}}, "algorithm.name: is missing; name one of fads, kvarp, idea"),
+    ({"algorithm": {}}, "algorithm.name: is missing; name one of fads, iot, kvarp, idea, xband, castle, fast"),
     (
         {"algorithm": {"name": "idae"}},
-        "algorithm.name: 'idae' is no algorithm; known are fads, kvarp, idea; did you mean 'idea'?",
+        "algorithm.name: 'idae' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast; did you mean 'idea'?",
     ),
     (
         {"algorithm": {"name": "K-VARP"}},
-        "algorithm.name: 'K-VARP' is no algorithm; known are fads, kvarp, idea; did you mean 'kvarp'?",
+        "algorithm.name: 'K-VARP' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast; did you mean 'kvarp'?",
     ),
-    ({"algorithm": {"name": "castle"}}, "algorithm.name: 'castle' is no algorithm; known are fads, kvarp, idea"),
+    ({"algorithm": {"name": "zzz"}}, "algorithm.name: 'zzz' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast"),
     (
         {"algorithm": {"name": "idea", "reuse_los": 1}},
         "algorithm.reuse_los: unknown key; did you mean 'reuse_loss'?",

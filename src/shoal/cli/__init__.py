@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -55,5 +58,17 @@ def options(
 
 
 def main() -> None:
-    """The `shoal` command."""
-    app(prog_name="shoal")
+    """The `shoal` command.
+
+    The process ends at once when the work is done: a reading thread of Arrow that asks for Python while Python is being
+    taken down would abort it.
+    """
+    status: str | int | None = 0
+    try:
+        app(prog_name="shoal")
+    except SystemExit as end:
+        status = end.code
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status if isinstance(status, int) else status is not None)
