@@ -14,7 +14,7 @@ from tests.conformance.streams import Stream, engine, one_by_one, policy_of
 
 @pytest.mark.parametrize("name", NAMES)
 def test_batches_equal_single_records(name: str) -> None:
-    @examples(25)
+    @examples(60)
     @given(generated(name))
     def equal(stream: Stream) -> None:
         policy = policy_of(name, stream)
@@ -29,7 +29,7 @@ def test_batches_equal_single_records(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
-    @examples(25)
+    @examples(60)
     @given(generated(name), st.data())
     def equal(stream: Stream, data: st.DataObject) -> None:
         policy = policy_of(name, stream)

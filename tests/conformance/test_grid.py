@@ -46,7 +46,7 @@ def on_grid(stream: Stream, shown: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_grid(name: str) -> None:
-    @examples(30)
+    @examples(60)
     @given(generated(name, attributes=RANGES), GRIDS)
     def hold(stream: Stream, grids: tuple[float | None, ...]) -> None:
         plain = engine(Anonymizer(policy_of(name, stream)), stream)

@@ -17,7 +17,7 @@ from tests.conformance.streams import Stream, engine, policy_of
 @pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize("name", NAMES)
 def test_promises_hold(name: str, kind: str) -> None:
-    @examples(40)
+    @examples(100)
     @given(generated(name, kind))
     def hold(stream: Stream) -> None:
         check(stream, engine(Anonymizer(policy_of(name, stream)), stream), name)
@@ -27,7 +27,7 @@ def test_promises_hold(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stats_say_what_was_released(name: str) -> None:
-    @examples(30)
+    @examples(60)
     @given(generated(name))
     def agree(stream: Stream) -> None:
         anonymizer = Anonymizer(policy_of(name, stream))

@@ -22,7 +22,7 @@ def agree(name: str, number: int) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_releases_equal_the_naive_twins(name: str) -> None:
-    agree(name, 200)
+    agree(name, 1000)
 
 
 @pytest.mark.long

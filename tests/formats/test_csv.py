@@ -89,7 +89,8 @@ def test_no_header_is_refused(path: Path, data: bytes) -> None:
 
 def test_a_name_twice_is_refused(path: Path) -> None:
     path.write_text("a,b,a\n1,2,3\n")
-    with pytest.raises(InputError, match=r"in\.csv: the header names columns 1 and 3 alike; rename one of them, or add a header"):
+    told = r"in\.csv: the header names columns 1 and 3 alike; rename one of them, or add a header"
+    with pytest.raises(InputError, match=told):
         read(path, ["b"])
 
 

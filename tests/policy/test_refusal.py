@@ -117,9 +117,13 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"algorithm": {"name": "K-VARP"}},
-        "algorithm.name: 'K-VARP' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast; did you mean 'kvarp'?",
+        "algorithm.name: 'K-VARP' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast; "
+        "did you mean 'kvarp'?",
     ),
-    ({"algorithm": {"name": "zzz"}}, "algorithm.name: 'zzz' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast"),
+    (
+        {"algorithm": {"name": "zzz"}},
+        "algorithm.name: 'zzz' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast",
+    ),
     (
         {"algorithm": {"name": "idea", "reuse_los": 1}},
         "algorithm.reuse_los: unknown key; did you mean 'reuse_loss'?",
