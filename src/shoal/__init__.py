@@ -2,7 +2,7 @@
 
 from shoal.anonymizer import Anonymizer, Rejection, Stats
 from shoal.errors import InputError, PolicyError, RecordError, ShoalError, SnapshotError
-from shoal.pipeline import run
+from shoal.pipeline import check, run
 from shoal.policy import Policy
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "ShoalError",
     "SnapshotError",
     "Stats",
+    "check",
     "run",
 ]
