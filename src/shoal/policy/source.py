@@ -31,7 +31,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
         super().__init__(text)
         self.twice: list[str] = []
 
-    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen: set[tuple[str, str]] = set()
         for key, _ in node.value:
