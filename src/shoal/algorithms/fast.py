@@ -51,7 +51,7 @@ Decisions
   clock is the number of tuples first read, or under `time` the newest time read.
 - Under `time` the first round lasts from its first to its last tuple.
 - A tick moves no round, and not FAST's own clock: it reads nothing. So under `time` tuples wait for a full round
-  however long that takes, and on a slow or idle stream they miss the deadline. The door counts them as late.
+  however long that takes, and FAST promises no deadline in seconds.
 - Under `time` the default round is 6*k, since tuples and seconds do not compare.
 - A tuple that cannot wait is suppressed plainly, without trying a cover, and published at once, after the round's own
   release. This holds after a suppress step too.
