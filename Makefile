@@ -27,11 +27,11 @@ test: setup lint  ## lint, then all tests and doctests but the long ones
 	@echo "kernels: compiling what is not in the cache"
 	@$(BIN)/python -m shoal.cli.kernels
 	@echo "pytest: tests and doctests, on two processes"
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-long: setup  ## the long tests
 	@echo "pytest: the long tests"
-	@$(BIN)/python -m pytest -n 2 -m long || { status=$$?; \
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m long || { status=$$?; \
 		test $$status -eq 5 && echo "there are no long tests yet" || exit $$status; }
 
 lint: setup  ## style (ruff), types (mypy) and layers (import-linter)

@@ -150,7 +150,8 @@ def _numbers(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float]
     if _is_number(kind) or pa.types.is_null(kind):
         return Numbers(_float64(array), np.zeros(len(array), bool))
     if _is_text(kind):
-        for text in (array, _without(array, nulls)):
+        for missing in ((), nulls):
+            text = _without(array, missing)
             try:
                 values = _float64(text)
             except pa.ArrowInvalid:
