@@ -25,8 +25,8 @@ from numba import types
 from numba.core.extending import intrinsic
 
 _PACKAGE = Path(__file__).parent
-_SOURCES = (_PACKAGE / "compiled.py", *sorted(_PACKAGE.glob("columns/*.py")), *sorted(_PACKAGE.glob("blocks/*.py")),
-            *sorted(_PACKAGE.glob("algorithms/*.py")))
+_SOURCES = [_PACKAGE / "compiled.py", _PACKAGE / "formats" / "cells.py", _PACKAGE / "formats" / "ends.py"]
+_SOURCES += [source for layer in ("columns", "blocks", "algorithms") for source in sorted((_PACKAGE / layer).glob("*.py"))]
 _UNUSED_DAYS = 30
 
 
@@ -94,3 +94,24 @@ def float_of(typing_context: Any, bits: Any) -> Any:
         return builder.bitcast(arguments[0], ir.FloatType())
 
     return types.float32(types.int32), build
+
+
+COPIED = 32
+"""Bytes that `copy` copies."""
+
+
+@intrinsic
+def copy(typing_context: Any, source: Any, start: Any, target: Any, at: Any) -> Any:
+    """Copy 32 bytes of one array of bytes, from `start`, into another, from `at`. Nothing is checked."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        piece = ir.VectorType(ir.IntType(8), COPIED)
+
+        def place(array: int, index: int) -> Any:
+            data = context.make_array(signature.args[array])(context, builder, arguments[array]).data
+            return builder.bitcast(builder.gep(data, [arguments[index]]), piece.as_pointer())
+
+        builder.store(builder.load(place(0, 1), align=1), place(2, 3), align=1)
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64, target, types.int64), build

@@ -112,6 +112,7 @@ def test_an_open_quote_spoils_the_last_record(path: Path, text: str, good: list[
 
 
 def test_a_quote_that_stays_open_for_long_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv, "LONGEST", 1000)
     monkeypatch.setattr(csv, "CHUNK", 1000)
     path.write_text('a,b\n1,"2\n' + "3,4\n" * 1000)
     with pytest.raises(InputError, match=r"in\.csv: a quoted value is never closed, or a record is longer than"):

@@ -25,7 +25,7 @@ from tests.formats.base import intervals, json_batch, json_field, write
 
 def csv_text(batch: pa.RecordBatch) -> str:
     dialect = Csv(batch.num_columns)
-    return dialect.header(batch.schema.names) + b"".join(Text(dialect).pieces(batch)).decode()
+    return dialect.header(batch.schema.names) + b"".join(map(bytes, Text(dialect).pieces(batch))).decode()
 
 
 def csv_rows(batch: pa.RecordBatch) -> list[list[str]]:

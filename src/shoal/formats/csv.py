@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import deque
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
@@ -15,44 +15,24 @@ import pyarrow.csv
 
 from shoal.errors import InputError
 from shoal.formats.block import Block, Reader, Writer, slices
+from shoal.formats.chunks import chunks
 from shoal.formats.dialects import Csv
+from shoal.formats.ends import last_end, record_ends
 from shoal.formats.sink import Sink
-from shoal.formats.source import BOM, Source
+from shoal.formats.source import Source
 from shoal.formats.text import Text
 from shoal.formats.unicode import filtered, valid
 
-CHUNK = 1 << 20
-"""Bytes parsed at a time, and the longest record; Arrow reads up to 32 times as many ahead."""
+CHUNK = 6 << 20
+LONGEST = 64 << 20
+SAMPLE = 1 << 18
+"""Bytes that are looked at to see which columns repeat their values."""
 
-
-class _Stream(io.RawIOBase):
-    """The file object that Arrow reads: bytes already looked at, the rest of the source, and a last line."""
-
-    def __init__(self, source: Source, head: bytes, last: bytes) -> None:
-        self._source = source
-        self._head = head
-        self._last = last
-        self.is_ascii = head.isascii()
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        data, self._head = self._head[:size], self._head[size:]
-        if not data:
-            data = self._source.read(size)
-            self.is_ascii = self.is_ascii and data.isascii()
-        if not data:
-            data, self._last = self._last, b""
-        return data
+_CONTENT = re.compile(rb"[^\r\n]")
 
 
 class CsvReader(Reader):
-    """Reads the asked columns as strings; a record with too many or too few fields is reported, not fatal.
-
-    A line with one field too many is added at the end. Arrow must report it as malformed; if it does not, a quote was
-    still open, and the last record, which swallowed the line, is not what it seems.
-    """
+    """Reads the asked columns as strings; a record with too many or too few fields is reported, not fatal."""
 
     def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
         self._path = path
@@ -60,134 +40,118 @@ class CsvReader(Reader):
         self._passed = frozenset(passed)
         self._rows = rows
         self._source = Source(path)
-        self._bad: deque[tuple[int, str]] = deque()
         self._row = 0
-        self._last = ""
-        self._closed = False
+        self._names: list[str] = []
+        self._kinds: dict[str, pa.DataType] = {}
+
+    def header(self) -> list[str]:
+        """The names of the columns, instead of their content."""
+        next(self._chunks(), None)
+        return self._names
 
     def __iter__(self) -> Iterator[Block]:
-        head = self._head()
-        names = self._names(head)
-        self._last = "," * len(names)
-        stream = _Stream(self._source, head, f"\n{self._last}\n".encode())
-        asked = [name for name in self._fields if name in names] or names[:1]
-        waiting: pa.RecordBatch | None = None
-        try:
-            with self._opened(stream, self._kinds(head, asked)) as reader:
-                for batch in reader:
-                    if waiting is not None and len(batch):
-                        yield from self._blocks(waiting, stream.is_ascii)
-                    waiting = batch if len(batch) else waiting
-        except pa.ArrowInvalid:
-            raise InputError(
-                f"{self._path}: a quoted value is never closed, or a record is longer than {CHUNK >> 20} MB; "
-                "quote a value as a whole, and double the quotes inside it"
-            ) from None
-        yield from self._ending(waiting, stream.is_ascii)
+        for chunk, is_whole in self._chunks():
+            if is_whole or record_ends(chunk).closed:
+                yield from self._blocks(chunk)
+            else:
+                yield self._block({}, [], [(self._row, "a quoted value is not closed")])
 
-    def _head(self) -> bytes:
-        head = b""
-        while b"\n" not in head and b"\r" not in head and len(head) < CHUNK:
-            data = self._source.read(CHUNK)
-            head += data or b"\n"
-        return head
-
-    def _names(self, head: bytes) -> list[str]:
-        text = head.removeprefix(BOM).decode(errors="replace")
-        names = next((record for record in csv.reader(io.StringIO(text, newline="")) if record), None)
-        if not names:
+    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
+        """Pieces of the file from behind the header, each with whether it ends where a record does."""
+        for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, last_end, _open()):
+            if self._names:
+                yield chunk, is_whole
+            elif _CONTENT.search(chunk):
+                yield self._begin(chunk), is_whole
+        if not self._names:
             raise InputError(f"{self._path}: is empty; the first line of a CSV file must name its columns")
+
+    def _begin(self, chunk: bytes) -> bytes:
+        """Learn the header and what the first records are like; what follows the header."""
+        ends = record_ends(chunk[:SAMPLE])
+        ends = ends if ends.first else record_ends(chunk)
+        if not ends.first and not ends.closed:
+            raise InputError(f"{self._path}: {_open()}")
+        end = ends.first or len(chunk)
+        header = io.StringIO(chunk[:end].decode(errors="replace"), newline="")
+        self._names = names = next(record for record in csv.reader(header) if record)
         for place, name in enumerate(names):
             if name in names[:place]:
                 twins = f"columns {names.index(name) + 1} and {place + 1}"
                 raise InputError(f"{self._path}: the header names {twins} alike; rename one of them, or add a header")
-        return names
+        asked = [name for name in self._fields if name in names] or names[:1]
+        self._kinds = dict.fromkeys(asked, pa.string())
+        self._kinds |= dict.fromkeys(self._repeated(chunk[end:SAMPLE]), pa.dictionary(pa.int32(), pa.string()))
+        return chunk[end:]
 
-    def _kinds(self, head: bytes, names: list[str]) -> dict[str, pa.DataType]:
-        """Strings, or dictionaries of them where the first records repeat their values."""
-        kinds = dict.fromkeys(names, pa.string())
-        try:
-            sample = pyarrow.csv.read_csv(
-                io.BytesIO(head[: head.rfind(b"\n") + 1]),
-                read_options=pyarrow.csv.ReadOptions(use_threads=False),
-                parse_options=pyarrow.csv.ParseOptions(invalid_row_handler=lambda row: "skip"),
-                convert_options=pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=names, check_utf8=False),
-            )
-        except pa.ArrowInvalid:
-            return kinds
-        repeated = [
-            name for name in names
-            if name not in self._passed and 4 * pc.count_distinct(sample.column(name)).as_py() < len(sample)
-        ]  # fmt: skip
-        return kinds | dict.fromkeys(repeated, pa.dictionary(pa.int32(), pa.string()))
+    def _repeated(self, sample: bytes) -> list[str]:
+        """The columns that are read as dictionaries, since their first values come again and again."""
+        sample = sample[: record_ends(sample).last]
+        if not _CONTENT.search(sample):
+            return []
+        table, _ = self._parsed(sample)
+        columns = [(name, table.column(name)) for name in self._kinds if name not in self._passed]
+        return [name for name, column in columns if 4 * pc.count_distinct(column).as_py() < len(table)]
 
-    def _opened(self, stream: _Stream, kinds: dict[str, pa.DataType]) -> pyarrow.csv.CSVStreamingReader:
-        return pyarrow.csv.open_csv(
-            stream,
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=CHUNK),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=self._refuse),
+    def _parsed(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
+        """The asked columns, and the malformed records by their place in the chunk."""
+        bad: list[tuple[int, str]] = []
+
+        def refuse(row: pyarrow.csv.InvalidRow) -> str:
+            bad.append((row.number - 1, f"{row.actual_columns} fields where the header has {row.expected_columns}"))
+            return "skip"
+
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(chunk),
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(chunk) + 1, column_names=self._names),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=kinds,
-                include_columns=list(kinds),
-                strings_can_be_null=False,
-                check_utf8=False,
+                column_types=self._kinds, include_columns=list(self._kinds), strings_can_be_null=False, check_utf8=False
             ),
         )
+        return table, bad
 
-    def _refuse(self, row: pyarrow.csv.InvalidRow) -> str:
-        """Arrow numbers records from 1, the header included."""
-        self._closed = row.text == self._last
-        self._bad.append((row.number - 2, f"{row.actual_columns} fields where the header has {row.expected_columns}"))
-        return "skip"
+    def _blocks(self, chunk: bytes) -> Iterator[Block]:
+        if not _CONTENT.search(chunk):
+            return
+        table, bad = self._parsed(chunk)
+        rows = np.arange(self._row, self._row + len(table) + len(bad))
+        bad = [(self._row + i, reason) for i, reason in bad]
+        self._row += len(rows)
+        rows = np.delete(rows, [row - rows[0] for row, _ in bad])
+        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+        good = None if chunk.isascii() else valid(columns.values())
+        if good is not None:
+            bad = sorted(bad + [(row, "not valid UTF-8") for row in rows[~good].tolist()])
+            rows = rows[good]
+            columns = {name: filtered(column, good) for name, column in columns.items()}
+        whole = self._block(columns, rows, [])
+        for i, piece in enumerate(slices(whole.batch, self._rows)):
+            some = rows[i * self._rows :][: len(piece)]
+            before = [one for one in bad if one[0] < some[-1]]
+            bad = bad[len(before) :]
+            yield Block(piece, some, before)
+        if bad:
+            yield self._block({}, [], bad)
 
-    def _ending(self, waiting: pa.RecordBatch | None, is_ascii: bool) -> Iterator[Block]:
-        """The last blocks, when it is known whether all quotes were closed."""
-        if self._closed:
-            self._bad.pop()
-        blocks = list(self._blocks(waiting, is_ascii)) if waiting is not None else []
-        rest = list(self._bad)
-        if not self._closed:
-            if rest:
-                row, _ = rest.pop()
-            else:
-                batch, numbers, bad = blocks.pop()
-                row = int(numbers[-1])
-                blocks.append(Block(batch.slice(0, len(batch) - 1), numbers[:-1], bad))
-            rest.append((row, "a quoted value is not closed"))
-        yield from blocks
-        if rest:
-            yield Block(self._arranged({}, 0), np.empty(0, np.int64), rest)
-
-    def _blocks(self, batch: pa.RecordBatch, is_ascii: bool) -> Iterator[Block]:
-        for piece in slices(batch, self._rows):
-            numbers, bad = self._numbers(len(piece))
-            columns = dict(zip(piece.schema.names, piece.columns, strict=True))
-            good = None if is_ascii else valid(piece.columns)
-            if good is not None:
-                bad = sorted(bad + [(row, "not valid UTF-8") for row in numbers[~good].tolist()])
-                numbers = numbers[good]
-                columns = {name: filtered(column, good) for name, column in columns.items()}
-            yield Block(self._arranged(columns, len(numbers)), numbers, bad)
-
-    def _numbers(self, count: int) -> tuple[npt.NDArray[np.int64], list[tuple[int, str]]]:
-        """The rows of the next `count` good records, and the bad ones before and between them."""
-        bad = []
-        first, end = self._row, self._row + count
-        while self._bad and self._bad[0][0] < end:
-            bad.append(self._bad.popleft())
-            end += 1
-        self._row = end
-        return np.delete(np.arange(first, end), [row - first for row, _ in bad]), bad
-
-    def _arranged(self, columns: dict[str, pa.Array], count: int) -> pa.RecordBatch:
-        arrays = [columns[name] if name in columns else pa.nulls(count) for name in self._fields]
-        return pa.RecordBatch.from_arrays(arrays, names=self._fields)
+    def _block(
+        self, columns: dict[str, pa.Array], rows: Sequence[int] | npt.NDArray[np.int64], bad: list[tuple[int, str]]
+    ) -> Block:
+        arrays = [columns[name] if name in columns else pa.nulls(len(rows)) for name in self._fields]
+        return Block(pa.RecordBatch.from_arrays(arrays, names=self._fields), np.asarray(rows, np.int64), bad)
 
     def progress(self) -> tuple[int, int | None]:
         return self._source.progress()
 
     def close(self) -> None:
         self._source.close()
+
+
+def _open() -> str:
+    return (
+        f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
+        "quote a value as a whole, and double the quotes inside it"
+    )
 
 
 class CsvWriter(Writer):

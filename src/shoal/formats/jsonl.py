@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import InputError
 from shoal.formats.block import JSON, Block, Reader, Writer, slices
+from shoal.formats.chunks import chunks
 from shoal.formats.dialects import Jsonl
 from shoal.formats.irregular import Irregular
 from shoal.formats.regular import Refused, Regular
 from shoal.formats.sink import Sink
-from shoal.formats.source import BOM, Source
+from shoal.formats.source import Source
 from shoal.formats.text import Text
 from shoal.formats.values import column, is_unicode, parse, verbatim
 
@@ -25,6 +25,10 @@ FEW = 64
 """A block of so few lines is parsed line by line, if need be, rather than cut again."""
 
 Parsed = tuple[list[pa.Array], list[tuple[int, str]]]
+
+
+def _last_line(buffer: bytearray, filled: int) -> int:
+    return buffer.rfind(b"\n", 0, filled) + 1
 
 
 class JsonlReader(Reader):
@@ -41,29 +45,11 @@ class JsonlReader(Reader):
         self._irregular = Irregular(self._fields, self._passed)
 
     def __iter__(self) -> Iterator[Block]:
-        for chunk in self._chunks():
+        too_long = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
+        for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, _last_line, too_long):
+            chunk = chunk if is_whole else chunk + b"\n"
             for columns, bad in self._parsed(chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk):
                 yield from self._numbered(columns, bad)
-
-    def _chunks(self) -> Iterator[bytes]:
-        """Whole lines, each with its end."""
-        buffer = bytearray(CHUNK)
-        filled = 0
-        mark = BOM
-        while count := self._source.readinto(memoryview(buffer)[filled:]):
-            filled += count
-            cut = buffer.rfind(b"\n", filled - count, filled) + 1
-            if cut:
-                yield bytes(memoryview(buffer)[:cut]).removeprefix(mark)
-                buffer[: filled - cut] = buffer[cut:filled]
-                filled -= cut
-                mark = b""
-            elif filled >= LONGEST:
-                raise InputError(f"{self._path}: a line is longer than {LONGEST >> 20} MB; is this JSON lines?")
-            elif filled == len(buffer):
-                buffer = buffer + bytes(filled)
-        if filled:
-            yield bytes(buffer[:filled]).removeprefix(mark) + b"\n"
 
     def _parsed(self, chunk: bytes) -> Iterator[Parsed]:
         """What the fast ways refuse is halved until line by line is cheap."""

@@ -32,7 +32,7 @@ def names_of(path: str, kind: str) -> list[str]:
 
 def _header(path: str) -> list[str]:
     with CsvReader(path, (), (), 1) as reader:
-        return reader._names(reader._head())
+        return reader.header()
 
 
 def _schema(path: str) -> pa.Schema:
