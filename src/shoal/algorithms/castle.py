@@ -164,7 +164,7 @@ def expire(s):
         s.scratch.chosen[0] = t
         if how == CLUSTER:
             size = _all_of(s, own) if last else _split_off(s, own)
-            in_order(w, s.scratch.chosen[:size])
+            in_order(w, s.scratch.chosen[:size], s.scratch)
             row = generalize(s.domain, w, s.scratch.chosen[:size], s.groups)
             loss = group_loss(s.groups, row, w, s.scratch.chosen[:size])
         published = release(s.domain, w, s.groups, s.exits, s.scratch, s.scratch.chosen[:size], row, how)

@@ -151,7 +151,7 @@ def _best_of_band(s):
         chosen[0] = seed
         rough_distances(domain, w, seed, alpha, scratch)
         nearest(domain, w, seed, k - 1, alpha, scratch, chosen[1:])
-        in_order(w, chosen)
+        in_order(w, chosen, s.scratch)
         loss = group_loss(g, generalize(domain, w, chosen, g), w, chosen)
         if loss < smallest:  # Alg. 2, line 10
             smallest = loss

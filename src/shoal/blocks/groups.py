@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.domain import common_ancestor
+from shoal.blocks.window import lanes
 from shoal.compiled import inlined, popcount
 
 
 class Groups(NamedTuple):
     """Rows below `rows` are published; the row at `rows` is where the next candidate is drawn up."""
 
-    low: NDArray[np.float64]  # a row a group, a column a quasi-identifier; of leaves where it is categorical
+    low: NDArray[np.float64]  # a row a group, as wide as the window's values; of leaves where it is categorical
     high: NDArray[np.float64]
     loss: NDArray[np.float64]
     pattern: NDArray[np.uint64]  # the quasi-identifiers that at least one member has
@@ -30,8 +31,8 @@ class Groups(NamedTuple):
 
 
 def groups(quasi: int, capacity: int) -> Groups:
-    wide = [np.zeros((capacity, quasi)) for _ in range(6)]
-    low, high, loss, shown_low, shown_high, shown_loss = wide
+    low, high = np.zeros((capacity, lanes(quasi))), np.zeros((capacity, lanes(quasi)))
+    loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
     return Groups(low, high, loss, np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64),
                   np.zeros(capacity, np.int64), np.zeros(capacity), shown_low, shown_high, shown_loss,
                   np.zeros(capacity, np.int64), np.zeros((capacity, quasi), np.int64), np.zeros(1, np.int64))
@@ -41,14 +42,14 @@ def groups(quasi: int, capacity: int) -> Groups:
 def generalize(domain, w, slots, g):
     """Draw up G(C) of the tuples in `slots`; the row it stands in."""
     row = g.rows[0]
-    quasi = len(domain.width)
-    for q in range(quasi):
+    quasi, wide = len(domain.width), g.low.shape[1]
+    for q in range(wide):
         g.low[row, q] = np.inf
         g.high[row, q] = -np.inf
     pattern = np.uint64(0)
     for slot in slots:
         pattern |= w.pattern[slot]
-        for q in range(quasi):
+        for q in range(wide):
             value = w.values[slot, q]  # neither below nor above anything where it is missing
             g.low[row, q] = value if value < g.low[row, q] else g.low[row, q]
             g.high[row, q] = value if value > g.high[row, q] else g.high[row, q]
@@ -118,9 +119,8 @@ def group_loss(g, row, w, slots):
 @inlined
 def covers(g, row, w, slot):
     """covers(G, t): G has every quasi-identifier of the tuple, and its values lie inside."""
-    if w.pattern[slot] & ~g.pattern[row]:
-        return False
+    outside = w.pattern[slot] & ~g.pattern[row]
     for q in range(w.values.shape[1]):
-        if w.values[slot, q] < g.low[row, q] or w.values[slot, q] > g.high[row, q]:
-            return False
-    return True
+        value = w.values[slot, q]
+        outside |= np.uint64(value < g.low[row, q]) | np.uint64(value > g.high[row, q])
+    return outside == 0

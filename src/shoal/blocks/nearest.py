@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.blocks.distance import doubt, weighted_distance
 from shoal.blocks.window import STRIDE, even
-from shoal.compiled import float_of, inlined
+from shoal.compiled import first_one, float_of, inlined, popcount, up_to
 
 _ABOVE_ONE = np.int32(0x3F900000)  # the bits of 1.125
 
@@ -26,6 +26,8 @@ class Scratch(NamedTuple):
     best: NDArray[np.int64]  # by person: its closest slot in that turn
     mark: NDArray[np.int64]  # by slot: the turn in which the door let it go, so that none leaves twice
     turn: NDArray[np.int64]
+    key: NDArray[np.int64]  # what slots are sorted by
+    rank: NDArray[np.int64]
     guess: NDArray[np.int32]  # the bits of the last edge that `nearest` found
     joined: NDArray[np.int64]  # by partition: the union that took it in last
     union: NDArray[np.int64]
@@ -39,7 +41,7 @@ def scratch(capacity: int) -> Scratch:
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
     return Scratch(
         distance=rough, chosen=whole, members=whole.copy(), doubtful=whole.copy(), exact=exact,
-        seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one, guess=np.zeros(1, np.int32),
+        seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one, key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
     )  # fmt: skip
 
@@ -63,9 +65,12 @@ def nearest(domain, w, t, m, alpha, scratch, out):
     edge = smallest(rough, m, scratch.guess)
     margin = 2 * doubt(len(domain.width))
     candidates, found = scratch.doubtful, 0
-    for j in range(held):
-        candidates[found] = j
-        found += rough[j] <= edge + margin
+    for start in range(0, len(rough), STRIDE):
+        close = up_to(rough, start, edge + margin)
+        while close:
+            candidates[found] = start + first_one(close)
+            found += 1
+            close &= close - np.uint64(1)
     if found == m:
         for i in range(m):
             out[i] = candidates[i]
@@ -102,9 +107,9 @@ def smallest(values, m, guess):
     while high - low > 1:
         if not low < middle < high:
             middle = np.int32(low + ((high - low) >> 1))
-        count = np.int32(0)
-        for j in range(len(keys)):
-            count += np.int32(keys[j] <= middle)
+        count = 0
+        for start in range(0, len(keys), STRIDE):
+            count += popcount(up_to(values, start, float_of(middle)))
         if count >= m:
             high, more = middle, count
         else:

@@ -18,7 +18,7 @@ def let_go(s, size, row, how):
     slots = s.scratch.chosen[:size]
     new_loss = 0.0
     if how == CLUSTER and s.reuse.rule.loss < np.inf:
-        in_order(s.window, slots)
+        in_order(s.window, slots, s.scratch)
         new_loss = group_loss(s.groups, row, s.window, slots)
     published = release(s.domain, s.window, s.groups, s.exits, s.scratch, slots, row, how)
     if published and how == CLUSTER and s.groups.size[row] == 0 and new_loss < s.reuse.rule.loss:

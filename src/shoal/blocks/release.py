@@ -60,7 +60,7 @@ def release(domain, w, g, exits, scratch, slots, row, how):
     """Let the tuples in `slots` leave in order of arrival, wearing row `row`; whether the row was fit to be worn."""
     tally, promise = exits.tally, exits.promise
     slots = slots[:_those_held(w, tally, scratch, slots)]
-    in_order(w, slots)
+    in_order(w, slots, scratch)
     fit = how != SUPPRESSED
     if how == CLUSTER:
         persons = count_persons(w, slots, scratch)

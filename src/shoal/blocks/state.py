@@ -79,7 +79,7 @@ def waiting(w: Window) -> Arrays:
     """The tuples that wait, in order of arrival."""
     order = np.argsort(w.arrival[: int(w.clock.held)])
     whole = {name: getattr(w, name)[order] for name in _WAITING}
-    return {**whole, "person": w.persons.key[w.person[order]]}
+    return {**whole, "values": w.values[order, : len(w.scaled)], "person": w.persons.key[w.person[order]]}
 
 
 def saved(s: State) -> Arrays:

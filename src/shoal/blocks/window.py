@@ -16,6 +16,7 @@ from shoal.compiled import inlined
 
 COUNT, TIME, BUFFER = 0, 1, 2
 STRIDE = 64  # scans run over whole strides, past the last tuple, so that no vector is left half full
+_FEW = 128
 KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
 CLOCK = np.dtype([
@@ -31,7 +32,7 @@ CLOCK = np.dtype([
 
 
 class Window(NamedTuple):
-    values: NDArray[np.float64]  # a row a tuple; NaN is missing
+    values: NDArray[np.float64]  # a row a tuple; NaN is missing, and fills up the row to whole vectors
     scaled: NDArray[np.float32]  # a row a quasi-identifier: the same on a scale for rough and fast distances
     pattern: NDArray[np.uint64]
     person: NDArray[np.int64]  # number in `persons`
@@ -53,6 +54,11 @@ def even(slots: int) -> int:
     return -(-slots // STRIDE) * STRIDE
 
 
+def lanes(quasi: int) -> int:
+    """The length of a row of values that is read in whole vectors."""
+    return -(-quasi // 8) * 8
+
+
 def window(kind: int, length: float, quasi: int, capacity: int) -> Window:
     clock = np.zeros(1, CLOCK).view(np.recarray)[0]
     clock.kind, clock.length = kind, length
@@ -63,7 +69,7 @@ def window(kind: int, length: float, quasi: int, capacity: int) -> Window:
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
     person, partition, arrival, home, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
     return Window(
-        values=np.zeros((capacity, quasi)), scaled=np.zeros((quasi, row), np.float32),
+        values=np.full((capacity, lanes(quasi)), np.nan), scaled=np.zeros((quasi, row), np.float32),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
         since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat, older=older, newer=newer,
         persons=roster(capacity), partitions=roster(capacity), clock=clock,
@@ -191,8 +197,9 @@ def remove(w, slots):
 
 @inlined
 def _move(w, source, target):
-    for q in range(len(w.scaled)):
+    for q in range(w.values.shape[1]):
         w.values[target, q] = w.values[source, q]
+    for q in range(len(w.scaled)):
         w.scaled[q, target] = w.scaled[q, source]
     w.pattern[target] = w.pattern[source]
     w.person[target] = w.person[source]
@@ -218,8 +225,28 @@ def _move(w, source, target):
 
 
 @inlined
-def in_order(w, slots):
-    """Sort slots by arrival, in place (Shell's sort)."""
+def in_order(w, slots, scratch):
+    """Sort slots by arrival, in place: of a few, each goes to the place that counts how many are older."""
+    size = len(slots)
+    if size > _FEW:
+        _shell_sort(w, slots)
+        return
+    key, rank = scratch.key[:size], scratch.rank[:size]
+    for i in range(size):
+        key[i] = w.arrival[slots[i]]
+        rank[i] = 0
+    for j in range(size):
+        older = key[j]
+        for i in range(size):
+            rank[i] += key[i] > older
+    for i in range(size):
+        key[rank[i]] = slots[i]
+    for i in range(size):
+        slots[i] = key[i]
+
+
+@inlined
+def _shell_sort(w, slots):
     gap = len(slots) // 2
     while gap > 0:
         for i in range(gap, len(slots)):

@@ -45,8 +45,8 @@ class Publisher:
                 columns[name] = pa.DictionaryArray.from_arrays(labels, self._labels[name])
             else:
                 kind = np.int64 if self.whole[q] else np.float64
-                ends = [_taken(end[:, q].astype(kind), row, valid) for end in (low, high)]
-                fields = [pa.field("lo", ends[0].type), pa.field("hi", ends[0].type)]
+                ends = [_taken(end[:, q].astype(kind), row, None) for end in (low, high)]
+                fields = [pa.field(name, ends[0].type, nullable=False) for name in ("lo", "hi")]
                 columns[name] = pa.Array.from_buffers(pa.struct(fields), len(row), [valid], children=ends)
             if self._imputes:
                 counts = [_counts(column, size, row, valid) for column in (size, had[:, q])]
@@ -79,8 +79,8 @@ def _draw_bitmaps(pattern, bitmaps):
             bitmaps[q, byte] = bits
 
 
-def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer) -> pa.Array:
-    return pa.Array.from_buffers(pa.from_numpy_dtype(table.dtype), len(row), [valid, pa.py_buffer(table[row])])
+def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer | None) -> pa.Array:
+    return pa.Array.from_buffers(pa.from_numpy_dtype(table.dtype), len(row), [valid, pa.py_buffer(np.take(table, row))])
 
 
 def _whole_column(column: pa.ChunkedArray) -> pa.Array:
