@@ -199,3 +199,17 @@ def test_one_stream_after_the_other() -> None:
         made.push({"pid": 1, "age": 7})
         assert made.to_records(made.flush()) == [{"age": [7, 7], "note": None}]
     assert made.trace.column("arrived").to_pylist() == [1]
+
+
+@pytest.mark.parametrize("window", [{"count": 2}, {"time": 2}])
+def test_answers_stay_as_they_are(window: dict[str, int]) -> None:
+    made = anonymizer(time={"field": "ts", "publish": "keep"}, window=window)
+    kept = []
+    for i in range(12):
+        answer = made.push_batch(pa.record_batch({"pid": [i], "ts": [float(i)], "age": [i]}))
+        kept.append((made.trace, made.trace.to_pylist(), answer, answer.to_pylist()))
+    made.flush()
+    assert any(len(trace) for _, trace, _, _ in kept)
+    for trace, was, answer, shown in kept:
+        assert trace.to_pylist() == was
+        assert answer.to_pylist() == shown

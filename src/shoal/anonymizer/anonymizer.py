@@ -185,8 +185,8 @@ class Anonymizer:
             "row": pa.array(rows),
             "how": pa.DictionaryArray.from_arrays(s.exits.how[:leaving].astype(np.int8), list(OUTCOMES)),
             "cluster": pa.array(s.groups.number[row], mask=row < 0),
-            "arrived": pa.array(s.exits.arrived[:leaving]).cast(clock),
-            "released": pa.array(s.exits.released[:leaving]).cast(clock),
+            "arrived": pa.array(s.exits.arrived[:leaving].copy()).cast(clock),
+            "released": pa.array(s.exits.released[:leaving].copy()).cast(clock),
         }
         return pa.RecordBatch.from_pydict(columns)
 

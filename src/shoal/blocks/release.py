@@ -125,6 +125,13 @@ def _publish(domain, w, g, row, persons, tally):
 
 
 @inlined
+def _began(w, slot):
+    """When the wait began; of a tuple that a jump of the clock put into the pocket late, as if it had not been late."""
+    pocketed = w.pocketed[slot]
+    return max(w.since[slot], pocketed - w.clock.length) if pocketed < np.inf else w.since[slot]
+
+
+@inlined
 def _leave(w, g, exits, slot, row, how):
     tally = exits.tally
     i = tally.waiting
@@ -136,7 +143,7 @@ def _leave(w, g, exits, slot, row, how):
     exits.how[i] = how
     exits.arrived[i] = w.since[slot]
     exits.released[i] = w.clock.now
-    tally.late += w.clock.before - w.since[slot] >= exits.promise.deadline
+    tally.late += w.clock.before - _began(w, slot) >= exits.promise.deadline
     tally.longest = max(tally.longest, w.clock.now - w.since[slot])
     if how == SUPPRESSED:
         tally.suppressed += 1

@@ -23,7 +23,7 @@ from shoal.formats.source import Source
 from shoal.formats.text import Text
 from shoal.formats.unicode import filtered, valid
 
-CHUNK = 6 << 20
+CHUNK = 4 << 20
 LONGEST = 64 << 20
 SAMPLE = 1 << 18
 """Bytes that are looked at to see which columns repeat their values."""

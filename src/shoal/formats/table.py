@@ -14,7 +14,7 @@ from shoal.formats.jsontext import typed
 from shoal.formats.sink import Sink
 from shoal.formats.unicode import filtered, valid
 
-GROUP = 128 * 1024
+GROUP = 64 * 1024
 """Records that are written at a time."""
 
 
