@@ -1,0 +1,1 @@
+"""The independent judge: what was published, held against the promises."""
