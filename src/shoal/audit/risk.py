@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Threat:
-    """What one kind of attacker can hope for: the highest and the average risk of a record, and the share of records above a threshold."""
+    """What one kind of attacker can hope for: the highest and the average risk, and the share of records above a threshold."""
 
     highest: float
     average: float
@@ -59,7 +59,7 @@ class Risk:
 
 @dataclass(frozen=True)
 class Population:
-    """How many persons of the population some records hide among: `sizes` of records drawn at random, `smallest` of all seen."""
+    """How many persons of the population records drawn at random hide among (`sizes`), and the fewest seen anywhere."""
 
     sizes: Ints
     smallest: int
