@@ -1,1 +1,1 @@
-"""The independent judge: what was published, held against the promises."""
+"""The judge: whether the promises held, by code that shares nothing with the code that made them."""
