@@ -114,18 +114,43 @@ def _csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
     with _opened(path) as file:
         names = _header(file, path)
     kinds = {name: pa.dictionary(pa.int32(), pa.binary()) for name in names}
-    included = [name for name in names if wanted is None or name in wanted]
+    included = {name for name in names if wanted is None or name in wanted}
     with _opened(path) as file:
         reader = pa.csv.open_csv(
             file,
             read_options=pa.csv.ReadOptions(block_size=BYTES, use_threads=False),
             parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
-            convert_options=pa.csv.ConvertOptions(column_types=kinds, include_columns=included, strings_can_be_null=False),
+            convert_options=pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
         )
         start = 0
         for batch in reader:
             lines, start = _numbered(start, batch.num_rows, malformed)
-            yield Block({name: batch.column(name) for name in included}, lines)
+            good = _is_utf8(batch)
+            columns = {name: column for name, column in zip(names, batch.columns, strict=True) if name in included}
+            if not good.all():
+                columns = {name: column.filter(pa.array(good)) for name, column in columns.items()}
+            yield Block(columns, lines[good])
+
+
+def _is_utf8(batch: pa.RecordBatch) -> NDArray[np.bool_]:
+    """Which rows are UTF-8 throughout; a record that is not is malformed."""
+    good = np.ones(batch.num_rows, bool)
+    for column in batch.columns:
+        values = column.dictionary
+        with suppress(pa.ArrowInvalid):
+            values.cast(pa.string())
+            continue
+        fine = np.array([_decodes(value) for value in values.to_pylist()], bool)
+        good &= fine[column.indices.to_numpy()]
+    return good
+
+
+def _decodes(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _header(file: IO[bytes], path: str) -> list[str]:

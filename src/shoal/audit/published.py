@@ -203,7 +203,8 @@ def _parsed(raw: str | bytes, extra: dict[str, None]) -> tuple[Any, tuple[int, i
     try:
         found = json.loads(raw)
     except ValueError:
-        return "?", (NO_PAIR, NO_PAIR)
+        text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+        return text.removeprefix("[").removesuffix("]").split(", "), (NO_PAIR, NO_PAIR)
     if isinstance(found, dict) and "value" in found:
         extra.update(dict.fromkeys(sorted(found.keys() - _PAIR)))
         return found["value"], (_whole(found.get("of")), _whole(found.get("had")))

@@ -68,7 +68,7 @@ def _part(block: Block, line: NDArray[np.int64], name: str, start: int) -> Trace
     for field in FIELDS:
         if field not in block.columns:
             raise InputError(f"{name}: has no field '{field}'; give the trace of the run that wrote the output")
-    read = {field: numbers(block.columns[field]) for field in FIELDS if field != "how"}
+    read = {field: numbers(block.columns[field], {""}) for field in FIELDS if field != "how"}
     how = texts(block.columns["how"])
     words = np.array([HOW.index(text) if text in HOW else -1 for text in how.text] + [-1], np.int8)[how.code]
     wrong = words < 0
