@@ -40,8 +40,8 @@ def table(seed, records=400, classes=23):
 
 def ours(quasi, word, number):
     size = members(quasi)
+    found = risk(size[quasi], threshold=0.1)
     size = size[size > 0]
-    found = risk(quasi, threshold=0.1)
     figures = {
         "k": found.smallest,
         "highest": found.prosecutor.highest,

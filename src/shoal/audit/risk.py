@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,80 +33,67 @@ class Threat:
 
 
 @dataclass(frozen=True)
-class Risk:
-    """Risk as ARX names it; records that were suppressed are in no class and left out.
-
-    - *prosecutor*: the attacker knows that the person is in the stream; a record's risk is 1 / size of its class.
-    - *journalist*: the attacker does not know; the size is that of the class in the population, here the accepted input:
-      everybody whose record the published row could show. None where it was not asked for.
-    - *marketer*: the share of all records that an attacker who links every one would link rightly.
-
-    Sizes count persons where the persons are known, otherwise records. `exact` says whether the journalist's highest risk is
-    the highest of all classes, rather than of those looked at.
-    """
-
-    records: int
-    classes: int
-    smallest: int
-    average: float
-    threshold: float
-    prosecutor: Threat
-    journalist: Threat | None
-    marketer: float
-    looked_at: int = 0
-    exact: bool = True
-
-
-@dataclass(frozen=True)
 class Population:
-    """How many persons of the population records drawn at random hide among (`sizes`), and the fewest seen anywhere."""
+    """How many persons of the population records drawn at random hide among (`sizes`), and the fewest seen anywhere.
+
+    `exact` says whether these are the fewest of all, or of the records that were looked at.
+    """
 
     sizes: Ints
     smallest: int
     exact: bool
 
 
-def members(classes: Ints, person: Ints | None = None) -> Ints:
-    """How many records, or different persons, each class has; a record whose class is negative is in none.
+@dataclass(frozen=True)
+class Risk:
+    """Risk as ARX names it; records that were suppressed are in no class and left out.
 
-    >>> members(np.array([0, 1, 1, -1, 1]), np.array([7, 7, 8, 9, 8]))
-    array([1, 2])
+    - *prosecutor*: the attacker knows that the person is in the stream; a record's risk is 1 / size of its class.
+    - *journalist*: the attacker does not know; the size is that of the class in the population, here the accepted input:
+      everybody whose record the published row could show.
+    - *marketer*: the share of the records that one who links them all with the population links rightly.
+
+    Sizes count persons where these are known, otherwise records. Without a population the last two are None. `average` is the
+    average size of a class: the inverse of the prosecutor's average risk.
     """
-    inside = classes >= 0
-    code = classes[inside].astype(np.int64)
-    count = int(code.max()) + 1 if len(code) else 0
-    if person is not None and len(code):
-        people = person[inside].astype(np.int64)
-        width = int(people.max()) + 1
-        code = np.unique(code * width + people) // width
-    return np.bincount(code, minlength=count)
+
+    records: int
+    smallest: int
+    average: float
+    threshold: float
+    prosecutor: Threat
+    journalist: Threat | None = None
+    marketer: float | None = None
+    exact: bool = True
 
 
-def risk(classes: Ints, threshold: float, person: Ints | None = None, population: Population | None = None) -> Risk:
-    """The risk of records in these classes; a negative class stands for none.
+def risk(size: Ints, threshold: float, population: Population | None = None) -> Risk:
+    """The risk of records that hide among so many each, 0 standing for a suppressed one.
 
-    >>> found = risk(np.array([0, 0, 1, 1, 1, 1, -1]), threshold=0.25)
-    >>> found.records, found.classes, found.smallest, found.average, found.prosecutor.highest
-    (6, 2, 2, 3.0, 0.5)
+    >>> found = risk(np.array([2, 2, 4, 4, 4, 4, 0]), threshold=0.25)
+    >>> found.records, found.smallest, found.average, found.prosecutor.highest
+    (6, 2, 3.0, 0.5)
     """
-    size = members(classes, person)
-    each = size[classes[classes >= 0]]
+    each = size[size > 0]
     prosecutor = Threat.of(each, threshold)
-    journalist, looked_at, exact = None, 0, True
-    if population is not None and len(population.sizes):
-        drawn = Threat.of(population.sizes, threshold)
-        journalist = Threat(1.0 / population.smallest, drawn.average, drawn.above)
-        looked_at, exact = len(population.sizes), population.exact
-    present = size[size > 0]
-    return Risk(
+    found = Risk(
         records=len(each),
-        classes=len(present),
-        smallest=int(present.min()) if len(present) else 0,
-        average=float(present.mean()) if len(present) else 0.0,
+        smallest=int(each.min()) if len(each) else 0,
+        average=1.0 / prosecutor.average if len(each) else 0.0,
         threshold=threshold,
         prosecutor=prosecutor,
-        journalist=journalist,
-        marketer=(journalist or prosecutor).average,
-        looked_at=looked_at,
-        exact=exact,
     )
+    if population is None or not len(population.sizes):
+        return found
+    drawn = Threat.of(population.sizes, threshold)
+    journalist = replace(drawn, highest=1.0 / population.smallest)
+    return replace(found, journalist=journalist, marketer=drawn.average, exact=population.exact)
+
+
+def members(classes: Ints) -> Ints:
+    """How many records each class has; a record whose class is negative is in none.
+
+    >>> members(np.array([0, 1, 1, -1, 1]))
+    array([1, 3])
+    """
+    return np.bincount(classes[classes >= 0])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.attacks import ends, inference, intersection, linkage, minimality, null_pattern, timing
-from shoal.audit.attacks.attack import Attack
+from shoal.audit.attacks.attack import Attack, Attacker
 from shoal.audit.attacks.groups import groups
 from shoal.audit.attacks.view import view
 from shoal.audit.evidence import Evidence
@@ -34,7 +34,7 @@ def attacks(
         return tuple(plan.hindered(_NO_TRACE) for plan in plans)
     seen = view(evidence, evidence.trace, classes)
     draw = np.random.default_rng(SEED)
-    attackers = [
+    attackers: list[Attacker] = [
         linkage.Linkage(seen),
         null_pattern.NullPattern(seen),
         timing.Timing(seen),

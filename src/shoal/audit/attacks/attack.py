@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+
+from shoal.audit.attacks.view import Target
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,14 @@ class Attack:
         return replace(self, tried=tried, success=success, baseline=baseline, detail=detail)
 
 
+class Attacker(Protocol):
+    """Tries target by target, and tells what came of it."""
+
+    def attempt(self, target: Target) -> None: ...
+
+    def result(self) -> Attack: ...
+
+
 class Tally:
     """How often an attacker is right who takes one of the rows that fit.
 
@@ -40,7 +51,7 @@ class Tally:
     >>> tally.add(own=1, fitting=4)
     >>> tally.add(own=1, fitting=1)
     >>> tally.rate, tally.detail
-    (0.625, '2 rows fit in the median; only the person\\'s own fit for 1 of 2')
+    (0.625, "2 rows fit in the median; only the person's own fit for 1 of 2")
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """End points: the end of an interval is somebody's value.
 
-The attacker sees a group's interval and says: a member has exactly this value. Ends that are the range's own say nothing and are
-left out. Success is the share of ends that a member really has; the baseline says the same of a value drawn at random between
-the ends, a whole number where all values are.
+The attacker sees a group's interval and says: a member has exactly this value. Ends that are the range's own say nothing and
+are left out. Success is the share of ends that a member really has; the baseline says the same of a value drawn at random
+between the ends, a whole number where all values are.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Minimality: why these tuples, and no others.
 
-The attacker knows the algorithm: a group is the tuple that fell due and those nearest to it, and leaves in order of arrival. So the
-first of a group is its middle, and the others lie around it. The attacker says that its value is in the middle fifth of the
-group's interval. The baseline says so of a member drawn at random. A value spread evenly would be there one time in five.
+The attacker knows the algorithm: a group is the tuple that fell due and those nearest to it, and leaves in order of arrival.
+So the first of a group is its middle, and the others lie around it. The attacker says that its value is in the middle fifth of
+the group's interval. The baseline says so of a member drawn at random. A value spread evenly would be there one time in five.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Null pattern: which values a person does not have tells the person apart.
 
-The attacker knows what linkage knows, and also which of the quasi-identifiers the record does not have; so a row fits only if it is
-null there and nowhere else. Success as in linkage, which is the baseline.
+The attacker knows what linkage knows, and also which of the quasi-identifiers the record does not have; so a row fits only if
+it is null there and nowhere else. Success as in linkage, which is the baseline.
 """
 
 from __future__ import annotations

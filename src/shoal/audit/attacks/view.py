@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import Band, Evidence, Numeric, Trace
+from shoal.audit.evidence import MISSING, NULL, UNKNOWN, Band, Evidence, Numeric, Trace
 
 Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Target:
 class View:
     """The different unsuppressed rows as boxes, and the truth behind them.
 
-    A box is a pair of ends for each quasi-identifier, in numbers or in leaves, endless where it is null. `mask` has a bit for
+    A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
+    also lets pass what is in no hierarchy. `mask` has a bit for
     each quasi-identifier that is null. `rows` are the output's rows in the order of their classes, those of class c from
     `start[c]` to `start[c+1]`. `person` is who each output row is about, -1 if nobody knows.
     """
@@ -39,8 +40,8 @@ class View:
     evidence: Evidence
     trace: Trace
     classes: Ints
-    low: list[Floats]
-    high: list[Floats]
+    low: list[NDArray[Any]]
+    high: list[NDArray[Any]]
     mask: NDArray[np.uint64]
     rows: Ints
     start: Ints
@@ -60,7 +61,7 @@ class View:
 
     def count(self, found: Ints) -> int:
         """How many rows these classes have."""
-        return int((self.start[found + 1] - self.start[found]).sum())
+        return int(self.size[found].sum())
 
     def inside(self, rows: Ints, found: Ints) -> int:
         """How many of these rows are in these classes, which are in order."""
@@ -72,9 +73,14 @@ class View:
 
     def rows_of(self, found: Ints) -> Ints:
         """The rows of these classes."""
-        size = self.start[found + 1] - self.start[found]
+        size = self.size[found]
         ends = np.cumsum(size)
         return self.rows[np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(self.start[found] - (ends - size), size)]
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many rows each class has."""
+        return np.diff(self.start)
 
     @cached_property
     def _by_person(self) -> tuple[Ints, Ints]:
@@ -86,22 +92,18 @@ class View:
         for place, (name, _) in enumerate(self.evidence.policy.quasi):
             original = self.evidence.original[name]
             value = original.value[record] if isinstance(original, Numeric) else original.leaf[record]
-            missing = bool(np.isnan(value)) if isinstance(original, Numeric) else bool(value == -1)
+            missing = bool(np.isnan(value)) if isinstance(original, Numeric) else bool(value == MISSING)
             values.append(np.nan if missing else float(value))
             mask |= int(missing) << place
         return values, mask
 
     def _fitting(self, values: list[float]) -> Ints:
-        found: Ints | None = None
-        for place, value in enumerate(values):
-            if np.isnan(value):
-                continue
-            low, high = self.low[place], self.high[place]
-            if found is None:
-                found = np.flatnonzero((low <= value) & (value <= high))
-            else:
-                found = found[(low[found] <= value) & (value <= high[found])]
-        return np.arange(len(self.start) - 1) if found is None else found
+        fits = np.ones(len(self.size), dtype=bool)
+        for value, low, high in zip(values, self.low, self.high, strict=True):
+            if not np.isnan(value):
+                fits &= low <= low.dtype.type(value)
+                fits &= high >= high.dtype.type(value)
+        return np.flatnonzero(fits).astype(np.int32)
 
 
 def view(evidence: Evidence, trace: Trace, classes: Ints) -> View:
@@ -114,20 +116,22 @@ def view(evidence: Evidence, trace: Trace, classes: Ints) -> View:
     return View(evidence, trace, classes, low, high, mask, rows, start, person)
 
 
-def _boxes(evidence: Evidence, first: Ints) -> tuple[list[Floats], list[Floats], NDArray[np.uint64]]:
-    lows, highs = [], []
+def _boxes(evidence: Evidence, first: Ints) -> tuple[list[NDArray[Any]], list[NDArray[Any]], NDArray[np.uint64]]:
+    lows: list[NDArray[Any]] = []
+    highs: list[NDArray[Any]] = []
     mask = np.zeros(len(first), dtype=np.uint64)
     for place, (name, _) in enumerate(evidence.policy.quasi):
         shown = evidence.published[name]
         if isinstance(shown, Band):
             low, high = shown.lo[first], shown.hi[first]
+            null = np.isnan(low)
+            lows.append(np.where(null, -np.inf, low))
+            highs.append(np.where(null, np.inf, high))
         else:
-            node = np.maximum(shown.node[first], -1)
-            low = np.append(shown.tree.first.astype(np.float64), np.nan)[node]
-            high = np.append(shown.tree.last.astype(np.float64), np.nan)[node]
-            low[node == 0] = -2  # the root also stands for what is in no hierarchy
-        null = np.isnan(low)
+            small = np.int16 if shown.tree.leaves < np.iinfo(np.int16).max else np.int32
+            node = np.maximum(shown.node[first], NULL)
+            null = node == NULL
+            lows.append(np.append(shown.tree.first, UNKNOWN).astype(small)[np.where(node == 0, NULL, node)])
+            highs.append(np.append(shown.tree.last, shown.tree.leaves).astype(small)[node])
         mask |= null.astype(np.uint64) << np.uint64(place)
-        lows.append(np.where(null, -np.inf, low))
-        highs.append(np.where(null, np.inf, high))
     return lows, highs, mask

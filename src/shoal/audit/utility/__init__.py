@@ -20,8 +20,8 @@ __all__ = ["Answers", "CategoryAnswer", "Loss", "NumberAnswer", "Purity", "Utili
 class Utility:
     """What is left to use.
 
-    - `cost`: loss times the price of waiting, `loss · (1+a)^wait` (FAST, equation 8), its mean. The paper gives no `a`; here it is
-      such that a wait of the window's length doubles the loss. None without a trace.
+    - `cost`: the mean of loss times the price of waiting, `loss · (1+a)^wait` (FAST, equation 8). The paper gives no `a`; here
+      it is such that a wait of the window's length doubles the loss. None without a trace.
     - `suppressed`, `reused`: shares of the tuples; `reused` is None without a trace.
     - `discernibility`: each tuple costs as many as are in its class, a suppressed one as many as there are (Bayardo, Agrawal).
     """

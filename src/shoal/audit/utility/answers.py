@@ -38,7 +38,7 @@ class NumberAnswer:
 
 @dataclass(frozen=True)
 class CategoryAnswer:
-    """Errors on a categorical quasi-identifier: how many of the `top` most frequent leaves are found, and how far their counts lie."""
+    """Errors on a categorical quasi-identifier: how many of the `top` leaves are found, and how far their counts lie."""
 
     top: int
     found: int
@@ -124,7 +124,7 @@ def _weight(shown: Band | Node, there: NDArray[np.bool_]) -> Floats:
 def _edges(attribute: Attribute, half: float) -> Floats:
     low, high = attribute.low - half, attribute.high + half
     whole = half > 0 and high - low <= _EDGES and low + half == round(low + half)
-    return np.linspace(low, high, int(round(high - low)) + 1 if whole else _EDGES + 1)
+    return np.linspace(low, high, round(high - low) + 1 if whole else _EDGES + 1)
 
 
 def _below(lo: Floats, hi: Floats, weight: Floats, edges: Floats) -> Floats:
@@ -138,7 +138,7 @@ def _below(lo: Floats, hi: Floats, weight: Floats, edges: Floats) -> Floats:
         return np.clip(np.ceil((place - edges[0]) / step), 0, len(edges)).astype(np.int64)
 
     def summed(place: NDArray[np.int64], amount: Floats) -> Floats:
-        return np.cumsum(np.bincount(place, amount, len(edges) + 1))[: len(edges)]
+        return np.cumsum(np.bincount(place, amount, len(edges) + 1), dtype=np.float64)[: len(edges)]
 
     rise, fall = first_at(lo), first_at(hi)
     rising = summed(rise, slope) * edges - summed(rise, slope * lo)
