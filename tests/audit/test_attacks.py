@@ -89,7 +89,7 @@ def test_ends_are_members_values_without_a_grid_and_rarely_with_one(tmp_path):
     records = people(count=1000, persons=900, missing=0)
     _, evidence = anonymized(tmp_path, records)
     assert attacked(evidence)["end points"].success == 1
-    gridded = POLICY.replace("range: [0, 100]", "range: [0, 100], grid: 10").replace("range: [0, 2]", "range: [0, 2], grid: 0.5")
+    gridded = POLICY.replace("[0, 100]", "[0, 100], grid: 10").replace("[0, 2]", "[0, 2], grid: 0.5")
     _, evidence = anonymized(tmp_path, records, gridded)
     assert attacked(evidence)["end points"].success < 0.3
 

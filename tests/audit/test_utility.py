@@ -76,7 +76,8 @@ def test_purity_counts_what_members_had(tmp_path):
             groups.setdefault(cluster, []).append(had / 3)
     each = [sum(group) / len(group) for group in groups.values()]
     found = utility(evidence, both(evidence)["extended"].of).purity
-    assert (found.groups, found.mean, found.smallest) == (len(each), pytest.approx(sum(each) / len(each)), pytest.approx(min(each)))
+    assert found.groups == len(each)
+    assert (found.mean, found.smallest) == pytest.approx((sum(each) / len(each), min(each)))
 
 
 def test_complete_records_have_pure_groups(tmp_path):

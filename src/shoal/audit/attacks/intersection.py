@@ -2,7 +2,7 @@
 
 The attacker can tell that several rows are about one person, and knows who is behind each group's rows, though not which of
 them is which. The persons that appear in the group of every one of the rows remain; one of them is guessed. The baseline does
-it with one row only. Targets are persons with at least two unsuppressed rows, drawn at random; at most 20 rows of each are used.
+it with one row only. Targets are persons with at least two unsuppressed rows, drawn at random; at most 20 rows of each count.
 """
 
 from __future__ import annotations
