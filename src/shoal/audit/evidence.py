@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.audit.alignment import placed
+from shoal.audit.cover import shows_roots
 from shoal.audit.files import Source
+from shoal.audit.keys import Alike, alike
 from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, original
 from shoal.audit.published import NO_NODE, NO_PAIR, NULL, Band, Node, published
 from shoal.audit.trace import CLUSTER, HOW, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace, trace
@@ -40,7 +44,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """The accepted records, n of them in the order of arrival, and the m rows of the output."""
 
@@ -72,6 +76,31 @@ class Evidence:
         """How many rows the output has."""
         return len(self.suppressed)
 
+    @property
+    def time_field(self) -> str | None:
+        """The name of the field with the records' own time."""
+        return self.policy.time.field if self.policy.time else None
+
+    def row_of_line(self, line: int) -> int | None:
+        """The row of the output that a line of the trace tells of."""
+        found = np.flatnonzero(self.place == line)
+        return int(found[0]) if len(found) else None
+
+    @cached_property
+    def alike(self) -> Alike:
+        """The classes of equal rows of the output."""
+        return alike(self.published, self.suppressed)
+
+    @cached_property
+    def persons(self) -> NDArray[np.int64] | None:
+        """The person of each row of the output, where a trace tells; a row that it does not tell of is its own."""
+        if self.trace is None:
+            return None
+        row = self.trace.row
+        found = len(self.person) + np.arange(len(row))
+        found[row >= 0] = self.person[row[row >= 0]]
+        return found
+
 
 def gather(
     policy: Policy,
@@ -90,11 +119,9 @@ def gather(
     after = published(policy, target, trees, lambda rows: on_rows("output", rows))
     releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
-    place = np.full(after.rows, -1, np.int64)
-    if releases is not None:
-        common = min(after.rows, len(releases.row))
-        place[:common] = np.arange(common)
+    place = np.full(after.rows, -1, np.int64) if releases is None else placed(policy, before, after, releases)
     matched = None if releases is None else releases.at(place)
+    roots = shows_roots(policy, after.quasi)
     return Evidence(
         policy=policy,
         original=before.quasi,
@@ -112,17 +139,5 @@ def gather(
         trace=matched,
         releases=releases,
         place=place,
-        suppressed=shows_roots(policy, after.quasi) if matched is None else matched.how == SUPPRESSED,
+        suppressed=roots if matched is None else np.where(place < 0, roots, matched.how == SUPPRESSED),
     )
-
-
-def shows_roots(policy: Policy, quasi: dict[str, Band | Node]) -> Flags:
-    """Which rows show the whole range and the root everywhere."""
-    found: list[Flags] = []
-    for name, attribute in policy.quasi:
-        column = quasi[name]
-        if isinstance(column, Band):
-            found.append((column.lo == attribute.low) & (column.hi == attribute.high))
-        else:
-            found.append(column.node == 0)
-    return np.logical_and.reduce(found)

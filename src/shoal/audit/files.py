@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from os import PathLike, fspath
 from typing import IO, Any, NamedTuple, TypeAlias
@@ -20,7 +20,6 @@ from shoal.errors import InputError
 from shoal.policy import canonical
 
 Source: TypeAlias = "str | PathLike[str] | pa.Table | pa.RecordBatch"
-Advance: TypeAlias = Callable[[int], None]
 
 ROWS = 131_072
 BYTES = 1 << 24
@@ -33,6 +32,7 @@ class Block(NamedTuple):
 
     columns: Mapping[str, pa.Array]
     line: NDArray[np.int64]  # the number of each row in its file, from 0
+    end: int  # the number after the last record that was read, malformed ones included
 
     @property
     def rows(self) -> int:
@@ -77,8 +77,9 @@ def _tables(batches: Iterable[pa.RecordBatch], wanted: set[str] | None) -> Itera
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if wanted is None or name in wanted:
                 columns[f"{name} (again)" if name in columns else name] = column
-        yield Block(columns, np.arange(start, start + batch.num_rows))
-        start += batch.num_rows
+        end = start + batch.num_rows
+        yield Block(columns, np.arange(start, end), end)
+        start = end
 
 
 def _parquet(path: str, wanted: set[str] | None) -> Iterator[pa.RecordBatch]:
@@ -129,7 +130,7 @@ def _csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
             columns = {name: column for name, column in zip(names, batch.columns, strict=True) if name in included}
             if not good.all():
                 columns = {name: column.filter(pa.array(good)) for name, column in columns.items()}
-            yield Block(columns, lines[good])
+            yield Block(columns, lines[good], start)
 
 
 def _is_utf8(batch: pa.RecordBatch) -> NDArray[np.bool_]:
@@ -172,7 +173,10 @@ def _numbered(start: int, rows: int, malformed: list[int]) -> tuple[NDArray[np.i
     bad = [number for number in malformed if number >= start]
     numbers = np.arange(start, start + rows + len(bad))
     numbers = numbers[~np.isin(numbers, bad)][:rows]
-    return numbers, int(numbers[-1]) + 1 if rows else start
+    end = int(numbers[-1]) + 1 if rows else start
+    while end in bad:
+        end += 1
+    return numbers, end
 
 
 def _jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
@@ -189,8 +193,8 @@ def _jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
                 columns = {name: column for name, column in columns.items() if wanted is None or name in wanted}
                 count = table.num_rows
                 lines = np.arange(start, start + count)
-            yield Block(columns, lines)
             start += count
+            yield Block(columns, lines, start)
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:

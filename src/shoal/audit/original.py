@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.audit.files import Block, Source, blocks
 from shoal.audit.passed import Passed
 from shoal.audit.tree import Tree
-from shoal.audit.values import Flags, Floats, Readings, canonical_column, numbers, seconds, texts
+from shoal.audit.values import Flags, Floats, canonical_column, numbers, seconds, texts
 from shoal.policy import Attribute, Policy
 
 MISSING = -1
@@ -110,7 +110,7 @@ class _Reader:
             column = _column(block, name)
             passed.take(column if mask is None else column.filter(mask))
         self._line.append(block.line[kept])
-        self._rows = int(block.line[-1]) + 1 if rows else self._rows
+        self._rows = block.end
 
     def _persons(self, block: Block, good: Flags) -> pa.Array:
         assert self._policy.person is not None
@@ -174,8 +174,6 @@ def _column(block: Block, name: str) -> pa.Array:
 
 
 def _blanked(text: pa.Array, nulls: frozenset[str]) -> pa.Array:
-    import pyarrow.compute as pc
-
     missing = pc.is_in(text, value_set=pa.array(sorted(nulls), pa.string()))
     return pc.if_else(missing, pa.scalar(None, pa.string()), text)
 
