@@ -31,7 +31,7 @@ def people(count=400, persons=150, missing=0.2, seed=3):
         record = {
             "pid": pid,
             "age": int(draw.integers(0, 101)),
-            "size": round(float(draw.uniform(0, 2)), 3),
+            "size": round(float(draw.uniform(0, 1.99)), 3),
             "city": CITIES[int(draw.integers(0, 6))],
             "illness": ("none", "flu", "angina")[int(draw.integers(0, 3))],
             "cost": int(draw.integers(0, 20)),

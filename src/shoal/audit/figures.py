@@ -12,10 +12,12 @@ from shoal.audit.classes import Classes, Reading
 from shoal.audit.codes import codes
 from shoal.audit.diversity import Diversity, diversity
 from shoal.audit.evidence import NO_NODE, NULL, Band, Evidence, Node
-from shoal.audit.histogram import Histogram, by_doubling, evenly
+from shoal.audit.histogram import Histogram, by_doubling
 from shoal.audit.population import population
 from shoal.audit.risk import Risk, members, risk
 from shoal.audit.utility import Utility, utility
+
+STEPS = ("risk", "diversity", "utility", "attacks")
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Figures:
     - `risk`: under each reading of nulls, `extended` (a null is a value) and `maybe` (a null is any value).
     - `diversity`: of each sensitive attribute, over classes of equal rows, a null being a value; `group_diversity`: over all
       rows that wear the generalization of one group, which needs a trace.
-    - `class_sizes`: how many classes of equal rows have how many rows; `waiting`: how long tuples were held, with a trace.
+    - `class_sizes`: how many classes of equal rows have how many rows.
     """
 
     risk: dict[Reading, Risk]
@@ -34,7 +36,6 @@ class Figures:
     utility: Utility
     attacks: tuple[Attack, ...]
     class_sizes: Histogram
-    waiting: Histogram | None
 
 
 def figures(
@@ -47,7 +48,7 @@ def figures(
     threshold = 1.0 / evidence.policy.privacy.k
     on_step("risk")
     risks: dict[Reading, Risk] = {
-        reading: risk(found.size, threshold, population(evidence, found, patterns=reading == "extended"))
+        reading: risk(found.size, threshold, population(evidence, found, patterns=reading == "extended"), found.smallest)
         for reading, found in classes.items()
         if reading != "basic"
     }
@@ -68,7 +69,6 @@ def figures(
         utility=use,
         attacks=attacked,
         class_sizes=by_doubling(members(alike)),
-        waiting=None if trace is None else evenly(trace.released - trace.arrived),
     )
 
 

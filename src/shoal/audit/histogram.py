@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BARS = 30
-
 
 @dataclass(frozen=True)
 class Histogram:
@@ -16,26 +14,6 @@ class Histogram:
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
-
-
-def evenly(values: NDArray[np.float64], bars: int = BARS) -> Histogram:
-    """Bars of equal width, from 0 to the largest; NaN is left out. Whole numbers get bars of whole width.
-
-    >>> evenly(np.array([0.0, 1.0, 1.0, 3.0]))
-    Histogram(edges=(0.0, 1.0, 2.0, 3.0, 4.0), counts=(1, 2, 0, 1))
-    """
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return Histogram((), ())
-    top = max(0.0, float(values.max()))
-    if (values == np.rint(values)).all():
-        width = max(1.0, np.ceil((top + 1) / bars))
-        bars = int(np.ceil((top + 1) / width))
-    else:
-        width = top / bars
-    place = np.clip(values / width, 0, bars - 1).astype(np.int64)
-    edges = tuple((np.arange(bars + 1) * width).tolist())
-    return Histogram(edges, tuple(np.bincount(place, minlength=bars).tolist()))
 
 
 def by_doubling(sizes: NDArray[np.integer]) -> Histogram:

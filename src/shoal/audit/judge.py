@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.audit.classes import READINGS, classes
 from shoal.audit.evidence import Evidence, gather
+from shoal.audit.figures import STEPS, figures
 from shoal.audit.files import Source
 from shoal.audit.promises import PROMISES
 from shoal.audit.report import Reading, Report
@@ -62,14 +63,15 @@ def audit(
 def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
     """The report on evidence that has been gathered."""
     findings = []
-    steps = len(PROMISES) + len(READINGS)
+    steps = len(PROMISES) + len(READINGS) + len(STEPS)
     for done, (name, promise) in enumerate(PROMISES.items()):
         on_progress(Progress(f"checking: {name}", done, steps))
         findings.append(promise.check(evidence))
-    nulls = {}
+    nulls: dict[str, Reading] = {}
+    seen = {}
     for done, reading in enumerate(READINGS, len(PROMISES)):
         on_progress(Progress(f"classes under {reading} match", done, steps))
-        found = classes(evidence, reading)
+        found = seen[reading] = classes(evidence, reading)
         below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed
         nulls[reading] = Reading(
             smallest=found.smallest,
@@ -78,6 +80,12 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
             shown=int((~evidence.suppressed).sum()),
             exact=found.exact,
         )
+    before = len(PROMISES) + len(READINGS)
+
+    def measuring(step: str) -> None:
+        on_progress(Progress(f"measuring: {step}", before + STEPS.index(step), steps))
+
+    measured = figures(evidence, seen, measuring)
     on_progress(Progress("done", steps, steps))
     rows = {
         "input": evidence.rows,
@@ -86,4 +94,4 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
         "suppressed": int(np.count_nonzero(evidence.suppressed)),
     }
     unit = "rows" if evidence.trace is None else "persons"
-    return Report(evidence.policy, tuple(findings), rows, unit, nulls)
+    return Report(evidence.policy, tuple(findings), rows, unit, nulls, measured)

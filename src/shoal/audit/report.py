@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from shoal.audit.figures import Figures
 from shoal.audit.finding import Finding, Verdict
+from shoal.audit.html import framed, html
 from shoal.policy import Policy
 
 
@@ -31,7 +33,7 @@ class Report:
     rows: Mapping[str, int]  # of the input, accepted, released, suppressed
     unit: str  # what classes count: persons, or rows
     nulls: Mapping[str, Reading]  # by the reading of nulls
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Figures
 
     @property
     def held(self) -> bool:
@@ -58,8 +60,15 @@ class Report:
             "rows": dict(self.rows),
             "promises": [asdict(finding) for finding in self.promises],
             "nulls": {"unit": self.unit, **{reading: asdict(each) for reading, each in self.nulls.items()}},
-            "figures": dict(self.figures),
+            "figures": asdict(self.figures),
         }
+
+    def to_html(self) -> str:
+        """Everything as one page that needs nothing else."""
+        return html(self)
+
+    def _repr_html_(self) -> str:
+        return framed(self)
 
     def to_json(self) -> str:
         """Everything as JSON."""

@@ -67,8 +67,8 @@ class Risk:
     exact: bool = True
 
 
-def risk(size: Ints, threshold: float, population: Population | None = None) -> Risk:
-    """The risk of records that hide among so many each, 0 standing for a suppressed one.
+def risk(size: Ints, threshold: float, population: Population | None = None, smallest: int | None = None) -> Risk:
+    """The risk of records that hide among so many each, 0 standing for a suppressed one; `smallest` where it is known better.
 
     >>> found = risk(np.array([2, 2, 4, 4, 4, 4, 0]), threshold=0.25)
     >>> found.records, found.smallest, found.average, found.prosecutor.highest
@@ -76,9 +76,13 @@ def risk(size: Ints, threshold: float, population: Population | None = None) -> 
     """
     each = size[size > 0]
     prosecutor = Threat.of(each, threshold)
+    if smallest is None:
+        smallest = int(each.min()) if len(each) else 0
+    if smallest:
+        prosecutor = replace(prosecutor, highest=1.0 / smallest)
     found = Risk(
         records=len(each),
-        smallest=int(each.min()) if len(each) else 0,
+        smallest=smallest,
         average=1.0 / prosecutor.average if len(each) else 0.0,
         threshold=threshold,
         prosecutor=prosecutor,

@@ -38,7 +38,8 @@ class NumberAnswer:
 
 @dataclass(frozen=True)
 class CategoryAnswer:
-    """Errors on a categorical quasi-identifier: how many of the `top` leaves are found, and how far their counts lie."""
+    """Errors on a categorical quasi-identifier: how many of the `top` most frequent leaves are found among as many, and how far
+    their counts lie, all together, as a share of the true ones."""
 
     top: int
     found: int
@@ -177,8 +178,8 @@ def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: 
     told = np.cumsum(told)[:-1]
     best = np.argsort(-true, kind="stable")[:top]
     guessed = np.argsort(-told, kind="stable")[:top]
-    error = np.abs(told[best] - true[best]) / true[best]
-    return CategoryAnswer(top, len(np.intersect1d(best, guessed)), float(error.mean()))
+    error = float(np.abs(told[best] - true[best]).sum() / true[best].sum())
+    return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
 
 
 _PAIRS = 24
