@@ -34,7 +34,7 @@ def ends(evidence: Evidence, groups: Groups, draw: np.random.Generator) -> Attac
             telling = ~np.isnan(end) & (end != limit)
             tried += int(telling.sum())
             hit += int((end[telling] == extreme[telling]).sum())
-        guess = draw.uniform(lo, np.where(hi > lo, hi, lo))
+        guess = lo + draw.random(len(lo)) * (hi - lo)
         if (original.value[~np.isnan(original.value)] % 1 == 0).all():
             guess = np.rint(guess)
         wide = ~np.isnan(lo) & (hi > lo)

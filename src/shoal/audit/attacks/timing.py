@@ -1,7 +1,7 @@
 """Order and timing: when a row left, and where it stands, tells when it came.
 
 The attacker of *timing* knows what the null pattern's knows, when the record was sent, and when each row left; a row fits
-only if it left after that, no later than the window's length. Success as in linkage; the baseline goes without the times.
+only if it left after that, no later than the deadline. Success as in linkage; the baseline goes without the times.
 
 The attacker of *order* knows as much, and that tuples which leave at one moment leave in order of arrival: of m such, the first
 probably came at the window's beginning, the last at its end. The row whose place fits the arrival best is taken; success is
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.attacks.attack import Attack, Tally
 from shoal.audit.attacks.view import Target, View
+from shoal.audit.promises.in_time import deadline
 
 PLAN = Attack(
     "timing",
@@ -76,4 +77,4 @@ def in_time(view: View, target: Target) -> NDArray[np.integer]:
     """The rows alike that left when the target can have left."""
     rows = view.rows_of(target.alike)
     waited = view.trace.released[rows] - view.trace.arrived[target.row]
-    return rows[(waited >= 0) & (waited <= view.evidence.policy.window.length)]
+    return rows[(waited >= 0) & (waited <= deadline(view.evidence.policy))]

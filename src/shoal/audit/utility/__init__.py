@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import Evidence
+from shoal.audit.evidence import NO_ROW, REUSE, Evidence
 from shoal.audit.risk import members
 from shoal.audit.utility.answers import Answers, CategoryAnswer, NumberAnswer, answers
 from shoal.audit.utility.loss import Loss, loss, of_tuples
@@ -43,10 +43,11 @@ def utility(evidence: Evidence, classes: NDArray[np.integer]) -> Utility:
     size = members(classes).astype(np.float64)
     hidden = int(evidence.suppressed.sum())
     cost = reused = None
-    if trace is not None and count:
-        waits = np.maximum(trace.released - trace.arrived, 0.0) / evidence.policy.window.length
-        cost = float((each * np.exp2(waits)).mean())
-        reused = float((trace.how == 1).mean())
+    told = None if trace is None else np.flatnonzero(trace.row != NO_ROW)
+    if trace is not None and told is not None and len(told):
+        waits = np.maximum(trace.released[told] - trace.arrived[told], 0.0) / evidence.policy.window.length
+        cost = float((each[told] * np.exp2(waits)).mean())
+        reused = float((trace.how[told] == REUSE).mean())
     return Utility(
         loss=loss(each, attribute),
         cost=cost,
