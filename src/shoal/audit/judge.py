@@ -66,17 +66,17 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
     for done, (name, promise) in enumerate(PROMISES.items()):
         on_progress(Progress(f"checking: {name}", done, steps))
         findings.append(promise.check(evidence))
-    nulls = {}
+    nulls: dict[str, Reading] = {}
     for done, reading in enumerate(READINGS, len(PROMISES)):
         on_progress(Progress(f"classes under {reading} match", done, steps))
         found = classes(evidence, reading)
-        below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed
+        below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed & ~found.unknown
         nulls[reading] = Reading(
             smallest=found.smallest,
             below=int(below.sum()),
-            alone=int((found.size == 1).sum()),
+            alone=int(((found.size == 1) & ~found.unknown).sum()),
             shown=int((~evidence.suppressed).sum()),
-            exact=found.exact,
+            unknown=int(found.unknown.sum()),
         )
     on_progress(Progress("done", steps, steps))
     rows = {
