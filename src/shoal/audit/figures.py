@@ -47,11 +47,12 @@ def figures(
     alike = classes["extended"].of
     threshold = 1.0 / evidence.policy.privacy.k
     on_step("risk")
-    risks: dict[Reading, Risk] = {
-        reading: risk(found.size, threshold, population(evidence, found, patterns=reading == "extended"), found.smallest)
-        for reading, found in classes.items()
-        if reading != "basic"
-    }
+    risks: dict[Reading, Risk] = {}
+    for reading, found in classes.items():
+        if reading != "basic":
+            judged = found._replace(size=np.where(found.unknown, 0, found.size))
+            around = population(evidence, judged, patterns=reading == "extended")
+            risks[reading] = risk(judged.size, threshold, around, found.smallest)
     on_step("diversity")
     sensitive = {name: codes(evidence.shown[name]) for name in evidence.sensitive if name in evidence.shown}
     by_class = {name: diversity(alike, each.code, each.ordered) for name, each in sensitive.items()}

@@ -72,13 +72,13 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
     for done, reading in enumerate(READINGS, len(PROMISES)):
         on_progress(Progress(f"classes under {reading} match", done, steps))
         found = seen[reading] = classes(evidence, reading)
-        below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed
+        below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed & ~found.unknown
         nulls[reading] = Reading(
             smallest=found.smallest,
             below=int(below.sum()),
-            alone=int((found.size == 1).sum()),
+            alone=int(((found.size == 1) & ~found.unknown).sum()),
             shown=int((~evidence.suppressed).sum()),
-            exact=found.exact,
+            unknown=int(found.unknown.sum()),
         )
     before = len(PROMISES) + len(READINGS)
 

@@ -68,5 +68,8 @@ def alike(columns: Mapping[str, Band | Node], suppressed: Flags) -> Alike:
         total += each
         nulls += each == NULL_KEY
     found = np.full(len(suppressed), NO_CLASS, np.int32)
-    found[~suppressed] = np.unique(total[~suppressed], return_inverse=True)[1]
+    shown = np.flatnonzero(~suppressed)
+    order = shown[np.argsort(total[shown])]
+    values = total[order]
+    found[order] = np.cumsum(np.append(False, values[1:] != values[:-1])[: len(order)])
     return Alike(found, nulls)

@@ -21,7 +21,7 @@ class Reading:
     below: int  # rows in classes of fewer than k
     alone: int  # rows in a class of one
     shown: int  # rows that are not suppressed
-    exact: bool  # else `below` is at least this
+    unknown: int  # rows that could not be compared with all others in reasonable time, and are in none of these counts
 
 
 @dataclass(frozen=True)

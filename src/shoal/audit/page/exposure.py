@@ -31,10 +31,9 @@ def nulls(report: Report) -> Markup:
         name: Part = _READINGS[reading]
         if reading == promised:
             name = tag("b", f"{name} (promised)")
-        at_least = "" if found.exact else "at least "
-        share = f"{at_least}{count(found.below)} ({percent(found.below / found.shown)})" if found.shown else "0"
-        rows.append((name, count(found.smallest), share, count(found.alone)))
-    head = ("a reader takes nulls as", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone")
+        share = f"{count(found.below)} ({percent(found.below / found.shown)})" if found.shown else "0"
+        rows.append((name, count(found.smallest), share, count(found.alone), count(found.unknown)))
+    head = ("a reader takes nulls as", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone", "rows not judged")
     extended = report.nulls["extended"]
     gap = (
         f"k is promised under {promised} match. A reader who takes nulls for values finds {plural(extended.below, 'row')} in "

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.classes import classes
 from shoal.audit.evidence import CLUSTER, NO_CLUSTER, NO_ROW, REUSE, Evidence, Trace
-from shoal.audit.finding import Docket, Finding
+from shoal.audit.finding import Docket, Finding, Verdict
 
 NAME = "k persons"
 SAYS = "whenever a tuple leaves unsuppressed, the group whose generalization it wears counts at least k persons"
@@ -37,11 +37,16 @@ def check(evidence: Evidence) -> Finding:
 def _outsider(evidence: Evidence) -> Finding:
     docket, k = Docket(evidence), evidence.policy.privacy.k
     found = classes(evidence, evidence.policy.privacy.nulls_match)
-    few = np.flatnonzero((found.size < k) & ~evidence.suppressed)
+    few = np.flatnonzero((found.size < k) & ~evidence.suppressed & ~found.unknown)
     docket.rows(few, f"fewer than k={k} rows look like it")
     figures = {"k": k, "smallest": found.smallest}
     note = "without a trace rows that look alike are counted, as an outsider sees them, not persons"
-    return docket.finding(NAME, SAYS, checked=int((~evidence.suppressed).sum()), figures=figures, note=note)
+    unknown = int(found.unknown.sum())
+    if unknown:
+        note += f"; {unknown:,} rows match few others at sight and were not compared with all"
+    checked = int((~evidence.suppressed).sum()) - unknown
+    otherwise = Verdict.NOT_CHECKABLE if unknown else Verdict.HELD
+    return docket.finding(NAME, SAYS, otherwise=otherwise, checked=checked, figures=figures, note=note)
 
 
 class _Groups:
