@@ -109,8 +109,12 @@ def _masks(evidence: Evidence) -> NDArray[np.uint64]:
 
 
 def _mask(evidence: Evidence, row: int) -> np.uint64:
-    shown = (evidence.published[name] for name, _ in evidence.policy.quasi)
-    return np.uint64(sum(int(each.null[row : row + 1][0]) << place for place, each in enumerate(shown)))
+    mask = 0
+    for place, (name, _) in enumerate(evidence.policy.quasi):
+        shown = evidence.published[name]
+        null = np.isnan(shown.lo[row]) if isinstance(shown, Band) else shown.node[row] == NULL
+        mask |= int(null) << place
+    return np.uint64(mask)
 
 
 def _narrowest(evidence: Evidence, row: int) -> list[str]:

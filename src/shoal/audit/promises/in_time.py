@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.audit.evidence import NO_ROW, Evidence, Trace
 from shoal.audit.finding import Docket, Finding, Verdict
@@ -95,10 +96,25 @@ def _late(told: Trace, clock: Floats, longest: float) -> Flags:
 def _waiting(wait: Floats) -> dict[str, Any]:
     if not len(wait):
         return {"longest": None, "mean": None, "shares": {}, "histogram": {"edges": [], "counts": []}}
-    counts, edges = np.histogram(wait, bins=_BARS, range=(0.0, max(float(wait.max()), 1.0)))
+    counts, edges = _bars(wait)
     return {
         "longest": float(wait.max()),
         "mean": float(wait.mean()),
         "shares": {f"{share:g}": float(np.quantile(wait, share)) for share in _SHARES},
         "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
     }
+
+
+def _bars(wait: Floats) -> tuple[NDArray[np.integer], Floats]:
+    """Bars of equal width, and of whole width where all waits are whole.
+
+    >>> counts, edges = _bars(np.array([0.0, 3.0, 30.0]))
+    >>> edges.tolist()[:3], counts.tolist()[:3]
+    ([0.0, 2.0, 4.0], [1, 1, 0])
+    """
+    top, bars = max(float(wait.max()), 1.0), _BARS
+    if (wait == np.rint(wait)).all():
+        width = math.ceil(top / _BARS)
+        bars = math.ceil(top / width)
+        top = float(width * bars)
+    return np.histogram(wait, bins=bars, range=(0.0, top))
