@@ -67,22 +67,18 @@ class Risk:
     exact: bool = True
 
 
-def risk(size: Ints, threshold: float, population: Population | None = None, smallest: int | None = None) -> Risk:
-    """The risk of records that hide among so many each, 0 standing for a suppressed one; `smallest` where it is known better.
+def risk(size: Ints, threshold: float, population: Population | None = None, smallest: int = 1) -> Risk:
+    """The risk of records that hide among so many each, 0 standing for a suppressed one; none hides among less than `smallest`.
 
     >>> found = risk(np.array([2, 2, 4, 4, 4, 4, 0]), threshold=0.25)
     >>> found.records, found.smallest, found.average, found.prosecutor.highest
     (6, 2, 3.0, 0.5)
     """
-    each = size[size > 0]
+    each = np.maximum(size[size > 0], smallest)
     prosecutor = Threat.of(each, threshold)
-    if smallest is None:
-        smallest = int(each.min()) if len(each) else 0
-    if smallest:
-        prosecutor = replace(prosecutor, highest=1.0 / smallest)
     found = Risk(
         records=len(each),
-        smallest=smallest,
+        smallest=int(each.min()) if len(each) else 0,
         average=1.0 / prosecutor.average if len(each) else 0.0,
         threshold=threshold,
         prosecutor=prosecutor,

@@ -25,15 +25,16 @@ _READINGS = {
 def nulls(report: Report) -> Markup:
     """The smallest class under each reading, and how many are below k."""
     k, promised = report.policy.privacy.k, report.policy.privacy.nulls_match
-    rows = []
+    columns = 5 if any(found.unknown for found in report.nulls.values()) else 4
+    rows: list[tuple[Part, ...]] = []
     for reading in ("maybe", "extended", "basic"):
         found = report.nulls[reading]
         name: Part = _READINGS[reading]
         if reading == promised:
             name = tag("b", f"{name} (promised)")
         share = f"{count(found.below)} ({percent(found.below / found.shown)})" if found.shown else "0"
-        rows.append((name, count(found.smallest), share, count(found.alone), count(found.unknown)))
-    head = ("a reader takes nulls as", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone", "rows not judged")
+        rows.append((name, count(found.smallest), share, count(found.alone), count(found.unknown))[:columns])
+    head = ["a reader takes nulls as", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone", "rows not judged"]
     extended = report.nulls["extended"]
     gap = (
         f"k is promised under {promised} match. A reader who takes nulls for values finds {plural(extended.below, 'row')} in "
@@ -41,7 +42,7 @@ def nulls(report: Report) -> Markup:
         if extended.below
         else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken for values."
     )
-    seen = table("Suppressed rows are no class.", head, rows)
+    seen = table("Suppressed rows are no class.", head[:columns], rows)
     return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, sizes(report))
 
 
