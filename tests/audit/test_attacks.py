@@ -114,6 +114,27 @@ def test_intersection_of_many_groups_leaves_one(tmp_path):
     assert found.success > 0.9
 
 
+def test_timing_looks_among_rows_that_left_within_the_deadline(tmp_path):
+    _, evidence = anonymized(tmp_path, people(count=200, persons=120))
+    trace, person = evidence.trace, evidence.person[evidence.trace.row]
+    chances = []
+    for target in range(evidence.released):
+        rows = [
+            row
+            for row in range(evidence.released)
+            if 0 <= trace.released[row] - trace.arrived[target] <= 40 and fitting(evidence, trace.row[target], row, True)
+        ]
+        chances.append(sum(person[row] == person[target] for row in rows) / len(rows) if rows else 0)
+    assert attacked(evidence, targets=1000)["timing"].success == pytest.approx(np.mean(chances))
+
+
+def test_the_first_of_a_group_is_its_middle_where_one_number_decides(tmp_path):
+    one = "\n".join(line for line in POLICY.splitlines() if "city" not in line and "size" not in line)
+    _, evidence = anonymized(tmp_path, people(count=3000, persons=3000, missing=0), one)
+    found = attacked(evidence)["minimality"]
+    assert found.success > 1.3 * found.baseline
+
+
 def test_times_and_order_help(tmp_path):
     _, evidence = anonymized(tmp_path, people(count=3000, persons=3000))
     found = attacked(evidence)

@@ -25,7 +25,7 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
 
     With `patterns`, a row is about records that miss exactly what it does not show; without, a null fits anything.
 
-    Persons are counted up to 1,000 (or twice k), so that a risk may be lower than told, never higher. A class of the population
+    Counting ends at 1,000 (or twice k), so that a risk may be lower than told, never higher. A class of the population
     is no smaller than that of the output; so the search for the smallest goes from the smallest class of the output on, and
     ends where these are no smaller than the smallest found.
     """
@@ -48,10 +48,11 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
 
 
 class _Crowd:
-    """The accepted records, to be compared with a published row."""
+    """The accepted records, to be compared with a published row; without a trace each counts, as each published row does."""
 
     def __init__(self, evidence: Evidence, patterns: bool) -> None:
         self._evidence = evidence
+        self._person: Ints = evidence.person if evidence.trace is not None else np.arange(evidence.accepted)
         self._enough = max(ENOUGH, 2 * evidence.policy.privacy.k)
         self._order: Ints | None = None
         if patterns:
@@ -64,14 +65,14 @@ class _Crowd:
         order = _narrowest(self._evidence, row)
         persons: Ints = np.zeros(0, dtype=np.int64)
         for part in self._parts(row):
-            persons = np.union1d(persons, self._evidence.person[part][self._found(row, order, part)])
+            persons = np.union1d(persons, self._person[part][self._found(row, order, part)])
             if len(persons) >= self._enough:
                 return self._enough
         return max(1, len(persons))
 
     def _parts(self, row: int) -> Iterator[slice | Ints]:
         """The records to compare with, in ever larger parts."""
-        first, last = 0, len(self._evidence.person)
+        first, last = 0, len(self._person)
         if self._order is not None:
             mask = _mask(self._evidence, row)
             first, last = (int(np.searchsorted(self._masks, mask, side)) for side in ("left", "right"))
@@ -86,7 +87,7 @@ class _Crowd:
         for name in order:
             fits = self._fits(name, row, part, found)
             found = np.flatnonzero(fits) if found is None else found[fits]
-        return np.arange(len(self._evidence.person[part])) if found is None else found
+        return np.arange(len(self._person[part])) if found is None else found
 
     def _fits(self, name: str, row: int, part: slice | Ints, among: Ints | None) -> NDArray[np.bool_]:
         original, shown = self._evidence.original[name], self._evidence.published[name]

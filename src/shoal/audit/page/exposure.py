@@ -84,8 +84,8 @@ def risk(report: Report) -> Markup:
             "p",
             "The prosecutor knows that a person is in the stream, the journalist does not, the marketer tries to find all. "
             f"A row's risk is one in as many {report.unit} as could be behind it. The journalist's and the marketer's are "
-            f"counted in the input, on rows drawn at random, up to {count(ENOUGH)} persons: they may be lower than told, not "
-            "higher.",
+            f"counted in the input, on rows drawn at random, up to {count(ENOUGH)} {report.unit}: they may be lower than told, "
+            "not higher.",
         ),
         table(
             f"Average class of equal rows, nulls taken for values: {decimal(average)} {report.unit}.",

@@ -20,6 +20,7 @@ QUERIES = 100
 SEED = 20_240
 _EDGES = 2048
 _RARE = 0.01
+_PAIRS = 24
 
 
 @dataclass(frozen=True)
@@ -180,9 +181,6 @@ def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: 
     guessed = np.argsort(-told, kind="stable")[:top]
     error = float(np.abs(told[best] - true[best]).sum() / true[best].sum())
     return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
-
-
-_PAIRS = 24
 
 
 def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.random.Generator) -> list[float]:
