@@ -29,9 +29,21 @@ class Classes(NamedTuple):
     smallest: int  # of all sizes; 0 where there are none
     unknown: Flags  # rows of which only that many are known to match, though there may be more and it is below k
 
+    @property
+    def exact(self) -> bool:
+        """Whether it is known for every row whether k others match it."""
+        return not self.unknown.any()
+
 
 def classes(evidence: Evidence, reading: Reading) -> Classes:
     """The classes of the published rows under a reading of nulls, counted in persons if there is a trace."""
+    if reading not in evidence.remembered:
+        evidence.remembered[reading] = _classes(evidence, reading)
+    found: Classes = evidence.remembered[reading]
+    return found
+
+
+def _classes(evidence: Evidence, reading: Reading) -> Classes:
     alike, nulls = evidence.alike
     person = evidence.persons
     if reading == "basic":

@@ -81,13 +81,13 @@ def _whole(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def _place(new: pa.Array, old: pa.Array) -> NDArray[np.int64]:
-    """For each new value the place of the equal old one, -1 where there is none that is plainly equal."""
+    """For each new value the place of the equal old one, -2 where none is plainly equal; -1 would be a null's."""
     if new.type != old.type:
         try:
             new, old = (pc.cast(values, pa.string()) for values in (new, old))
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            return np.full(len(new), -1)
-    return pc.index_in(new, value_set=old).fill_null(-1).to_numpy().astype(np.int64)
+            return np.full(len(new), -2)
+    return pc.index_in(new, value_set=old).fill_null(-2).to_numpy().astype(np.int64)
 
 
 def _values(values: pa.Array, count: int) -> list[Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +66,7 @@ class Evidence:
     releases: Trace | None  # the trace as it was written, line by line
     place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
+    remembered: dict[str, Any] = field(default_factory=dict, repr=False)  # what was computed from it and is asked for again
 
     @property
     def accepted(self) -> int:

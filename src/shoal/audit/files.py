@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from os import PathLike, fspath
-from typing import IO, Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -154,7 +155,7 @@ def _decodes(value: bytes) -> bool:
     return True
 
 
-def _header(file: IO[bytes], path: str) -> list[str]:
+def _header(file: BinaryIO, path: str) -> list[str]:
     """The names of a CSV file's columns."""
     try:
         reader = pa.csv.open_csv(
@@ -197,7 +198,7 @@ def _jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
             yield Block(columns, lines, start)
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
+def _lines(file: BinaryIO) -> Iterator[bytes]:
     """Blocks of whole lines."""
     rest = b""
     while more := file.read(BYTES):
@@ -287,5 +288,5 @@ def _written(value: Any) -> str | None:
     return value if isinstance(value, str) else canonical(value)
 
 
-def _opened(path: str) -> IO[bytes]:
-    return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
+def _opened(path: str) -> BinaryIO:
+    return cast(BinaryIO, gzip.GzipFile(path) if path.endswith(".gz") else Path(path).open("rb"))

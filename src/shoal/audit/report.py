@@ -23,6 +23,11 @@ class Reading:
     shown: int  # rows that are not suppressed
     unknown: int  # rows that could not be compared with all others in reasonable time, and are in none of these counts
 
+    @property
+    def exact(self) -> bool:
+        """Whether all rows are in these counts."""
+        return not self.unknown
+
 
 @dataclass(frozen=True)
 class Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike, fspath
 from typing import NamedTuple
 
 import numpy as np
@@ -55,12 +56,12 @@ def trace(source: Source, line: NDArray[np.int64], on_rows: Callable[[int], None
     parts = []
     start = 0
     for block in blocks(source, FIELDS):
-        name = source if isinstance(source, str) else "trace"
-        parts.append(_part(block, line, str(name), start))
+        name = fspath(source) if isinstance(source, str | PathLike) else "trace"
+        parts.append(_part(block, line, name, start))
         start += block.rows
         on_rows(block.rows)
     if not parts:
-        return Trace(*(np.empty(0, kind) for kind in (np.int64, np.int8, np.int64, np.float64, np.float64)))
+        return Trace(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0), np.empty(0))
     return Trace(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Tree(NamedTuple):
         below: dict[str, dict[str, None]] = {}
         lines = hierarchy.lines()
         for line in lines:
-            for child, parent in zip(line, line[1:], strict=False):
+            for child, parent in pairwise(line):
                 below.setdefault(parent, {})[child] = None
         name: list[str] = []
         depth: list[int] = []
@@ -55,7 +56,7 @@ class Tree(NamedTuple):
             while after < len(name) and depth[after] > depth[node]:
                 last[node] = max(last[node], last[after])
                 after += 1
-        return cls(tuple(name), np.int32(first), np.int32(last), np.int32(depth), leaves)
+        return cls(tuple(name), np.array(first, np.int32), np.array(last, np.int32), np.array(depth, np.int32), leaves)
 
     def node_of(self) -> dict[str, int]:
         """The number of each label's node."""

@@ -39,10 +39,6 @@ class Texts(NamedTuple):
     text: list[str | None]
     bad: Flags  # of each distinct value: it cannot be read as text
 
-    def spread(self, per_text: NDArray[np.generic], missing: object) -> NDArray[np.generic]:
-        """What holds for each text, row by row."""
-        return np.append(per_text, per_text.dtype.type(missing))[self.code]
-
 
 def is_text(kind: pa.DataType) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -109,15 +105,16 @@ def canonical_column(column: pa.Array) -> tuple[pa.Array, Flags]:
     if fast is not None:
         return fast, np.zeros(len(fast), bool)
     found = texts(column)
-    bad = found.spread(found.bad, False)
-    return pa.array(found.text + [None], pa.string()).take(pa.array(found.code % (len(found.text) + 1))), bad
+    bad = np.append(found.bad, False)[found.code]
+    return pa.array([*found.text, None], pa.string()).take(pa.array(found.code % (len(found.text) + 1))), bad
 
 
 def numbers(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
     """A column as numbers; text that holds a number is that number.
 
-    >>> numbers(pa.array(["34", " 3.5 ", "1e3", "?", "x", "inf", None]), {"?"})
-    Readings(value=array([  34. ,    3.5, 1000. ,    nan,    nan,    nan,    nan]), bad=array([False, False, False, False,  True,  True, False]))
+    >>> found = numbers(pa.array(["34", " 3.5 ", "1e3", "?", "x", "inf", None]), {"?"})
+    >>> found.value.tolist(), np.flatnonzero(found.bad).tolist()
+    ([34.0, 3.5, 1000.0, nan, nan, nan, nan], [4, 5])
     """
     kind = column.type
     if pa.types.is_dictionary(kind) or is_text(kind):

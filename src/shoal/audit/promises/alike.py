@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import CLUSTER, Evidence, Trace
+from shoal.audit.cover import cover
+from shoal.audit.evidence import CLUSTER, Band, Evidence, Trace
 from shoal.audit.finding import Docket, Finding, Verdict
 from shoal.audit.keys import NULL_KEY, Keys, keys
 from shoal.audit.promises.true import untrue
@@ -28,31 +29,43 @@ def check(evidence: Evidence) -> Finding:
         if name in evidence.absent or not len(order):
             continue
         values = each[order]
-        docket.rows(_odd(values, told, order, starts), "wears another generalization than its group", name)
+        docket.rows(_odd(evidence, name, values, order, starts), "wears another generalization than its group", name)
         docket.rows(_beyond(values, told, order, starts), "shows what no member of its group shows", name)
     return docket.finding(NAME, SAYS, checked=len(order), figures={"groups": len(starts)})
 
 
-def _odd(values: Keys, told: Trace, order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows that show another value than most members of their group."""
+def _odd(
+    evidence: Evidence, name: str, values: Keys, order: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The rows that show another value than the generalization of their group."""
     largest = np.maximum.reduceat(values, starts)
     smallest = np.minimum.reduceat(np.where(values == NULL_KEY, np.iinfo(np.uint64).max, values), starts)
-    mixed = np.flatnonzero((smallest != largest) & (largest != NULL_KEY))
     ends = np.append(starts[1:], len(order))
     found = [np.empty(0, np.int64)]
-    for group in mixed.tolist():
+    for group in np.flatnonzero((smallest != largest) & (largest != NULL_KEY)).tolist():
         part = slice(int(starts[group]), int(ends[group]))
         rows, shown = order[part], values[part]
-        members = shown[(told.how[rows] == CLUSTER) & (shown != NULL_KEY)]
-        worn = _most_common(members if len(members) else shown[shown != NULL_KEY])
-        found.append(rows[(shown != NULL_KEY) & (shown != worn)])
+        rows, shown = rows[shown != NULL_KEY], shown[shown != NULL_KEY]
+        found.append(rows[shown != _worn(evidence, name, rows, shown)])
     return np.concatenate(found)
 
 
-def _most_common(values: Keys) -> np.uint64:
-    """Of equally common ones the first."""
-    each, first, count = np.unique(values, return_index=True, return_counts=True)
-    return np.uint64(each[np.lexsort((first, -count))[0]])
+def _worn(evidence: Evidence, name: str, rows: NDArray[np.int64], shown: Keys) -> np.uint64:
+    """The generalization of a group whose rows differ: it holds all members, most show it, or it is the narrowest."""
+    told = evidence.trace
+    assert told is not None
+    before, after = evidence.original[name], evidence.published[name]
+    records = told.row[rows[told.how[rows] == CLUSTER]]
+    each, first, count = np.unique(shown, return_index=True, return_counts=True)
+    ranks = []
+    for row, votes in zip(rows[first].tolist(), count.tolist(), strict=True):
+        holds = not cover(before, after, records, np.full(len(records), row)).outside.any()
+        if isinstance(after, Band):
+            width = float(after.hi[row] - after.lo[row])
+        else:
+            width = float(after.tree.last[after.node[row]] - after.tree.first[after.node[row]])
+        ranks.append((not holds, -votes, width, row))
+    return np.uint64(each[ranks.index(min(ranks))])
 
 
 def _beyond(values: Keys, told: Trace, order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ _INSTANT = 2e-6  # seconds; times are written to the microsecond
 def check(evidence: Evidence) -> Finding:
     """Compare each row of the output with the record that the trace names."""
     docket = Docket(evidence)
-    figures = {"missing": _missing(evidence), "missing_published": _null(evidence)}
+    figures: dict[str, Any] = {"missing": _missing(evidence), "missing_published": _null(evidence)}
     cells = len(evidence.original) * evidence.accepted
     figures["missing_pollution_rate"] = (figures["missing_published"] - figures["missing"]) / cells if cells else 0.0
     for name in evidence.absent:

@@ -29,7 +29,7 @@ def check(evidence: Evidence) -> Finding:
         return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note=note)
     rows = np.flatnonzero(told.row != NO_ROW)
     for name, before in passed.items():
-        wrong = altered(before, evidence.shown[name].take(rows) if len(rows) < evidence.released else evidence.shown[name],
-                        told.row[rows])
+        after = evidence.shown[name]
+        wrong = altered(before, after if len(rows) == evidence.released else after.take(rows), told.row[rows])
         docket.rows(rows[wrong], "the value is not the one that came", name)
     return docket.finding(NAME, SAYS, checked=len(rows) * len(passed))
