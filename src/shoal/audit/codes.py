@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class Codes(NamedTuple):
-    """A number for each different value, in their order where they are numbers; what is missing is a value of its own."""
+    """A number for each different value, in their order, whatever file they came from; what is missing comes first."""
 
     code: NDArray[np.int64]
     ordered: bool
@@ -32,10 +32,14 @@ def codes(column: pa.ChunkedArray) -> Codes:
         whole = whole.dictionary_encode()
     place = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     number = _numbers(whole.dictionary)
-    if number is None:
-        return Codes(place + 1, False)
-    _, rank = np.unique(number, return_inverse=True)
-    return Codes(np.append(rank, -1)[place] + 1, True)
+    rank = _ranks(whole.dictionary) if number is None else np.unique(number, return_inverse=True)[1]
+    return Codes(np.append(rank, -1)[place] + 1, number is not None)
+
+
+def _ranks(values: pa.Array) -> NDArray[np.int64]:
+    if not pa.types.is_string(values.type) and not pa.types.is_binary(values.type):
+        values = values.cast(pa.string())
+    return pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64) - 1
 
 
 def _numbers(values: pa.Array) -> NDArray[np.float64] | None:
