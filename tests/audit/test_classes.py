@@ -28,7 +28,7 @@ def evidence(folder: Path, seed: int, traced: bool, shuffled: bool, nulls: float
         for _ in range(random.randrange(1, 6)):
             row = {name: value if random.random() > nulls else None for name, value in worn.items()}
             suppressed = random.random() < 0.05
-            rows.append(dict.fromkeys(FIELDS, [0, 100]) if suppressed else row)
+            rows.append({name: [0, 100] for name in FIELDS} if suppressed else row)
             how, of = ("suppressed", None) if suppressed else ("cluster", cluster)
             trace.append({"row": len(trace), "how": how, "cluster": of, "arrived": len(trace), "released": len(trace)})
     if shuffled:

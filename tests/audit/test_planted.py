@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shoal.audit import Report
-from tests.audit.stream import K, Case, broken, case, read, write
+from tests.audit.stream import Case, K, broken, case, read, write
 
 ROOT: dict[str, Any] = {"age": [0, 100], "pulse": [40, 200], "city": "Europe"}
 

@@ -29,7 +29,8 @@ def test_reports_of_broken_promises_hold_no_value(tmp_path: Path) -> None:
     policy = shoal.Policy.parse(POLICY)
     source, target, told = (tmp_path / f"{name}.jsonl" for name in ("in", "out", "trace"))
     lines = [
-        {"pid": f"{MARK}{i % 9}", "age": 773100 + i, "city": f"{MARK}{'abc'[i % 3]}", "illness": f"{MARK}-{i}"} for i in range(60)
+        {"pid": f"{MARK}{i % 9}", "age": 773100 + i, "city": f"{MARK}{'abc'[i % 3]}", "illness": f"{MARK}-{i}"}
+        for i in range(60)
     ]
     write(source, lines)
     shoal.run(policy, source, target, trace=told)

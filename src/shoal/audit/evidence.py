@@ -122,7 +122,7 @@ def gather(
     releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
     place = np.full(after.rows, -1, np.int64) if releases is None else placed(policy, before, after, releases)
-    matched = None if releases is None else releases.at(place)
+    matched = None if releases is None else releases.at(place) if len(releases.row) != after.rows else releases
     roots = shows_roots(policy, after.quasi)
     return Evidence(
         policy=policy,
