@@ -55,6 +55,14 @@ def test_the_memory_of_a_process_is_its_own(report: Report) -> None:
     assert report.parts["files"]["start"]["median"] > 0
 
 
+def test_an_audit_is_timed_with_a_trace_and_without(report: Report) -> None:
+    found = report.parts["audit"]
+    assert [(row["trace"], row["held"]) for row in found["rows"]] == [(True, True), (False, True)]
+    assert {row["timing"]["tuples"] for row in found["rows"]} == {TINY.audited}
+    assert 10e6 < found["peak_small"] < 4e9
+    assert 10e6 < found["peak_large"] < 4e9
+
+
 def test_a_report_survives_json(report: Report) -> None:
     again = Report.from_json(report.to_json())
     assert again.tables() == report.tables()

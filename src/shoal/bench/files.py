@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
 import shoal
-from shoal.bench import launcher
 from shoal.bench.adult import plain
+from shoal.bench.process import Process, alone
 from shoal.bench.session import Session
 from shoal.bench.stopwatch import Job, Timing, interleaved, timing
 from shoal.bench.table import NOTHING, Table, count, megabytes, percent, rate, whole
-from shoal.errors import ShoalError
 from shoal.formats import open_writer
 
 FORMATS = ("parquet", "csv", "jsonl", "arrow")
@@ -43,11 +38,6 @@ class Files(TypedDict):
     start: Timing | None  # a cached `shoal run` on a tiny file
 
 
-class Process(NamedTuple):
-    seconds: float
-    peak: int
-
-
 def measure(session: Session) -> Files:
     with TemporaryDirectory(prefix="shoal-bench-") as home:
         return _measure(session, Path(home))
@@ -65,12 +55,12 @@ def _measure(session: Session, home: Path) -> Files:
         for kind in FORMATS
     ]
     timed = interleaved(jobs, s.rounds, session.step)
-    _write_policy(session, home)
+    write_policy(session, home)
     rows: list[Row] = []
     for i, (kind, each) in enumerate(zip(FORMATS, timed, strict=True)):
         source, target = _paths(home, "large", kind)
         session.step(f"memory of shoal run, {kind}", i, len(FORMATS))
-        small, large = (_process(home, *_paths(home, size, kind)) for size in ("small", "large"))
+        small, large = (_run(home, *_paths(home, size, kind)) for size in ("small", "large"))
         rows.append({
             "format": kind, "timing": each.timing,
             "read": source.stat().st_size, "written": target.stat().st_size,
@@ -79,7 +69,7 @@ def _measure(session: Session, home: Path) -> Files:
     starts = []
     for i in range(s.rounds):
         session.step("start of shoal run", i, s.rounds)
-        if process := _process(home, *_paths(home, "tiny", "csv")):
+        if process := _run(home, *_paths(home, "tiny", "csv")):
             starts.append(process.seconds)
     start = timing(starts, _TINY) if starts else None
     return {"algorithm": session.subject.label, "small": s.small, "rows": rows, "start": start}
@@ -120,23 +110,12 @@ def _write(session: Session, home: Path, name: str, tuples: int) -> None:
                 writer.write(plain(batch))
 
 
-def _write_policy(session: Session, home: Path) -> None:
+def write_policy(session: Session, home: Path) -> None:
+    """The subject's policy, with its hierarchies beside it."""
     written = session.adult.written(session.subject, session.settings)
     (home / "policy.yaml").write_text(yaml.safe_dump(written, sort_keys=False), encoding="utf-8")
     shutil.copytree(session.adult.folder / "hierarchies", home / "hierarchies", copy_function=shutil.copyfile)
 
 
-def _process(home: Path, source: Path, target: Path) -> Process | None:
-    """`shoal run` in a process of its own; nothing where the system has no such measure."""
-    if not hasattr(os, "wait4") or not hasattr(os, "posix_spawn"):
-        return None
-    path = [str(Path(shoal.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
-    run = [sys.executable, "-m", "shoal.cli", "run", str(home / "policy.yaml"), str(source), str(target)]
-    done = subprocess.run(
-        [sys.executable, "-IS", str(launcher.__file__), *run], capture_output=True, text=True, env=environment
-    )
-    told = json.loads(done.stdout)
-    if told["status"]:
-        raise ShoalError(f"shoal run ended with status {told['status']} on {source.name}: {done.stderr.strip()}")
-    return Process(told["seconds"], told["peak"])
+def _run(home: Path, source: Path, target: Path) -> Process | None:
+    return alone("run", home / "policy.yaml", source, target)

@@ -24,14 +24,14 @@ def measure(
     settings: Settings = FULL,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
-    """Measure speed, files, growth, twins, threads and the roofline, or some of them.
+    """Measure speed, files, growth, twins, threads, the roofline and the audit, or some of them.
 
     Parameters
     ----------
     parts
         Names of `PARTS`.
     algorithms
-        Those to measure; all by default. `files` takes only the first, which by default is FADS.
+        Those to measure; all by default. `files` and `audit` take only the first, which by default is FADS.
     data
         The folder that holds `adult`; by default SHOAL_DATA, or one near by.
     settings

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from shoal.bench import files, growth, roofline, speed, threads, twins
+from shoal.bench import audit, files, growth, roofline, speed, threads, twins
 from shoal.bench.machine import Machine, described
 from shoal.bench.table import Table
 
@@ -19,6 +19,7 @@ PARTS: Mapping[str, ModuleType] = {
     "twins": twins,
     "threads": threads,
     "roofline": roofline,
+    "audit": audit,
 }
 
 

@@ -36,6 +36,7 @@ class Settings:
     large: int = 3_000_000
     threads: int = 300_000
     growth: int = 100_000
+    audited: int = 1_000_000
     windows: Sequence[int] = (500, 1000, 2000, 4000, 8000, 16_000)
     ks: Sequence[int] = (5, 10, 25, 50, 100, 200, 400)
     quasis: Sequence[int] = (2, 4, 6, 8, 10, 12, 14)
@@ -44,7 +45,7 @@ class Settings:
 
 
 FULL = Settings()
-QUICK = Settings(rounds=3, large=300_000, threads=100_000, growth=30_000, twin=1000)
+QUICK = Settings(rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000)
 
 
 def contenders(names: Sequence[str] | None = None) -> list[Contender]:

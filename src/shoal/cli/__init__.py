@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import bench, check, demo, infer, run
+from shoal.cli import audit, bench, check, demo, infer, run
 
 __all__ = ["app", "main"]
 
@@ -19,7 +19,8 @@ Examples:
   shoal demo
   shoal infer people.csv > policy.yaml
   shoal check policy.yaml people.csv
-  shoal run policy.yaml people.csv anonymized.csv
+  shoal run policy.yaml people.csv anonymized.csv --trace private.jsonl
+  shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
 """
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=check.EXAMPLES)(check.check)
+app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=infer.EXAMPLES)(infer.infer)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=bench.EXAMPLES)(bench.bench)

@@ -1,0 +1,97 @@
+"""Which line of the trace tells of which row of the output, if one of them has lines too many."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit.compare import joint
+from shoal.audit.cover import cover, is_root
+from shoal.audit.original import Original
+from shoal.audit.published import Published
+from shoal.audit.trace import SUPPRESSED, Trace
+from shoal.audit.values import Flags
+from shoal.policy import Policy
+
+Rows = NDArray[np.int64]
+
+_AHEAD = 512
+_MOST = 100  # lines too many that are looked for one by one
+
+
+def placed(policy: Policy, before: Original, after: Published, told: Trace) -> Rows:
+    """The line of the trace of each row of the output, -1 where none tells of it.
+
+    Both have one order. Where one is longer, the place at which lines are missing is where rows stop to fit.
+    """
+    rows, lines = after.rows, len(told.row)
+    if rows == lines:
+        return np.arange(rows)
+    found = np.full(rows, -1)
+    missing = lines - rows
+    if abs(missing) > _MOST:
+        found[: min(rows, lines)] = np.arange(min(rows, lines))
+        return found
+    fitting = _Fitting(policy, before, after, told)
+    row = line = 0
+    while row < rows and line < lines:
+        run = fitting.run(row, line)
+        found[row : row + run] = np.arange(line, line + run)
+        row, line = row + run, line + run
+        if row >= rows or line >= lines:
+            break
+        step = fitting.step(row, line, missing)
+        if step > 0:
+            line, missing = line + step, missing - step
+        elif step < 0:
+            row, missing = row - step, missing - step
+        else:
+            found[row] = line
+            row, line = row + 1, line + 1
+    return found
+
+
+class _Fitting:
+    """Whether rows of the output can be what lines of the trace tell of."""
+
+    def __init__(self, policy: Policy, before: Original, after: Published, told: Trace) -> None:
+        self._policy = policy
+        self._before = before
+        self._after = after
+        self._told = told
+        self._passed = [joint(before.passed[name], after.passed[name]) for name in after.passed]
+
+    def step(self, row: int, line: int, missing: int) -> int:
+        """How many lines of the trace, or if below 0 rows of the output, to pass over so that most rows fit."""
+        sign = 1 if missing > 0 else -1
+        steps = [0, *(sign * count for count in range(1, abs(missing) + 1))]
+        runs = [self._ahead(row + 1, line + 1), *(self._ahead(row + max(-step, 0), line + max(step, 0)) for step in steps[1:])]
+        return steps[int(np.argmax(runs))]
+
+    def run(self, row: int, line: int) -> int:
+        """How many rows fit from here on."""
+        total = 0
+        while count := self._ahead(row + total, line + total):
+            total += count
+        return total
+
+    def _ahead(self, row: int, line: int) -> int:
+        count = min(_AHEAD, self._after.rows - row, len(self._told.row) - line)
+        if count <= 0:
+            return 0
+        fits = self._fits(np.arange(row, row + count), np.arange(line, line + count))
+        return count if fits.all() else int(np.argmin(fits))
+
+    def _fits(self, rows: Rows, lines: Rows) -> Flags:
+        record = self._told.row[lines]
+        hidden = self._told.how[lines] == SUPPRESSED
+        fits = record >= 0
+        for name, attribute in self._policy.quasi:
+            before, after = self._before.quasi[name], self._after.quasi[name]
+            wrong = cover(before, after, record, rows)
+            imputed = wrong.appeared & (self._policy.algorithm.name == "iot")
+            misfit = wrong.outside | wrong.vanished | (wrong.appeared & ~imputed)
+            fits &= np.where(hidden, is_root(after, attribute, rows), ~misfit)
+        for old, new in self._passed:
+            fits &= old[record] == new[rows]
+        return fits

@@ -1,0 +1,137 @@
+"""The published stream as an attacker sees it: different rows, and how often each appears."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit.evidence import MISSING, NULL, UNKNOWN, Band, Evidence, Numeric, Trace
+
+Ints = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A released record that an attacker looks for: its output row, all rows about its person, and the classes that fit.
+
+    `fitting` could show its values, nulls read as any value; of these, `alike` are null exactly where it is.
+    """
+
+    row: int
+    own: Ints
+    fitting: Ints
+    alike: Ints
+
+
+@dataclass(frozen=True)
+class View:
+    """The different unsuppressed rows as boxes, and the truth behind them.
+
+    A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
+    also lets pass what is in no hierarchy. `mask` has a bit for
+    each quasi-identifier that is null. `rows` are the output's rows in the order of their classes, those of class c from
+    `start[c]` to `start[c+1]`. `person` is who each output row is about, -1 if nobody knows.
+    """
+
+    evidence: Evidence
+    trace: Trace
+    classes: Ints
+    low: list[NDArray[Any]]
+    high: list[NDArray[Any]]
+    mask: NDArray[np.uint64]
+    rows: Ints
+    start: Ints
+    person: Ints
+
+    def target(self, row: int) -> Target:
+        """The record behind an output row, as an attacker looks for it."""
+        values, mask = self._known(int(self.trace.row[row]))
+        fitting = self._fitting(values)
+        return Target(row, self.own(int(self.person[row])), fitting, fitting[self.mask[fitting] == np.uint64(mask)])
+
+    def own(self, person: int) -> Ints:
+        """The output's rows about a person."""
+        order, about = self._by_person
+        first, last = np.searchsorted(about, [person, person + 1])
+        return order[first:last]
+
+    def count(self, found: Ints) -> int:
+        """How many rows these classes have."""
+        return int(self.size[found].sum())
+
+    def inside(self, rows: Ints, found: Ints) -> int:
+        """How many of these rows are in these classes, which are in order."""
+        if not len(found):
+            return 0
+        classes = self.classes[rows]
+        place = np.minimum(np.searchsorted(found, classes), len(found) - 1)
+        return int((found[place] == classes).sum())
+
+    def rows_of(self, found: Ints) -> Ints:
+        """The rows of these classes."""
+        size = self.size[found]
+        ends = np.cumsum(size)
+        return self.rows[np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(self.start[found] - (ends - size), size)]
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many rows each class has."""
+        return np.diff(self.start)
+
+    @cached_property
+    def _by_person(self) -> tuple[Ints, Ints]:
+        order = np.argsort(self.person, kind="stable")
+        return order, self.person[order]
+
+    def _known(self, record: int) -> tuple[list[float], int]:
+        values, mask = [], 0
+        for place, (name, _) in enumerate(self.evidence.policy.quasi):
+            original = self.evidence.original[name]
+            value = original.value[record] if isinstance(original, Numeric) else original.leaf[record]
+            missing = bool(np.isnan(value)) if isinstance(original, Numeric) else bool(value == MISSING)
+            values.append(np.nan if missing else float(value))
+            mask |= int(missing) << place
+        return values, mask
+
+    def _fitting(self, values: list[float]) -> Ints:
+        fits = np.ones(len(self.size), dtype=bool)
+        for value, low, high in zip(values, self.low, self.high, strict=True):
+            if not np.isnan(value):
+                fits &= low <= low.dtype.type(value)
+                fits &= high >= high.dtype.type(value)
+        return np.flatnonzero(fits).astype(np.int32)
+
+
+def view(evidence: Evidence, trace: Trace, classes: Ints) -> View:
+    """The attacker's view of rows with these classes; suppressed rows have none and are negative."""
+    rows = np.argsort(classes, kind="stable")
+    rows = rows[int((classes < 0).sum()) :]
+    start = np.append(np.flatnonzero(np.diff(classes[rows], prepend=-1)), len(rows))
+    low, high, mask = _boxes(evidence, rows[start[:-1]])
+    person = np.where(trace.row >= 0, evidence.person[np.maximum(trace.row, 0)], -1)
+    return View(evidence, trace, classes, low, high, mask, rows, start, person)
+
+
+def _boxes(evidence: Evidence, first: Ints) -> tuple[list[NDArray[Any]], list[NDArray[Any]], NDArray[np.uint64]]:
+    lows: list[NDArray[Any]] = []
+    highs: list[NDArray[Any]] = []
+    mask = np.zeros(len(first), dtype=np.uint64)
+    for place, (name, _) in enumerate(evidence.policy.quasi):
+        shown = evidence.published[name]
+        if isinstance(shown, Band):
+            low, high = shown.lo[first], shown.hi[first]
+            null = np.isnan(low)
+            lows.append(np.where(null, -np.inf, low))
+            highs.append(np.where(null, np.inf, high))
+        else:
+            small = np.int16 if shown.tree.leaves < np.iinfo(np.int16).max else np.int32
+            node = np.maximum(shown.node[first], NULL)
+            null = node == NULL
+            lows.append(np.append(shown.tree.first, UNKNOWN).astype(small)[np.where(node == 0, NULL, node)])
+            highs.append(np.append(shown.tree.last, shown.tree.leaves).astype(small)[node])
+        mask |= null.astype(np.uint64) << np.uint64(place)
+    return lows, highs, mask

@@ -1,0 +1,57 @@
+"""Classes of rows that look alike, under each reading of nulls."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit.evidence import Evidence
+from shoal.audit.keys import NO_CLASS
+from shoal.audit.values import Flags
+from shoal.audit.wildcards import Wildcards, counted
+
+Reading = Literal["basic", "extended", "maybe"]
+READINGS: tuple[Reading, ...] = get_args(Reading)
+Numbers = NDArray[np.int64]
+
+
+class Classes(NamedTuple):
+    """Which rows look alike. Suppressed rows are no class.
+
+    Under `basic` a null matches nothing: a row with one is alone. Under `extended` a null matches nulls alone. Under
+    `maybe` it matches everything, which makes no classes, since a row may match two that do not match each other.
+    """
+
+    of: NDArray[np.int32]  # the class of each row, NO_CLASS if it is suppressed; under `maybe` as under `extended`
+    size: Numbers  # how many match each row, itself included: persons, or rows where those are not known; 0 if suppressed
+    smallest: int  # of all sizes; 0 where there are none
+    unknown: Flags  # rows of which only that many are known to match, though there may be more and it is below k
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is known for every row whether k others match it."""
+        return not self.unknown.any()
+
+
+def classes(evidence: Evidence, reading: Reading) -> Classes:
+    """The classes of the published rows under a reading of nulls, counted in persons if there is a trace."""
+    if reading not in evidence.remembered:
+        evidence.remembered[reading] = _classes(evidence, reading)
+    found: Classes = evidence.remembered[reading]
+    return found
+
+
+def _classes(evidence: Evidence, reading: Reading) -> Classes:
+    alike, nulls = evidence.alike
+    person = evidence.persons
+    if reading == "basic":
+        lonely = np.flatnonzero((nulls > 0) & (alike != NO_CLASS))
+        alike = alike.copy()
+        alike[lonely] = alike.max(initial=-1) + 1 + np.arange(len(lonely), dtype=np.int32)
+    size = counted(alike, person)
+    if reading == "maybe" and nulls[alike != NO_CLASS].any():
+        return Classes(alike, *Wildcards(evidence, size).matching())
+    there = size[size > 0]
+    return Classes(alike, size, int(there.min()) if len(there) else 0, np.zeros(len(size), bool))

@@ -1,0 +1,126 @@
+"""Whether what was passed through is what came in, across the types of several formats."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.audit.values import Flags, distinct
+from shoal.policy import canonical
+
+
+def altered(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: NDArray[np.int64]) -> Flags:
+    """Which values of `after` are not those of `before` at the same place of `rows`.
+
+    >>> altered(pa.chunked_array([[1, 2, None]]), pa.chunked_array([["1", "3", ""]]), np.arange(3)).tolist()
+    [False, True, False]
+    """
+    old_code, old = _whole(before)
+    new_code, new = _whole(after)
+    old_code = np.append(old_code, -1)[rows]
+    same = np.append(_place(new, old), -1)[new_code] == old_code
+    rest = np.flatnonzero(~same)
+    pairs, place = np.unique(np.stack([old_code[rest], new_code[rest]], axis=1), axis=0, return_inverse=True)
+    olds, news = old.take(pa.array(np.maximum(pairs[:, 0], 0))), new.take(pa.array(np.maximum(pairs[:, 1], 0)))
+    equal = np.array(
+        [
+            _is_same(None if i < 0 else a, None if j < 0 else b)
+            for (i, j), a, b in zip(pairs.tolist(), _values(olds, len(pairs)), _values(news, len(pairs)), strict=True)
+        ],
+        bool,
+    )
+    result = np.zeros(len(same), bool)
+    if len(rest):
+        result[rest] = ~equal[place.ravel()]
+    return result
+
+
+def counts(column: pa.ChunkedArray) -> dict[str, int]:
+    """How often each value appears, by its text; null and empty text are one."""
+    code, values = _whole(column)
+    found: dict[str, int] = {}
+    for text, count in zip(
+        [*map(_text, values.to_pylist()), ""], np.bincount(code % (len(values) + 1), minlength=len(values) + 1), strict=True
+    ):
+        if count:
+            found[text] = found.get(text, 0) + int(count)
+    return found
+
+
+def joint(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers for the values of both, equal where their texts are."""
+    numbers: dict[str, int] = {"": 0}
+    found = []
+    for column in (before, after):
+        code, values = _whole(column)
+        each = [numbers.setdefault(_text(value), len(numbers)) for value in values.to_pylist()]
+        found.append(np.array([*each, 0])[code])
+    return found[0], found[1]
+
+
+def _whole(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """Codes of a whole column and its values, each of them once; one null where there is none."""
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0)
+    if pa.types.is_null(array.type):
+        return np.full(len(array), -1), pa.nulls(1, pa.string())
+    code, values = distinct(array)
+    again = values.dictionary_encode()
+    code = np.append(again.indices.to_numpy(zero_copy_only=False), -1)[code].astype(np.int64)
+    values = again.dictionary
+    return code, values if len(values) else pa.nulls(1, values.type)
+
+
+def _place(new: pa.Array, old: pa.Array) -> NDArray[np.int64]:
+    """For each new value the place of the equal old one, -2 where none is plainly equal; -1 would be a null's."""
+    if new.type != old.type:
+        try:
+            new, old = (pc.cast(values, pa.string()) for values in (new, old))
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            return np.full(len(new), -2)
+    return pc.index_in(new, value_set=old).fill_null(-2).to_numpy().astype(np.int64)
+
+
+def _values(values: pa.Array, count: int) -> list[Any]:
+    return values.to_pylist() if count else []
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if isinstance(a, str) and isinstance(b, str):
+        return a == b
+    if a in (None, "") or b in (None, ""):
+        return a in (None, "") and b in (None, "")
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b):
+        return True
+    return bool(a == b) or _text(a) == _text(b) or _meaning(a) == _meaning(b)
+
+
+def _text(value: Any) -> str:
+    with suppress(ValueError):
+        return canonical(value) or ""
+    return ""
+
+
+def _meaning(value: Any) -> Any:
+    """What a text says, where it says a number, a time or a structure; else the value."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return json.loads(value)
+        with suppress(ValueError):
+            return _meaning(datetime.fromisoformat(value))
+    return value

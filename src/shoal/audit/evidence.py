@@ -1,0 +1,145 @@
+"""What an audit judges by: the accepted input, the output, and the trace, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.audit.alignment import placed
+from shoal.audit.cover import shows_roots
+from shoal.audit.files import Source
+from shoal.audit.keys import Alike, alike
+from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, original
+from shoal.audit.published import NO_NODE, NO_PAIR, NULL, Band, Node, published
+from shoal.audit.trace import CLUSTER, HOW, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace, trace
+from shoal.audit.tree import Tree
+from shoal.audit.values import Flags, Floats
+from shoal.policy import Policy
+
+__all__ = [
+    "CLUSTER",
+    "HOW",
+    "MISSING",
+    "NO_CLUSTER",
+    "NO_NODE",
+    "NO_PAIR",
+    "NO_ROW",
+    "NULL",
+    "REUSE",
+    "SUPPRESSED",
+    "UNKNOWN",
+    "Band",
+    "Category",
+    "Evidence",
+    "Node",
+    "Numeric",
+    "Trace",
+    "Tree",
+    "gather",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The accepted records, n of them in the order of arrival, and the m rows of the output."""
+
+    policy: Policy
+    original: dict[str, Numeric | Category]  # the quasi-identifiers of the input
+    person: NDArray[np.int32]  # a number for each person; where the policy says so, each record its own
+    time: Floats | None  # seconds since 1970
+    sensitive: dict[str, pa.ChunkedArray]  # of the input
+    kept: dict[str, pa.ChunkedArray]  # of the input; the time too, where it is published as it is
+    line: NDArray[np.int64]  # the input row of each accepted record, from 0
+    rows: int  # of the input, those that are rejected included
+    published: dict[str, Band | Node]  # the quasi-identifiers of the output
+    shown: dict[str, pa.ChunkedArray]  # sensitive and kept, of the output
+    moment: Band | None  # the generalized time, of the output
+    unlisted: list[str]  # fields of the output that the policy does not list
+    absent: list[str]  # fields that the policy lists and the output does not have
+    trace: Trace | None  # of each row of the output
+    releases: Trace | None  # the trace as it was written, line by line
+    place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
+    suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
+    remembered: dict[str, Any] = field(default_factory=dict, repr=False)  # what was computed from it and is asked for again
+
+    @property
+    def accepted(self) -> int:
+        """How many records were accepted."""
+        return len(self.line)
+
+    @property
+    def released(self) -> int:
+        """How many rows the output has."""
+        return len(self.suppressed)
+
+    @property
+    def time_field(self) -> str | None:
+        """The name of the field with the records' own time."""
+        return self.policy.time.field if self.policy.time else None
+
+    def row_of_line(self, line: int) -> int | None:
+        """The row of the output that a line of the trace tells of."""
+        found = np.flatnonzero(self.place == line)
+        return int(found[0]) if len(found) else None
+
+    @cached_property
+    def alike(self) -> Alike:
+        """The classes of equal rows of the output."""
+        return alike(self.published, self.suppressed)
+
+    @cached_property
+    def persons(self) -> NDArray[np.int64] | None:
+        """The person of each row of the output, where a trace tells; a row that it does not tell of is its own."""
+        if self.trace is None:
+            return None
+        row = self.trace.row
+        found = len(self.person) + np.arange(len(row))
+        found[row >= 0] = self.person[row[row >= 0]]
+        return found
+
+
+def gather(
+    policy: Policy,
+    source: Source,
+    target: Source,
+    told: Source | None = None,
+    on_rows: Callable[[str, int], None] = lambda what, rows: None,
+) -> Evidence:
+    """Read the input, the output and, if there is one, the trace.
+
+    Raises:
+        InputError: one of them cannot be used.
+    """
+    trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
+    before = original(policy, source, trees, lambda rows: on_rows("input", rows))
+    after = published(policy, target, trees, lambda rows: on_rows("output", rows))
+    releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
+    sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
+    place = np.full(after.rows, -1, np.int64) if releases is None else placed(policy, before, after, releases)
+    matched = None if releases is None else releases.at(place) if len(releases.row) != after.rows else releases
+    roots = shows_roots(policy, after.quasi)
+    return Evidence(
+        policy=policy,
+        original=before.quasi,
+        person=before.person,
+        time=before.time,
+        sensitive={name: before.passed[name] for name in sensitive},
+        kept={name: column for name, column in before.passed.items() if name not in sensitive},
+        line=before.line,
+        rows=before.rows,
+        published=after.quasi,
+        shown=after.passed,
+        moment=after.moment,
+        unlisted=after.unlisted,
+        absent=after.absent,
+        trace=matched,
+        releases=releases,
+        place=place,
+        suppressed=roots if matched is None else np.where(place < 0, roots, matched.how == SUPPRESSED),
+    )

@@ -1,0 +1,97 @@
+"""The audit itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.audit.classes import READINGS, classes
+from shoal.audit.evidence import Evidence, gather
+from shoal.audit.figures import STEPS, figures
+from shoal.audit.files import Source
+from shoal.audit.promises import PROMISES
+from shoal.audit.report import Reading, Report
+from shoal.policy import Policy
+
+
+class Progress(NamedTuple):
+    """How far an audit has come."""
+
+    doing: str
+    done: int  # rows read, or checks made
+    total: int | None
+
+
+def audit(
+    policy: Policy | str | PathLike[str],
+    input: Source,
+    output: Source,
+    trace: Source | None = None,
+    *,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Report:
+    """Judge whether the promises of a policy held.
+
+    Parameters
+    ----------
+    policy
+        A policy, or the path of one.
+    input, output, trace
+        What went in, what came out, and how each tuple left: files as `run` reads and writes them, or Arrow tables.
+        Without a trace less can be checked, and the report says what.
+    on_progress
+        Called after each block that is read and before each check.
+
+    Raises
+    ------
+    PolicyError, InputError
+        The policy or a file cannot be used.
+    """
+    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
+    read: dict[str, int] = {}
+
+    def count(what: str, rows: int) -> None:
+        read[what] = read.get(what, 0) + rows
+        on_progress(Progress(f"reading the {what}", read[what], None))
+
+    return judge(gather(policy, input, output, trace, count), on_progress)
+
+
+def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
+    """The report on evidence that has been gathered."""
+    findings = []
+    steps = len(PROMISES) + len(READINGS) + len(STEPS)
+    for done, (name, promise) in enumerate(PROMISES.items()):
+        on_progress(Progress(f"checking: {name}", done, steps))
+        findings.append(promise.check(evidence))
+    nulls: dict[str, Reading] = {}
+    seen = {}
+    for done, reading in enumerate(READINGS, len(PROMISES)):
+        on_progress(Progress(f"classes under {reading} match", done, steps))
+        found = seen[reading] = classes(evidence, reading)
+        below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed & ~found.unknown
+        nulls[reading] = Reading(
+            smallest=found.smallest,
+            below=int(below.sum()),
+            alone=int(((found.size == 1) & ~found.unknown).sum()),
+            shown=int((~evidence.suppressed).sum()),
+            unknown=int(found.unknown.sum()),
+        )
+    before = len(PROMISES) + len(READINGS)
+
+    def measuring(step: str) -> None:
+        on_progress(Progress(f"measuring: {step}", before + STEPS.index(step), steps))
+
+    measured = figures(evidence, seen, measuring)
+    on_progress(Progress("done", steps, steps))
+    rows = {
+        "input": evidence.rows,
+        "accepted": evidence.accepted,
+        "output": evidence.released,
+        "suppressed": int(np.count_nonzero(evidence.suppressed)),
+    }
+    unit = "rows" if evidence.trace is None else "persons"
+    return Report(evidence.policy, tuple(findings), rows, unit, nulls, measured)

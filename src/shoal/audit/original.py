@@ -1,0 +1,182 @@
+"""The input: which records a policy accepts, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.audit.files import Block, Source, blocks
+from shoal.audit.passed import Passed
+from shoal.audit.tree import Tree
+from shoal.audit.values import Flags, Floats, canonical_column, numbers, seconds, texts
+from shoal.policy import Attribute, Policy
+
+MISSING = -1
+UNKNOWN = -2
+
+
+class Numeric(NamedTuple):
+    """A numeric quasi-identifier of the accepted records, in the order of their arrival."""
+
+    value: Floats  # NaN: missing; clipped where the policy clips
+
+
+class Category(NamedTuple):
+    """A categorical quasi-identifier of the accepted records, in the order of their arrival."""
+
+    leaf: NDArray[np.int32]  # MISSING, or UNKNOWN: published as the root
+    tree: Tree
+
+
+class Original(NamedTuple):
+    """The accepted records."""
+
+    quasi: dict[str, Numeric | Category]
+    person: NDArray[np.int32]
+    time: Floats | None
+    passed: dict[str, pa.ChunkedArray]
+    line: NDArray[np.int64]
+    rows: int  # of the input, those that are rejected included
+
+
+def original(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Original:
+    """Read the input as the policy says.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
+    reader = _Reader(policy, trees)
+    for block in blocks(source, reader.fields):
+        reader.take(block)
+        on_rows(block.rows)
+    return reader.done()
+
+
+class _Reader:
+    def __init__(self, policy: Policy, trees: dict[str, Tree]) -> None:
+        self._policy = policy
+        self._trees = trees
+        self._leaves = {name: tree.leaf_of() for name, tree in trees.items()}
+        self._nulls = frozenset(policy.nulls)
+        names = list(policy.kept)
+        if policy.time and policy.time.publish == "keep":
+            names.append(policy.time.field)
+        self._passed = {name: Passed() for name in names}
+        self._quasi: dict[str, list[NDArray[Any]]] = {name: [] for name, _ in policy.quasi}
+        self._person: list[pa.Array] = []
+        self._time: list[Floats] = []
+        self._line: list[NDArray[np.int64]] = []
+        self._rows = 0
+
+    @property
+    def fields(self) -> list[str]:
+        policy = self._policy
+        found = [*policy.attributes]
+        if policy.person is not None:
+            found.append(policy.person)
+        if policy.time:
+            found.append(policy.time.field)
+        return found
+
+    def take(self, block: Block) -> None:
+        policy, rows = self._policy, block.rows
+        good = np.ones(rows, bool)
+        person = self._persons(block, good) if policy.person is not None else None
+        time = None
+        if policy.time:
+            read = seconds(_column(block, policy.time.field), self._nulls)
+            good &= ~read.bad & ~np.isnan(read.value)
+            time = read.value
+        quasi = {
+            name: self._numbers(block, name, attribute, good)
+            if attribute.quasi == "numeric"
+            else self._leaf_numbers(block, name, attribute, good)
+            for name, attribute in policy.quasi
+        }
+        kept = slice(None) if good.all() else good
+        for name, values in quasi.items():
+            self._quasi[name].append(values[kept])
+        if time is not None:
+            self._time.append(time[kept])
+        mask = None if good.all() else pa.array(good)
+        if person is not None:
+            self._person.append(person if mask is None else person.filter(mask))
+        for name, passed in self._passed.items():
+            column = _column(block, name)
+            passed.take(column if mask is None else column.filter(mask))
+        self._line.append(block.line[kept])
+        self._rows = block.end
+
+    def _persons(self, block: Block, good: Flags) -> pa.Array:
+        assert self._policy.person is not None
+        text, bad = canonical_column(_column(block, self._policy.person))
+        if self._nulls:
+            text = _blanked(text, self._nulls)
+        good &= ~bad
+        if self._policy.person_missing == "reject":
+            good &= text.is_valid().to_numpy(zero_copy_only=False)
+        return text
+
+    def _numbers(self, block: Block, name: str, attribute: Attribute, good: Flags) -> Floats:
+        value, bad = numbers(_column(block, name), self._nulls)
+        if attribute.out_of_range == "clip":
+            value = np.clip(value, attribute.low, attribute.high)
+        else:
+            bad = bad | (value < attribute.low) | (value > attribute.high)
+        good &= ~bad
+        return value
+
+    def _leaf_numbers(self, block: Block, name: str, attribute: Attribute, good: Flags) -> NDArray[np.int32]:
+        found = texts(_column(block, name))
+        leaves = self._leaves[name]
+        per_text = np.array(
+            [MISSING if text is None or text in self._nulls else leaves.get(text, UNKNOWN) for text in found.text], np.int32
+        )
+        bad = found.bad | ((per_text == UNKNOWN) & (attribute.unknown == "reject"))
+        good &= ~np.append(bad, False)[found.code]
+        return np.append(per_text, np.int32(MISSING))[found.code]
+
+    def done(self) -> Original:
+        line = _joined(self._line, np.int64)
+        quasi: dict[str, Numeric | Category] = {}
+        for name, attribute in self._policy.quasi:
+            parts = self._quasi.pop(name)
+            if attribute.quasi == "numeric":
+                quasi[name] = Numeric(_joined(parts, np.float64))
+            else:
+                quasi[name] = Category(_joined(parts, np.int32), self._trees[name])
+        passed = {name: each.done() for name, each in self._passed.items()}
+        time = _joined(self._time, np.float64) if self._policy.time else None
+        return Original(quasi, self._person_codes(len(line)), time, passed, line, self._rows)
+
+    def _person_codes(self, rows: int) -> NDArray[np.int32]:
+        """A number for each person; one of its own for each record without."""
+        if self._policy.person is None:
+            return np.arange(rows, dtype=np.int32)
+        if not rows:
+            return np.empty(0, np.int32)
+        codes = pa.chunked_array(self._person, pa.string()).combine_chunks().dictionary_encode().indices
+        self._person = []
+        code = codes.fill_null(-1).to_numpy().copy()
+        nobody = code < 0
+        code[nobody] = code.max(initial=-1) + 1 + np.arange(nobody.sum())
+        return code
+
+
+def _column(block: Block, name: str) -> pa.Array:
+    column = block.columns.get(name)
+    return pa.nulls(block.rows) if column is None else column
+
+
+def _blanked(text: pa.Array, nulls: frozenset[str]) -> pa.Array:
+    missing = pc.is_in(text, value_set=pa.array(sorted(nulls), pa.string()))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), text)
+
+
+def _joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, kind)

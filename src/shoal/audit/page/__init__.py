@@ -1,0 +1,1 @@
+"""The parts of the page that an audit is reported on."""

@@ -1,0 +1,129 @@
+"""Who could be found: readings of nulls, classes, risk, sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from shoal.audit.diversity import Diversity
+from shoal.audit.histogram import Histogram
+from shoal.audit.page.chart import bars
+from shoal.audit.page.element import Markup, Part, section, table, tag
+from shoal.audit.page.number import chance, count, decimal, percent, plural
+from shoal.audit.population import ENOUGH
+
+if TYPE_CHECKING:
+    from shoal.audit.report import Report
+
+_READINGS = {
+    "maybe": "maybe: a null may be any value",
+    "extended": "extended: a null is a value of its own",
+    "basic": "basic: a null matches nothing",
+}
+
+
+def nulls(report: Report) -> Markup:
+    """The smallest class under each reading, and how many are below k."""
+    k, promised = report.policy.privacy.k, report.policy.privacy.nulls_match
+    columns = 5 if any(found.unknown for found in report.nulls.values()) else 4
+    rows: list[tuple[Part, ...]] = []
+    for reading in ("maybe", "extended", "basic"):
+        found = report.nulls[reading]
+        name: Part = _READINGS[reading]
+        if reading == promised:
+            name = tag("b", f"{name} (promised)")
+        share = f"{count(found.below)} ({percent(found.below / found.shown)})" if found.shown else "0"
+        rows.append((name, count(found.smallest), share, count(found.alone), count(found.unknown))[:columns])
+    head = ["a reader takes nulls as", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone", "rows not judged"]
+    extended = report.nulls["extended"]
+    gap = (
+        f"k is promised under {promised} match. A reader who takes nulls for values finds {plural(extended.below, 'row')} in "
+        f"classes of fewer than {k} {report.unit}, {count(extended.alone)} of them alone with their pattern of nulls."
+        if extended.below
+        else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken for values."
+    )
+    seen = table("Suppressed rows are no class.", head[:columns], rows)
+    return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, sizes(report))
+
+
+def sizes(report: Report) -> Markup:
+    """How many classes have how many rows."""
+    found: Histogram = report.figures.class_sizes
+    most = max(found.counts, default=0) or 1
+    k = report.policy.privacy.k
+    rows: list[tuple[Part, float, Part, str]] = []
+    for low, high, number in zip(found.edges, found.edges[1:], found.counts, strict=False):
+        name = plural(int(low), "row") if high - low == 1 else f"{count(low)} to {count(high - 1)} rows"
+        rows.append((name, number / most, count(number), "alert" if high <= k else "mean"))
+    told = f"Sizes of the classes of equal rows, nulls taken for values; amber: fewer rows than k = {k}"
+    return bars(told, rows, ("size", "classes"))
+
+
+def risk(report: Report) -> Markup:
+    """Prosecutor, journalist and marketer, under two readings."""
+    rows = []
+    for reading in ("maybe", "extended"):
+        found = report.figures.risk[reading]
+        name = _READINGS[reading].split(":")[0]
+        prosecutor = found.prosecutor
+        rows.append(
+            (f"prosecutor, {name}", chance(prosecutor.highest), chance(prosecutor.average), percent(prosecutor.above))
+        )
+        if found.journalist is not None:
+            journalist = found.journalist
+            highest = chance(journalist.highest) if found.exact else f"{chance(journalist.highest)}, of some rows"
+            rows.append((f"journalist, {name}", highest, chance(journalist.average), percent(journalist.above)))
+        if found.marketer is not None:
+            rows.append((f"marketer, {name}", "", chance(found.marketer), ""))
+    threshold = report.figures.risk["extended"].threshold
+    average = report.figures.risk["extended"].average
+    return section(
+        "risk",
+        "Risk of being found",
+        tag(
+            "p",
+            "The prosecutor knows that a person is in the stream, the journalist does not, the marketer tries to find all. "
+            f"A row's risk is one in as many {report.unit} as could be behind it. The journalist's and the marketer's are "
+            f"counted in the input, on rows drawn at random, up to {count(ENOUGH)} {report.unit}: they may be lower than told, "
+            "not higher.",
+        ),
+        table(
+            f"Average class of equal rows, nulls taken for values: {decimal(average)} {report.unit}.",
+            ("attacker, reading of nulls", "highest risk", "average risk", f"rows above {chance(threshold)}"),
+            rows,
+        ),
+    )
+
+
+def sensitive(report: Report) -> Markup:
+    """Diversity of each sensitive attribute."""
+    figures = report.figures
+    if not figures.diversity:
+        return section("sensitive", "Sensitive values", tag("p", "The policy names no sensitive attribute."))
+    parts: list[Part] = [
+        tag(
+            "p",
+            "k hides which row is a person's. It does not hide a value that all members of a class share. "
+            "There is no promise about it; these are the figures.",
+        )
+    ]
+    if figures.group_diversity is not None:
+        parts.append(_diversity("Within the groups that were published, with those who reuse them", figures.group_diversity))
+    parts.append(_diversity("Within classes of equal rows, nulls taken for values", figures.diversity))
+    return section("sensitive", "Sensitive values", *parts)
+
+
+def _diversity(caption: str, found: Mapping[str, Diversity]) -> Markup:
+    head = ("attribute", "fewest values", "entropy l, least", "t, largest", "t, mean", "rows in a class of one value")
+    rows = [
+        (
+            name,
+            f"{count(each.distinct)} of {count(each.values)}",
+            decimal(each.entropy),
+            decimal(each.closeness),
+            decimal(each.closeness_mean),
+            count(each.uniform_records),
+        )
+        for name, each in found.items()
+    ]
+    return table(caption, head, rows)

@@ -1,0 +1,131 @@
+"""What was checked and how, what is not protected, the policy, and the versions."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from shoal.audit.page.element import Markup, Part, section, table, tag
+from shoal.audit.page.number import count, decimal, plural, span
+from shoal.policy import Attribute
+
+if TYPE_CHECKING:
+    from shoal.audit.report import Report
+
+_SECRET = ("secret", "key", "password", "token", "salt", "file", "path")
+_LIMITS = (
+    (
+        "Nulls.",
+        "k is promised where a null may stand for any value. Who knows which values a person lacks sees smaller classes, "
+        "down to one.",
+    ),
+    ("Shared values.", "If all members of a group have the same sensitive value, it is known of each of them."),
+    ("Suppressed rows.", "They still show their sensitive and kept values, and are hidden among the suppressed rows only."),
+    ("Several rows of one person.", "Who can tell that rows are about one person can intersect the groups they are in."),
+    ("Kept attributes and times.", "k does not count them. Who recognises a person by one needs no quasi-identifier."),
+    ("Order and timing.", "Members of a group leave together, in order of arrival, soon after they came."),
+    ("Who knows who was there.", "Who knows all but one of a group's members, or put them there, finds the last one."),
+    ("Ends of intervals.", "Without a grid, both ends of a published interval are values of members."),
+    ("The trace.", "It links rows with records. With this report it is not needed any more; guard it like the input."),
+)
+
+
+def method(report: Report) -> Markup:
+    """What was checked and how."""
+    traced = report.unit == "persons"
+    rows = report.rows
+    how = (
+        "The trace tells which record is behind each row, so that every value was compared with what is published, and every "
+        "group was counted in persons at the moment it left."
+        if traced
+        else "There was no trace. Rows cannot be linked with records, so that only what an outsider sees was judged: classes "
+        "of equal rows, names and forms of fields, numbers of records and of values."
+    )
+    return section(
+        "method",
+        "What was checked, and how",
+        tag(
+            "p",
+            f"The input ({plural(rows['input'], 'record')}, {count(rows['accepted'])} of them accepted), the output "
+            f"({plural(rows['output'], 'row')}) and the policy were read by code that shares nothing with the code that "
+            f"anonymized them. {how}",
+        ),
+        tag(
+            "p",
+            "A promise is broken if one row breaks it. Figures of risk and utility count all rows, unless it is said that they "
+            "look at some; attacks look at targets drawn at random, the same every time. Rows count from 0, without a header.",
+        ),
+    )
+
+
+def limits() -> Markup:
+    """What no promise covers."""
+    items = (tag("li", tag("b", name), " ", what) for name, what in _LIMITS)
+    return section("limits", "What is not protected", tag("ul", *items))
+
+
+def policy(report: Report) -> Markup:
+    """The policy, without anything secret."""
+    held = report.policy
+    unit = "seconds" if held.window.timed else "arrivals" if held.window.kind == "count" else "tuples held"
+    rows: list[tuple[Part, Part]] = [
+        ("person", held.person or "none: each record is a person"),
+        ("records without a person", "are persons of their own" if held.person_missing == "own" else "are rejected"),
+        ("time", f"{held.time.field}, publish: {held.time.publish}" if held.time else "none"),
+        ("k", f"{held.privacy.k}, nulls match: {held.privacy.nulls_match}"),
+        ("window", f"{held.window.kind}: {span(held.window.length, unit)}"),
+        ("algorithm", ", ".join(f"{key}: {value}" for key, value in _parameters(held.algorithm.model_dump()).items())),
+        ("fingerprint", tag("code", held.fingerprint)),
+    ]
+    fields = [(name, each.role, _described(each)) for name, each in held.attributes.items()]
+    return section(
+        "policy",
+        "The policy",
+        table("What was promised", ("key", "value"), rows, numbers=9),
+        table("What is published; everything else is not", ("attribute", "role", "how"), fields, numbers=9),
+    )
+
+
+def _parameters(written: dict[str, object]) -> dict[str, object]:
+    """Parameters as they can be shown.
+
+    >>> _parameters({"name": "zanon", "secret_file": "hush", "z": 3.0, "reuse_age": float("inf")})
+    {'name': 'zanon', 'secret_file': 'withheld', 'z': '3', 'reuse_age': 'unbounded'}
+    """
+    shown: dict[str, object] = {}
+    for key, value in written.items():
+        if isinstance(value, str) and any(word in key for word in _SECRET):
+            shown[key] = "withheld"
+        elif isinstance(value, float):
+            shown[key] = "unbounded" if value == float("inf") else decimal(value)
+        else:
+            shown[key] = value
+    return shown
+
+
+def _described(attribute: Attribute) -> str:
+    if attribute.range is not None:
+        grid = f", grid {attribute.grid:,.12g}" if attribute.grid else ", no grid"
+        clip = ", clipped" if attribute.out_of_range == "clip" else ""
+        return f"range {attribute.low:,.12g} to {attribute.high:,.12g}{grid}{clip}"
+    if attribute.hierarchy is not None:
+        unknown = ", unknown values as the root" if attribute.unknown == "root" else ""
+        inner = len(attribute.hierarchy.labels) - attribute.hierarchy.leaves
+        return f"hierarchy of {count(attribute.hierarchy.leaves)} leaves and {plural(inner, 'inner node')}{unknown}"
+    return "as it came"
+
+
+def versions() -> Markup:
+    """What made this report, and when."""
+    found = [f"{name} {_version(name)}" for name in ("shoal", "numpy", "pyarrow")]
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return tag("footer", tag("p", f"Made {made} by {', '.join(found)}, Python {platform.python_version()}."))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "of unknown version"

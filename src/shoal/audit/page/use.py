@@ -1,0 +1,115 @@
+"""Waiting, loss, and what the published stream is still good for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from shoal.audit.page.chart import bars, histogram, line, pair
+from shoal.audit.page.element import Markup, Part, section, table, tag
+from shoal.audit.page.number import count, decimal, percent, span
+from shoal.audit.utility import CategoryAnswer, NumberAnswer
+
+if TYPE_CHECKING:
+    from shoal.audit.report import Report
+
+
+def _waiting(report: Report) -> Markup:
+    """How long tuples were held."""
+    figures = report["in time"].figures
+    counts = figures.get("histogram", {}).get("counts", [])
+    if not counts:
+        return tag("p", "How long tuples were held stands in the trace, which was not given.", class_="note")
+    unit, top = figures["unit"], figures["histogram"]["edges"][-1]
+    shares = {float(share): wait for share, wait in figures["shares"].items()}
+    told = (
+        f"Waiting: half of the tuples at most {span(shares[0.5], unit)}, nine in ten at most {span(shares[0.9], unit)}, "
+        f"the longest {span(figures['longest'], unit)}."
+    )
+    deadline = figures.get("deadline")
+    mark = (deadline / top, f"deadline {span(deadline, unit)}") if deadline and deadline <= top * 1.0001 else None
+    return histogram(told, counts, ("0", span(top / 2, unit), span(top, unit)), f"{count(max(counts))} tuples", mark)
+
+
+def utility(report: Report) -> Markup:
+    """Loss per attribute and over time, and the other measures of the papers."""
+    use = report.figures.utility
+    mean = use.loss.mean
+    losses: list[tuple[Part, float, Part, str]] = [
+        (name, each, decimal(each), "mean") for name, each in sorted(use.loss.attribute.items(), key=lambda item: -item[1])
+    ]
+    over_time = use.loss.over_time
+    spread = f"from {decimal(min(over_time))} to {decimal(max(over_time))}" if over_time else "unknown"
+    told = f"Loss over time: means of {len(over_time)} stretches of the output, {spread}; dashed: mean of all, {decimal(mean)}."
+    axis = ("first row", f"row {count(report.rows['output'])}")
+    measures = [
+        ("mean loss", decimal(mean), "0: as it came; 1: nothing told"),
+        ("mean cost with waiting", _told(use.cost), "loss, doubled for who waits the window's length (FAST, equation 8)"),
+        ("suppressed", percent(use.suppressed), "rows that show the root everywhere"),
+        ("reused", "needs a trace" if use.reused is None else percent(use.reused), "rows that wear an earlier generalization"),
+        (
+            "cluster purity",
+            "needs a trace" if use.purity is None else f"{percent(use.purity.mean)}, least {percent(use.purity.smallest)}",
+            "values that members had, of all they could have (X-BAND)",
+        ),
+        ("discernibility", count(use.discernibility), "sum of the squares of the class sizes; a suppressed row counts as all"),
+    ]
+    return section(
+        "utility",
+        "Loss and waiting",
+        pair(
+            bars("Loss per attribute, over the rows that show it", losses, ("attribute", "loss")),
+            tag("div", line(told, over_time, axis, "loss 1", mean), _waiting(report)),
+        ),
+        table("Measures of the papers", ("measure", "value", "what it is"), measures, numbers=9),
+    )
+
+
+def _told(number: float | None) -> str:
+    return "needs a trace" if number is None else decimal(number)
+
+
+def answers(report: Report) -> Markup:
+    """How far the answers to usual questions lie from the truth."""
+    found = report.figures.utility.answers
+    parts: list[Part] = [
+        tag(
+            "p",
+            "How far the answers that an analyst gets from the published rows lie from those of the input. Intervals and nodes "
+            "are read as any of their values with the same chance; suppressed rows are left out and counts scaled up.",
+        )
+    ]
+    if found.numbers:
+        parts.append(_numbers(found.numbers))
+    if found.categories:
+        parts.append(_categories(found.categories))
+    if found.pairs:
+        told = (
+            f"Counts with conditions on two attributes at once, {found.pairs} of them: median error "
+            f"{_times(found.pair_median)}, mean {_times(found.pair_mean)}."
+        )
+        parts.append(tag("p", told))
+    return section("answers", "Answers", *parts)
+
+
+def _numbers(found: Mapping[str, NumberAnswer]) -> Markup:
+    caption = "Numbers: errors of mean and median as shares of the range, and of counts within ranges as shares of the count"
+    rows = [
+        (name, percent(each.mean), percent(each.median), _times(each.range_median), _times(each.range_mean))
+        for name, each in found.items()
+    ]
+    return table(caption, ("attribute", "mean", "median", "range count, median error", "range count, mean error"), rows)
+
+
+def _categories(found: Mapping[str, CategoryAnswer]) -> Markup:
+    rows = [(name, f"{each.found} of {each.top}", _times(each.count)) for name, each in found.items()]
+    head = ("attribute", "of the most frequent, found", "error of their counts")
+    return table("Categories: the ten most frequent", head, rows)
+
+
+def _times(error: float) -> str:
+    """
+    >>> _times(0.25)[:2], _times(19.74)
+    ('25', '20 times')
+    """
+    return percent(error) if error <= 1 else f"{error:,.0f} times" if error >= 10 else f"{error:.1f} times"

@@ -1,0 +1,48 @@
+"""Columns that are passed through, collected block by block."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from shoal.audit.files import texts_of
+from shoal.audit.values import is_text
+
+
+class Passed:
+    """Collects a column; of texts, if its type changes on the way."""
+
+    def __init__(self) -> None:
+        self._parts: list[pa.Array] = []
+
+    def take(self, column: pa.Array) -> None:
+        if pa.types.is_dictionary(column.type) and not is_text(column.type):
+            column = column.cast(column.type.value_type)
+        if is_text(column.type):
+            column = _compact(column)
+        self._parts.append(column)
+
+    def done(self) -> pa.ChunkedArray:
+        kinds = {part.type for part in self._parts if not pa.types.is_null(part.type)}
+        if not kinds:
+            return pa.chunked_array(self._parts or [pa.nulls(0)])
+        if len(kinds) == 1:
+            kind = kinds.pop()
+            parts = [part.cast(kind) if pa.types.is_null(part.type) else part for part in self._parts]
+            whole = pa.chunked_array(parts)
+            return whole.unify_dictionaries() if pa.types.is_dictionary(kind) else whole
+        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+        if numbers:
+            return pa.chunked_array([part.cast(pa.float64(), safe=False) for part in self._parts])
+        return pa.chunked_array([texts_of(part) for part in self._parts], pa.string())
+
+
+def _compact(column: pa.Array) -> pa.Array:
+    """Texts as a dictionary of strings; as bytes where they are not UTF-8."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    values = column.dictionary
+    try:
+        values = values.cast(pa.string())
+    except pa.ArrowInvalid:
+        values = values.cast(pa.binary())
+    return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), values)

@@ -1,0 +1,120 @@
+"""No tuple is held past its deadline, on the stream's own clock."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit.evidence import NO_ROW, Evidence, Trace
+from shoal.audit.finding import Docket, Finding, Verdict
+from shoal.audit.values import Flags, Floats
+from shoal.policy import Policy
+
+NAME = "in time"
+SAYS = "no tuple is held past its deadline, measured on the stream's own clock"
+_SHARES = (0.5, 0.9, 0.99)
+_BARS = 20
+_INSTANT = 2e-6  # seconds
+
+
+def check(evidence: Evidence) -> Finding:
+    """Compare when each tuple came and left, by the trace; its arrivals are checked against the input."""
+    docket, policy, told = Docket(evidence), evidence.policy, evidence.releases
+    longest = deadline(policy)
+    figures: dict[str, Any] = {"deadline": None if math.isinf(longest) else longest, "unit": _unit(policy)}
+    if math.isinf(longest):
+        otherwise, note = Verdict.NOT_PROMISED, _why(policy)
+    else:
+        otherwise, note = Verdict.HELD, ""
+    if told is None:
+        otherwise = Verdict.NOT_PROMISED if math.isinf(longest) else Verdict.NOT_CHECKABLE
+        return docket.finding(NAME, SAYS, otherwise=otherwise, note=note or "needs a trace", figures=figures)
+    wait = told.released - told.arrived
+    clock = _clock(evidence)
+    known = told.row != NO_ROW
+    came = np.where(known, clock[told.row] if len(clock) else math.nan, math.nan)
+    if policy.window.timed:
+        docket.lines(np.flatnonzero(told.arrived < came - _INSTANT), "the trace lets it arrive before its own time")
+    else:
+        docket.lines(np.flatnonzero(known & (told.arrived != came)), "the trace gives it another arrival than the input")
+    docket.lines(np.flatnonzero(wait < 0), "left before it came")
+    late = _late(told, clock, longest)
+    docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {_unit(policy)}")
+    figures |= {"late": int(late.sum()), **_waiting(wait)}
+    return docket.finding(NAME, SAYS, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
+
+
+def deadline(policy: Policy) -> float:
+    """The longest that a tuple may wait, in arrivals or seconds; infinite where nothing is promised."""
+    algorithm, window = policy.algorithm, policy.window
+    if window.kind == "buffer" or (algorithm.name == "fast" and window.timed):
+        return math.inf
+    if algorithm.name == "fast":
+        return float(window.length if algorithm.deadline is None else algorithm.deadline)
+    return window.length + (policy.reuse.age if algorithm.name == "xband" else 0)
+
+
+def _why(policy: Policy) -> str:
+    if policy.window.kind == "buffer":
+        return "a buffer window bounds memory, not waiting"
+    if policy.algorithm.name == "fast":
+        return "fast waits for full rounds under a time window, whatever the clock says"
+    return "reuse_age is unbounded"
+
+
+def _unit(policy: Policy) -> str:
+    return "seconds" if policy.window.timed else "arrivals"
+
+
+def _clock(evidence: Evidence) -> Floats:
+    """When each record arrived: its number, or the newest time seen by then."""
+    if not evidence.policy.window.timed or evidence.time is None:
+        return np.arange(evidence.accepted, dtype=np.float64)
+    return np.maximum.accumulate(evidence.time)
+
+
+def _late(told: Trace, clock: Floats, longest: float) -> Flags:
+    """Who was still held when the clock had passed the deadline.
+
+    The clock moves only when a record arrives or a tick comes, of which those are known that let something go. So a
+    tuple is due at the first such moment that is its deadline or later, and late if it left at a later one.
+    """
+    if math.isinf(longest) or not len(told.row):
+        return np.zeros(len(told.row), bool)
+    moments = np.unique(np.concatenate([clock, told.released]))
+    due = np.searchsorted(moments, told.arrived + longest)
+    for step in (-1, 0):  # rounding may have put the sum beside the moment
+        near = np.clip(due + step, 0, len(moments) - 1)
+        due = np.where(moments[near] - told.arrived >= longest, np.minimum(due, near), due)
+    passed = due < len(moments)
+    return passed & (told.released > moments[np.minimum(due, len(moments) - 1)])
+
+
+def _waiting(wait: Floats) -> dict[str, Any]:
+    if not len(wait):
+        return {"longest": None, "mean": None, "shares": {}, "histogram": {"edges": [], "counts": []}}
+    counts, edges = _bars(wait)
+    return {
+        "longest": float(wait.max()),
+        "mean": float(wait.mean()),
+        "shares": {f"{share:g}": float(np.quantile(wait, share)) for share in _SHARES},
+        "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
+    }
+
+
+def _bars(wait: Floats) -> tuple[NDArray[np.integer], Floats]:
+    """Bars of equal width, and of whole width where all waits are whole.
+
+    >>> counts, edges = _bars(np.array([0.0, 3.0, 30.0]))
+    >>> edges.tolist()[:3], counts.tolist()[:3]
+    ([0.0, 2.0, 4.0], [1, 1, 0])
+    """
+    top, bars = max(float(wait.max()), 1.0), _BARS
+    if (wait == np.rint(wait)).all():
+        width = math.ceil(top / _BARS)
+        bars = math.ceil(top / width)
+        top = float(width * bars)
+    return np.histogram(wait, bins=bars, range=(0.0, top))

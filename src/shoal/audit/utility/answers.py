@@ -1,0 +1,238 @@
+"""What an analyst gets out of the published stream, and how far it lies from the truth.
+
+The analyst reads an interval as any of its values with the same chance, whole numbers where the attribute is one of whole
+numbers, and a node as any of its leaves. Suppressed rows are left out, and counts scaled up by their share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit.evidence import Band, Category, Evidence, Node, Numeric
+from shoal.policy import Attribute
+
+Floats = NDArray[np.float64]
+
+QUERIES = 100
+SEED = 20_240
+_EDGES = 2048
+_RARE = 0.01
+_PAIRS = 24
+
+
+@dataclass(frozen=True)
+class NumberAnswer:
+    """Errors on a numeric quasi-identifier: of mean and median as shares of its range, of range counts as shares of the count.
+
+    Ranges reach from the value of one record to that of another, both drawn at random; a count below 1 % of the records is
+    measured against that 1 %.
+    """
+
+    mean: float
+    median: float
+    range_median: float
+    range_mean: float
+
+
+@dataclass(frozen=True)
+class CategoryAnswer:
+    """Errors on a categorical quasi-identifier: how many of the `top` most frequent leaves are found among as many, and how far
+    their counts lie, all together, as a share of the true ones."""
+
+    top: int
+    found: int
+    count: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Errors attribute by attribute, and of counts with conditions on two attributes at once (median and mean error)."""
+
+    numbers: dict[str, NumberAnswer]
+    categories: dict[str, CategoryAnswer]
+    pairs: int
+    pair_median: float
+    pair_mean: float
+
+
+def answers(evidence: Evidence) -> Answers:
+    """The errors of the usual questions; where there is nothing to ask about, an attribute is left out."""
+    draw = np.random.default_rng(SEED)
+    plain = ~evidence.suppressed
+    scale = len(plain) / max(1, int(plain.sum()))
+    numbers, categories = {}, {}
+    for name, attribute in evidence.policy.quasi:
+        original, shown = evidence.original[name], evidence.published[name]
+        if isinstance(original, Numeric) and isinstance(shown, Band):
+            number = _number(original, shown, attribute, plain, scale, draw)
+            if number:
+                numbers[name] = number
+        elif isinstance(original, Category) and isinstance(shown, Node):
+            category = _category(original, shown, plain, scale)
+            if category:
+                categories[name] = category
+    errors = _pairs(evidence, plain, scale, draw)
+    return Answers(
+        numbers, categories, len(errors), float(np.median(errors)) if errors else 0.0, float(np.mean(errors)) if errors else 0.0
+    )
+
+
+def _number(
+    original: Numeric, shown: Band, attribute: Attribute, plain: NDArray[np.bool_], scale: float, draw: np.random.Generator
+) -> NumberAnswer | None:
+    true = original.value[~np.isnan(original.value)]
+    there = plain & ~np.isnan(shown.lo)
+    if not len(true) or not there.any():
+        return None
+    half = half_step(true)
+    lo, hi, weight = shown.lo[there] - half, shown.hi[there] + half, _weight(shown, there)
+    middle = float(np.average((lo + hi) / 2, weights=weight))
+    edges = _edges(attribute, half)
+    below = _below(lo, hi, weight, edges)
+    median = float(np.interp(below[-1] / 2, below, edges))
+    counted = np.append(0.0, np.cumsum(_histogram(true, edges)))
+    errors = _range_errors(counted, below * scale, draw)
+    width = attribute.high - attribute.low
+    return NumberAnswer(
+        mean=abs(middle - float(true.mean())) / width,
+        median=abs(median - float(np.median(true))) / width,
+        range_median=float(np.median(errors)),
+        range_mean=float(errors.mean()),
+    )
+
+
+def half_step(values: Floats) -> float:
+    """Half the distance of neighbouring values: ½ for whole numbers, 0 for others.
+
+    >>> half_step(np.array([1.0, 4.0])), half_step(np.array([1.0, 4.5]))
+    (0.5, 0.0)
+    """
+    return 0.5 if bool((values == np.rint(values)).all()) else 0.0
+
+
+def _weight(shown: Band | Node, there: NDArray[np.bool_]) -> Floats:
+    """How much of a value each row stands for: less than one where some were imputed."""
+    weight = np.ones(int(there.sum()))
+    if shown.of is not None and shown.had is not None:
+        of, had = shown.of[there], shown.had[there]
+        imputed = of > 0
+        weight[imputed] = had[imputed] / of[imputed]
+    return weight
+
+
+def _edges(attribute: Attribute, half: float) -> Floats:
+    low, high = attribute.low - half, attribute.high + half
+    whole = half > 0 and high - low <= _EDGES and low + half == round(low + half)
+    return np.linspace(low, high, round(high - low) + 1 if whole else _EDGES + 1)
+
+
+def _below(lo: Floats, hi: Floats, weight: Floats, edges: Floats) -> Floats:
+    """How much lies below each edge, if every row is spread evenly from lo to hi: the sum of clip((e-lo)/(hi-lo), 0, 1)."""
+    step = edges[1] - edges[0]
+    width = hi - lo
+    flat = width <= 0
+    slope = np.divide(weight, width, out=np.zeros_like(width), where=~flat)
+
+    def first_at(place: Floats) -> NDArray[np.int64]:
+        return np.clip(np.ceil((place - edges[0]) / step), 0, len(edges)).astype(np.int64)
+
+    def summed(place: NDArray[np.int64], amount: Floats) -> Floats:
+        return np.cumsum(np.bincount(place, amount, len(edges) + 1), dtype=np.float64)[: len(edges)]
+
+    rise, fall = first_at(lo), first_at(hi)
+    rising = summed(rise, slope) * edges - summed(rise, slope * lo)
+    falling = summed(fall, slope) * edges - summed(fall, slope * hi)
+    jumps = summed(rise, np.where(flat, weight, 0.0)) if flat.any() else 0.0
+    return np.maximum.accumulate(rising - falling + jumps)
+
+
+def _histogram(values: Floats, edges: Floats) -> Floats:
+    place = np.clip((values - edges[0]) / (edges[1] - edges[0]), 0, len(edges) - 2).astype(np.int64)
+    return np.bincount(place, minlength=len(edges) - 1).astype(np.float64)
+
+
+def _range_errors(counted: Floats, below: Floats, draw: np.random.Generator) -> Floats:
+    """Relative errors of counts between two edges, the edges drawn by how many values lie there."""
+    ends = np.searchsorted(counted, draw.uniform(0, counted[-1], (QUERIES, 2)), side="right")
+    ends.sort(axis=1)
+    first, last = np.maximum(ends[:, 0] - 1, 0), np.minimum(ends[:, 1], len(counted) - 1)
+    true = counted[last] - counted[first]
+    told = below[last] - below[first]
+    return np.abs(told - true) / np.maximum(true, _RARE * counted[-1])
+
+
+def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: float) -> CategoryAnswer | None:
+    tree = shown.tree
+    there = plain & (shown.node >= 0)
+    true = np.bincount(original.leaf[original.leaf >= 0], minlength=tree.leaves).astype(np.float64)
+    top = min(10, int((true > 0).sum()))
+    if not top or not there.any():
+        return None
+    nodes = np.bincount(shown.node[there], _weight(shown, there), len(tree.first)) * scale
+    share = nodes / (tree.last - tree.first + 1)
+    told = np.zeros(tree.leaves + 1)
+    np.add.at(told, tree.first, share)
+    np.add.at(told, tree.last + 1, -share)
+    told = np.cumsum(told)[:-1]
+    best = np.argsort(-true, kind="stable")[:top]
+    guessed = np.argsort(-told, kind="stable")[:top]
+    error = float(np.abs(told[best] - true[best]).sum() / true[best].sum())
+    return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
+
+
+def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.random.Generator) -> list[float]:
+    """Errors of counts with conditions on two attributes: a range between two records' values, a leaf of a record."""
+    names = [name for name, _ in evidence.policy.quasi]
+    records = len(evidence.line)
+    if len(names) < 2 or not records or not plain.any():
+        return []
+    errors = []
+    halves: dict[str, float] = {}
+    for _ in range(_PAIRS):
+        true = np.ones(records, dtype=bool)
+        told: Floats = plain.astype(np.float64)
+        for name in (names[place] for place in draw.choice(len(names), 2, replace=False)):
+            original, shown = evidence.original[name], evidence.published[name]
+            if isinstance(original, Numeric) and isinstance(shown, Band):
+                a, b = _two(original.value, draw)
+                if name not in halves:
+                    halves[name] = half_step(original.value[~np.isnan(original.value)])
+                true &= (original.value >= a) & (original.value <= b)
+                told *= _overlap(shown, a, b, halves[name])
+            elif isinstance(original, Category) and isinstance(shown, Node):
+                leaf = _one(original.leaf, draw)
+                true &= original.leaf == leaf
+                tree = shown.tree
+                inside = (tree.first <= leaf) & (leaf <= tree.last)
+                told *= np.append(inside / (tree.last - tree.first + 1), 0.0)[np.maximum(shown.node, -1)]
+        count = float(true.sum())
+        errors.append(abs(float(told.sum()) * scale - count) / max(count, _RARE * records))
+    return errors
+
+
+def _overlap(shown: Band, a: float, b: float, half: float) -> Floats:
+    lo, hi = shown.lo - half, shown.hi + half
+    width = hi - lo
+    if half == 0:
+        flat = width <= 0
+        width[flat] = 1.0
+    inside = np.minimum(hi, b + half) - np.maximum(lo, a - half)
+    inside = np.clip(inside, 0, None) / width
+    if half == 0 and flat.any():
+        inside[flat] = (shown.lo[flat] >= a) & (shown.lo[flat] <= b)
+    return np.nan_to_num(inside, copy=False)
+
+
+def _two(values: Floats, draw: np.random.Generator) -> tuple[float, float]:
+    there = values[draw.integers(0, len(values), 64)]
+    there = there[~np.isnan(there)][:2]
+    return (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
+
+
+def _one(leaves: NDArray[np.int32], draw: np.random.Generator) -> int:
+    there = leaves[draw.integers(0, len(leaves), 64)]
+    there = there[there >= 0]
+    return int(there[0]) if len(there) else 0

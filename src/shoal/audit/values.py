@@ -1,0 +1,195 @@
+"""Columns as the policy compares them: texts, numbers, times."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.policy import canonical
+
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
+
+_IS_CANONICAL = r"^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$"
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+class Readings(NamedTuple):
+    """A column of numbers or times: NaN where there is none, and which values cannot be read."""
+
+    value: Floats
+    bad: Flags
+
+
+class Texts(NamedTuple):
+    """A column by its distinct values: the canonical text of each, None where it is missing or cannot be read."""
+
+    code: NDArray[np.int64]  # of each row; -1 null
+    text: list[str | None]
+    bad: Flags  # of each distinct value: it cannot be read as text
+
+
+def is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    of = pa.types
+    return any(test(kind) for test in (of.is_string, of.is_large_string, of.is_binary, of.is_large_binary))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    of = pa.types
+    return of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind)
+
+
+def distinct(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
+    """Codes of a column, -1 where it is null, and the values they stand for.
+
+    >>> code, values = distinct(pa.array(["b", None, "b", "a"]))
+    >>> code.tolist(), values.to_pylist()
+    ([0, -1, 0, 1], ['b', 'a'])
+    """
+    if not pa.types.is_dictionary(column.type):
+        if pa.types.is_nested(column.type):
+            return _distinct_nested(column)
+        column = column.dictionary_encode()
+    code = column.indices.fill_null(-1).cast(pa.int64()).to_numpy()
+    return code, column.dictionary
+
+
+def _distinct_nested(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
+    numbers: dict[str, int] = {}
+    values = column.to_pylist()
+    code = [-1 if value is None else numbers.setdefault(repr(value), len(numbers)) for value in values]
+    return np.array(code, np.int64), pa.array(list(numbers), pa.string())
+
+
+def texts(column: pa.Array) -> Texts:
+    """A column as trimmed NFC text.
+
+    >>> texts(pa.array([" Oslo", "Oslo", None])).text
+    ['Oslo', 'Oslo']
+    """
+    code, values = distinct(column)
+    found: list[str | None] = []
+    bad = np.zeros(len(values), bool)
+    for i, value in enumerate(values.to_pylist()):
+        try:
+            found.append(canonical(value))
+        except ValueError:
+            found.append(None)
+            bad[i] = True
+    return Texts(code, found, bad)
+
+
+def canonical_column(column: pa.Array) -> tuple[pa.Array, Flags]:
+    """A column's canonical texts as an Arrow column, null where missing; and which values cannot be read."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    fast: pa.Array | None = None
+    if pa.types.is_integer(kind):
+        fast = column.cast(kind).cast(pa.string())
+    elif is_text(kind):
+        with suppress(pa.ArrowInvalid):
+            values = column.cast(kind).cast(pa.string())
+            if pc.all(pc.match_substring_regex(values, _IS_CANONICAL)).as_py() is not False:
+                fast = values
+    if fast is not None:
+        return fast, np.zeros(len(fast), bool)
+    found = texts(column)
+    bad = np.append(found.bad, False)[found.code]
+    return pa.array([*found.text, None], pa.string()).take(pa.array(found.code % (len(found.text) + 1))), bad
+
+
+def numbers(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
+    """A column as numbers; text that holds a number is that number.
+
+    >>> found = numbers(pa.array(["34", " 3.5 ", "1e3", "?", "x", "inf", None]), {"?"})
+    >>> found.value.tolist(), np.flatnonzero(found.bad).tolist()
+    ([34.0, 3.5, 1000.0, nan, nan, nan, nan], [4, 5])
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind) or is_text(kind):
+        code, values = distinct(column)
+        found = _numbers_of_texts(values, nulls) if is_text(values.type) else numbers(values, nulls)
+        return Readings(np.append(found.value, math.nan)[code], np.append(found.bad, False)[code])
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    if is_number(kind):
+        value = column.cast(pa.float64(), safe=False).fill_null(math.nan).to_numpy(zero_copy_only=False)
+        for null in nulls:
+            if _NUMBER.fullmatch(null) and canonical(float(null)) == null:
+                value = np.where(value == float(null), math.nan, value)
+        infinite = np.isinf(value)
+        return Readings(np.where(infinite, math.nan, value), infinite)
+    if pa.types.is_boolean(kind):
+        for null in {"true", "false"} & set(nulls):
+            there &= column.fill_null(null == "false").to_numpy(zero_copy_only=False) != (null == "true")
+    return Readings(np.full(len(column), math.nan), there)
+
+
+def _numbers_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
+    with suppress(pa.ArrowInvalid):
+        value = values.cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        if np.isfinite(value).all() and not any(_NUMBER.fullmatch(null) for null in nulls):
+            return Readings(value, np.zeros(len(value), bool))
+    value, bad = np.full(len(values), math.nan), np.zeros(len(values), bool)
+    for i, raw in enumerate(values.to_pylist()):
+        try:
+            text = canonical(raw) or ""
+        except ValueError:
+            bad[i] = True
+            continue
+        if text in nulls:
+            continue
+        if _NUMBER.fullmatch(text):
+            number = float(text)
+            if math.isinf(number):
+                bad[i] = True
+            elif canonical(number) not in nulls:
+                value[i] = number
+        else:
+            bad[i] = not _NAN.fullmatch(text)
+    return Readings(value, bad)
+
+
+def seconds(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
+    """A column as seconds since 1970: numbers, timestamps, or ISO 8601 text (in UTC where it names no offset).
+
+    >>> seconds(pa.array(["1970-01-02", "1970-01-01T01:00:00+01:00", "7", "soon"])).value.tolist()
+    [86400.0, 0.0, 7.0, nan]
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind) or is_text(kind):
+        code, values = distinct(column)
+        found = _seconds_of_texts(values, nulls) if is_text(values.type) else seconds(values, nulls)
+        return Readings(np.append(found.value, math.nan)[code], np.append(found.bad, False)[code])
+    if pa.types.is_date(kind):
+        column, kind = column.cast(pa.timestamp("ms")), pa.timestamp("ms")
+    if pa.types.is_timestamp(kind):
+        ticks = column.cast(pa.int64())
+        there = ticks.is_valid().to_numpy(zero_copy_only=False)
+        value = ticks.fill_null(0).to_numpy() / _PER_SECOND[kind.unit]
+        return Readings(np.where(there, value, math.nan), np.zeros(len(column), bool))
+    return numbers(column, nulls)
+
+
+def _seconds_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
+    for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
+        with suppress(pa.ArrowInvalid):
+            return seconds(values.cast(pa.string()).cast(kind))
+    found = _numbers_of_texts(values, nulls)
+    for i in np.flatnonzero(found.bad):
+        raw = values[int(i)].as_py()
+        with suppress(ValueError, OverflowError):
+            moment = datetime.fromisoformat(canonical(raw) or "")
+            found.value[i] = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            found.bad[i] = False
+    return found

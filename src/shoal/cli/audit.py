@@ -1,0 +1,101 @@
+"""`shoal audit`: whether the promises held."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.audit import Progress, Report
+
+EXAMPLES = """
+\b
+Examples:
+  shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
+  shoal audit policy.yaml people.parquet anonymized.parquet --json report.json
+"""
+BROKEN = 1
+
+
+def audit(
+    policy: Annotated[str, typer.Argument(help="The policy, a YAML file.", metavar="POLICY", show_default=False)],
+    source: Annotated[str, typer.Argument(help="What went in.", metavar="INPUT", show_default=False)],
+    target: Annotated[str, typer.Argument(help="What came out.", metavar="OUTPUT", show_default=False)],
+    trace: Annotated[
+        str | None, typer.Option(help="How each tuple left, as `shoal run` wrote it.", metavar="FILE", show_default=False)
+    ] = None,
+    html: Annotated[
+        str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE", show_default=False)
+    ] = None,
+) -> None:
+    """Judge whether the promises of POLICY held, from INPUT, OUTPUT and the trace alone.
+
+    Shares no code with what anonymizes. Status 0 if every promise held, 1 if any was broken, 2 if a file cannot be used.
+    Without a trace less can be checked, and it says what.
+    """
+    with reported(policy):
+        from shoal.audit import audit as judged
+        from shoal.cli.terminal import errors, output
+
+        with _shown(errors()) as on_progress:
+            report = judged(policy, source, target, trace, on_progress=on_progress)
+        _show(report, target, errors() if json == "-" else output())
+        if json == "-":
+            typer.echo(report.to_json())
+        elif json:
+            _write(json, report.to_json() + "\n")
+        if html:
+            _write(html, report.to_html())  # type: ignore[attr-defined, unused-ignore]
+    if not report.held:
+        raise typer.Exit(BROKEN)
+
+
+def _write(path: str, text: str) -> None:
+    from pathlib import Path
+
+    from shoal.errors import InputError
+
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({(error.strerror or 'no access').lower()})") from None
+
+
+def _show(report: Report, target: str, console: Console) -> None:
+    from shoal.cli.judgement import in_lines, in_tables
+
+    if console.is_terminal:
+        in_tables(report, target, console)
+    else:
+        in_lines(report, target, console)
+
+
+@contextmanager
+def _shown(console: Console) -> Iterator[Callable[[Progress], None]]:
+    """A line on a terminal that tells what is being done; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    with Bars(BarColumn(28), TextColumn("{task.fields[doing]}"), console=console, transient=True) as bars:
+        task = bars.add_task("", total=None, doing="")
+
+        def drawn(progress: Progress) -> None:
+            doing, done, total = progress
+            told = f"{doing}, {done:,} rows" if total is None else doing
+            bars.update(task, doing=told, completed=done, total=total)
+
+        yield drawn

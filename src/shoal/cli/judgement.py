@@ -1,0 +1,124 @@
+"""The report of an audit, on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from shoal.audit import Finding, Verdict
+from shoal.cli.figures import count, seconds, share
+from shoal.cli.terminal import say
+
+if TYPE_CHECKING:
+    from shoal.audit import Report
+
+_STYLES = {
+    Verdict.HELD: "bold green",
+    Verdict.BROKEN: "bold red",
+    Verdict.NOT_CHECKABLE: "yellow",
+    Verdict.NOT_PROMISED: "dim",
+}
+_CHECKED = {"true": "rows", "alike": "rows", "unaltered": "values", "silent": "values"}
+_NULLS = {
+    "basic": "a null matches nothing",
+    "extended": "a null matches nulls",
+    "maybe": "a null matches everything",
+}
+
+
+def in_tables(report: Report, target: str, console: Console) -> None:
+    """For people: the promises, what broke them, and the readings of nulls."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="")
+    table.add_column("promise", style="bold", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("found")
+    for finding in report.promises:
+        table.add_row(finding.promise, Text(finding.verdict, _STYLES[finding.verdict]), Text(found(report, finding)))
+    console.print(table)
+    for finding in report.promises:
+        if finding.violations:
+            console.print(Text.assemble((f"{finding.promise}: ", "bold red"), finding.says))
+            for line in violations(finding):
+                console.print(Padding(Text(line), (0, 0, 0, 2)))
+            console.print()
+    console.print(_nulls(report))
+    say(console, verdict(report, target), "bold green" if report.held else "bold red")
+
+
+def in_lines(report: Report, target: str, console: Console) -> None:
+    """For pipes: a line a promise, a line a violation."""
+    for finding in report.promises:
+        told = found(report, finding)
+        say(console, f"{finding.verdict}: {finding.promise}{f': {told}' if told else ''}")
+        for line in violations(finding):
+            say(console, f"{finding.promise}: {line}")
+    for reading, each in report.nulls.items():
+        smallest = f"smallest class {count(each.smallest)} {report.unit}"
+        say(console, f"nulls: {reading} match: {smallest}, {share(each.below, each.shown)} rows below k")
+    say(console, verdict(report, target))
+
+
+def verdict(report: Report, target: str) -> str:
+    """The last line."""
+    broken = [finding.promise for finding in report.promises if finding.verdict == Verdict.BROKEN]
+    if broken:
+        return f"{target}: {count(len(broken))} promise{'s' if len(broken) > 1 else ''} broken: {', '.join(broken)}"
+    open_ones = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_CHECKABLE]
+    if open_ones:
+        return f"{target}: no promise broken; not checkable: {', '.join(open_ones)}"
+    return f"{target}: every promise held"
+
+
+def violations(finding: Finding) -> list[str]:
+    """A line for each that is told, and one for the rest."""
+    lines = [str(each) for each in finding.violations]
+    more = finding.broken - len(lines)
+    return [*lines, f"and {count(more)} more"] if more else lines
+
+
+def found(report: Report, finding: Finding) -> str:
+    """What a check found, in one line."""
+    figures = finding.figures
+    told: list[str] = []
+    if finding.verdict == Verdict.BROKEN:
+        told.append(f"{count(finding.broken)} violation{'s' if finding.broken > 1 else ''}")
+    if finding.promise == "k persons" and figures.get("smallest"):
+        kind = "group of {} persons" if "groups" in figures else "class of {} rows"
+        told.append(f"smallest {kind.format(count(figures['smallest']))}, k = {figures['k']}")
+    if finding.promise == "once":
+        told.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
+    if finding.promise == "in time" and figures.get("longest") is not None:
+        told.append(f"longest wait {_wait(figures['longest'], figures['unit'])}")
+        if figures["deadline"] is not None:
+            told.append(f"deadline {_wait(figures['deadline'], figures['unit'])}")
+    if finding.promise in _CHECKED and finding.checked:
+        told.append(f"{count(finding.checked)} {_CHECKED[finding.promise]} checked")
+    if finding.promise == "true" and figures.get("imputed"):
+        told.append(f"{count(figures['imputed'])} values imputed")
+    return "; ".join(filter(None, [", ".join(told), finding.note]))
+
+
+def _wait(length: float, unit: str) -> str:
+    return seconds(length) if unit == "seconds" else f"{count(length)} arrivals"
+
+
+def _nulls(report: Report) -> Table:
+    table = Table(
+        title=Text("Classes of rows that look alike, by the reading of nulls"), title_justify="left", title_style="bold",
+        box=SIMPLE_HEAD, pad_edge=False, header_style="",
+    )  # fmt: skip
+    table.add_column("reading")
+    table.add_column("meaning", style="dim")
+    table.add_column(f"smallest, {report.unit}", justify="right")
+    table.add_column(f"rows below k = {report.policy.privacy.k}", justify="right")
+    for reading, each in report.nulls.items():
+        mark = " *" if reading == report.policy.privacy.nulls_match else ""
+        table.add_row(reading + mark, _NULLS[reading], count(each.smallest), share(each.below, each.shown))
+    table.caption = Text("* the policy's own; suppressed rows are no class")
+    table.caption_justify = "left"
+    return table

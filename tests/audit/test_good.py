@@ -1,0 +1,135 @@
+"""What shoal publishes holds what it promises, under every algorithm, window and format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+import pytest
+
+import shoal
+from shoal.audit import Verdict, audit
+from tests.audit.stream import ALGORITHMS, WINDOWS, case, policy, records, write
+
+FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet", "arrow")
+UNPROMISED = {("fast", "time"), *((name, "buffer") for name in ALGORITHMS)}
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_promise_holds(algorithm: str, window: str, tmp_path: Path) -> None:
+    good = case(tmp_path, algorithm, window)
+    report = good.report()
+    verdicts = {finding.promise: finding.verdict for finding in report.promises}
+    waits = Verdict.NOT_PROMISED if (algorithm, window) in UNPROMISED else Verdict.HELD
+    assert verdicts == {**dict.fromkeys(verdicts, Verdict.HELD), "in time": waits}
+    assert report.held
+    assert report.rows["input"] == 400
+    assert report.rows["accepted"] == report.rows["output"] == 395
+    assert report["once"].figures == {"accepted": 395, "rejected": 5, "released": 395}
+    assert report["true"].checked == 395
+    assert report["k persons"].figures["smallest"] >= 4
+    assert (report["true"].figures["imputed"] > 0) == (algorithm == "iot")
+    assert report.nulls["maybe"].smallest >= 4
+    assert report.nulls["maybe"].below == 0
+    assert report.nulls["basic"].below >= report.nulls["extended"].below >= report.nulls["maybe"].below
+
+
+@pytest.mark.parametrize("algorithm", ["fads", "iot"])
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("window", ["count", "time"])
+def test_every_format_says_the_same(kind: str, algorithm: str, window: str, tmp_path: Path) -> None:
+    good = case(tmp_path, algorithm, window)
+    expected = good.report().to_json()
+    target, told = tmp_path / f"out.{kind}", tmp_path / f"told.{kind.replace('parquet', 'csv').replace('arrow', 'csv')}"
+    shoal.run(good.policy, good.source, target, trace=told)
+    assert audit(good.policy, good.source, target, told).to_json() == expected
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_every_format_of_the_input(kind: str, tmp_path: Path) -> None:
+    lines = [{**line, "age": str(line["age"]) if line["age"] is not None else None} for line in records()]
+    table = pa.Table.from_pylist(lines)
+    source, target, told = tmp_path / f"in.{kind}", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    if kind == "csv":
+        pa.csv.write_csv(table, source)
+    elif kind == "parquet":
+        pa.parquet.write_table(table, source)
+    else:
+        with pa.OSFile(str(source), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    shoal.run(policy("kvarp"), source, target, trace=told)
+    report = audit(policy("kvarp"), source, target, told)
+    assert report.held
+    assert report["unaltered"].checked == 3 * 395
+
+
+def test_tables_in_memory(tmp_path: Path) -> None:
+    good = case(tmp_path)
+    expected = good.report().to_json()
+    tables = [pa.json.read_json(path) for path in (good.target, good.told)]
+    assert audit(good.policy, good.source, *tables).to_json() == expected
+
+
+def test_without_a_trace(tmp_path: Path) -> None:
+    report = case(tmp_path).report(traced=False)
+    assert report.held
+    assert {finding.promise: str(finding.verdict) for finding in report.promises} == {
+        "k persons": "held",
+        "once": "not checkable",
+        "in time": "not checkable",
+        "true": "not checkable",
+        "alike": "not checkable",
+        "unaltered": "not checkable",
+        "silent": "held",
+    }
+    assert report.unit == "rows"
+
+
+def test_an_empty_stream(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [])
+    shoal.run(policy(), tmp_path / "in.jsonl", tmp_path / "out.jsonl", trace=tmp_path / "trace.jsonl")
+    report = audit(policy(), tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl")
+    assert report.held
+    assert report.rows == {"input": 0, "accepted": 0, "output": 0, "suppressed": 0}
+    assert report.to_json()
+
+
+MESSY = """
+{"pid": 1, "ts": 0, "age": 3, "city": "Paris", "illness": "a"}
+
+{"pid": 2, "ts": 1, "age": "1_0", "city": "Paris"}
+{"pid": 3, "ts": 2, "age": "inf", "city": "Paris"}
+{"pid": 4, "ts": 3, "age": "nan", "city": "Paris"}
+not json
+{"pid": 5, "ts": "4", "age": "+5", "city": "Oslo", "illness": 5}
+{"pid": 6, "ts": "2020", "age": "-1.0", "city": "Oslo", "illness": {"a": 1}}
+{"pid": 7, "ts": "2020-01-01", "age": -1, "city": "Oslo", "illness": null}
+{"pid": 8, "ts": "2020-01-01 08:00", "age": -1.0, "city": " Oslo", "illness": [1]}
+{"pid": [1], "ts": "2020-01-01T08:00:00+02:00", "age": "0x10", "city": "Oslo"}
+{"pid": 9, "ts": "2020-01-01T08:00:00+02:00", "age": " ", "city": "?"}
+{"pid": 9, "ts": true, "age": " ", "city": "?"}
+{"pid": 9.0, "ts": 3, "age": true, "city": "?"}
+{"pid": true, "ts": 3, "age": "Infinity"}
+[1]
+{"pid": true, "ts": 1e3, "age": "1.", "age": 6}
+{"pid": "", "ts": 5, "age": ".5"}
+{"pid": "?", "ts": 5, "age": ".5"}
+{"pid": true, "ts": "20200101T080000Z", "age": 101}
+{"pid": "true", "ts": "soon", "age": 1}
+{"pid": 10, "ts": "2020-W01", "age": ".5", "pulse": 1e3}
+"""
+
+
+def test_it_accepts_what_the_policy_says(tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    source.write_text(MESSY, encoding="utf-8")
+    chosen = policy(privacy={"k": 2})
+    shoal.run(chosen, source, target, trace=told)
+    report = audit(chosen, source, target, told)
+    assert report.rows["input"] == 21
+    assert report.rows["accepted"] == 9
+    assert report.held

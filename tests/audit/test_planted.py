@@ -1,0 +1,364 @@
+"""A violation is planted in a good output, and the audit names exactly that one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoal.audit import Report
+from tests.audit.stream import Case, K, broken, case, read, write
+
+ROOT: dict[str, Any] = {"age": [0, 100], "pulse": [40, 200], "city": "Europe"}
+
+
+def the_only(report: Report, promise: str) -> list[str]:
+    """What the audit says, if it says it of this promise alone."""
+    assert broken(report) == [promise]
+    assert not report.held
+    return [str(violation) for violation in report[promise].violations]
+
+
+def outsider(bad: Case, row: int, field: str) -> Any:
+    """The original value of what an output row shows."""
+    return read(bad.source)[bad.trace[row]["row"]][field]
+
+
+def wide(bad: Case, field: str) -> int:
+    return next(row for row, line in enumerate(bad.output) if line[field] is not None)
+
+
+def test_an_interval_that_is_too_narrow(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = wide(bad, "pulse")
+    value = min(200.0, max(40.0, outsider(bad, row, "pulse")))
+    bad.output[row]["pulse"] = [value - 5, value - 1] if value > 50 else [value + 1, value + 5]
+    told = the_only(bad.report(), "true")
+    source = bad.trace[row]["row"]
+    assert told == [f"output row {row}, input row {source}, 'pulse': the value lies outside what is published"]
+
+
+def test_a_node_that_is_too_low(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = next(row for row, line in enumerate(bad.trace) if outsider(bad, row, "city") == "Paris" and line["how"] == "cluster")
+    bad.output[row]["city"] = "Norway"
+    told = the_only(bad.report(), "true")
+    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'city': the value lies outside what is published"]
+
+
+def test_a_value_that_became_null(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = wide(bad, "age")
+    bad.output[row]["age"] = None
+    report = bad.report()
+    assert the_only(report, "true") == [f"output row {row}, input row {bad.trace[row]['row']}, 'age': the value became null"]
+    figures = report["true"].figures
+    assert figures["missing_published"] == figures["missing"] + 1 - figures_hidden(bad)
+
+
+def figures_hidden(bad: Case) -> int:
+    """How many missing values suppressed tuples show as a root."""
+    return sum(
+        outsider(bad, row, field) in (None, "?", -1)
+        for row, line in enumerate(bad.trace)
+        if line["how"] == "suppressed"
+        for field in ROOT
+    )
+
+
+def test_a_missing_value_that_became_a_value(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    group = next(
+        rows
+        for rows in bad.groups()
+        if any(bad.output[row]["pulse"] is None for row in rows) and any(bad.output[row]["pulse"] for row in rows)
+    )
+    shown = next(bad.output[row]["pulse"] for row in group if bad.output[row]["pulse"])
+    row = next(row for row in group if bad.output[row]["pulse"] is None)
+    bad.output[row]["pulse"] = shown
+    told = the_only(bad.report(), "true")
+    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'pulse': a missing value became a value"]
+
+
+def test_a_suppressed_tuple_that_shows_its_nulls(tmp_path: Path) -> None:
+    bad = case(tmp_path, "fast")
+    row = bad.row("suppressed")
+    bad.output[row]["city"] = None
+    told = the_only(bad.report(), "true")
+    source = bad.trace[row]["row"]
+    assert told == [
+        f"output row {row}, input row {source}, 'city': the tuple is suppressed, but does not show the root"
+    ]
+
+
+def test_a_time_in_the_wrong_interval(tmp_path: Path) -> None:
+    bad = case(tmp_path, window="time")
+    lo, hi = bad.output[9]["ts"]
+    bad.output[9]["ts"] = [lo + 40, hi + 40]
+    told = the_only(bad.report(), "true")
+    assert told == [f"output row 9, input row {bad.trace[9]['row']}, 'ts': the time is not the interval that it lies in"]
+
+
+def test_counts_of_an_imputed_group(tmp_path: Path) -> None:
+    bad = case(tmp_path, "iot")
+    row = next(row for row, line in enumerate(bad.output) if isinstance(line["age"], dict))
+    for other, line in enumerate(bad.trace):
+        if line["cluster"] == bad.trace[row]["cluster"]:
+            bad.output[other]["age"] = {**bad.output[other]["age"], "had": 0}
+    told = the_only(bad.report(), "true")
+    assert all(line.endswith("'age': the counts of an imputed group are wrong") for line in told)
+
+
+@pytest.mark.parametrize("algorithm", ["fads", "castle", "xband"])
+def test_a_member_with_a_generalization_of_its_own(algorithm: str, tmp_path: Path) -> None:
+    bad = case(tmp_path, algorithm)
+    group = bad.group()
+    row = next(row for row in group if bad.output[row]["age"] and bad.output[row]["age"] != [0, 100])
+    bad.output[row]["age"] = [0, 100]
+    told = the_only(bad.report(), "alike")
+    assert told == [
+        f"output row {row}, input row {bad.trace[row]['row']}, 'age': wears another generalization than its group"
+    ]
+
+
+def test_a_reuse_that_wears_something_else(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = next(
+        row for row, line in enumerate(bad.trace)
+        if line["how"] == "reuse" and bad.output[row]["city"] not in (None, "Europe")
+    )  # fmt: skip
+    bad.output[row]["city"] = "Europe"
+    told = the_only(bad.report(), "alike")
+    source = bad.trace[row]["row"]
+    assert told == [f"output row {row}, input row {source}, 'city': wears another generalization than its group"]
+
+
+def test_a_dropped_line(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    del bad.output[100]
+    told = the_only(bad.report(), "once")
+    assert len(told) == 1
+    assert told[0].endswith("left by the trace, but is not in the output")
+
+
+def test_several_dropped_lines(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    for row in (300, 200, 199, 17):
+        del bad.output[row]
+    report = bad.report()
+    assert broken(report) == ["once"]
+    assert report["once"].broken == 4
+
+
+def test_a_dropped_line_whose_release_is_dropped_too(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = bad.row("reuse")
+    source = bad.trace[row]["row"]
+    del bad.output[row], bad.trace[row]
+    assert the_only(bad.report(), "once") == [f"input row {source}: never left"]
+
+
+def test_a_dropped_line_without_a_trace(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    del bad.output[100]
+    assert the_only(bad.report(traced=False), "once") == ["394 rows left, but 395 records were accepted"]
+
+
+def test_a_line_that_is_published_twice(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.output.insert(100, dict(bad.output[100]))
+    assert the_only(bad.report(), "once") == ["output row 101: the trace does not tell of it"]
+
+
+def test_a_tuple_that_left_twice(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.output.insert(101, dict(bad.output[100]))
+    bad.trace.insert(101, dict(bad.trace[100]))
+    assert the_only(bad.report(), "once") == [f"output row 101, input row {bad.trace[100]['row']}: left before"]
+
+
+def test_a_rejected_record_that_left(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.output.append({**bad.output[0], **ROOT})
+    bad.trace.append({**bad.trace[-1], "row": 97, "how": "suppressed", "cluster": None})
+    assert the_only(bad.report(), "once") == ["output row 395: left, but is no accepted record"]
+
+
+def suppress(bad: Case, row: int) -> None:
+    bad.output[row].update(ROOT)
+    bad.trace[row].update(how="suppressed", cluster=None)
+
+
+def test_a_group_of_fewer_than_k(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    group = bad.group()
+    assert len(group) == K
+    cluster = bad.trace[group[0]]["cluster"]
+    suppress(bad, group[-1])
+    report = bad.report()
+    told = the_only(report, "k persons")
+    left = group[:-1]
+    assert told[: K - 1] == [
+        f"output row {row}, input row {bad.trace[row]['row']}: left in a group of fewer than k=4 persons" for row in left
+    ]
+    reuses = [row for row, line in enumerate(bad.trace) if line["cluster"] == cluster and line["how"] == "reuse"]
+    assert report["k persons"].broken == K - 1 + len(reuses)
+    assert report["k persons"].figures["smallest"] == K - 1
+
+
+def test_k_tuples_of_fewer_persons(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    group = bad.group()
+    lines = read(bad.source)
+    lines[bad.trace[group[0]]["row"]]["pid"] = f" {lines[bad.trace[group[1]]['row']]['pid']} "
+    write(bad.source, lines)
+    report = bad.report()
+    assert the_only(report, "k persons")
+    assert report["k persons"].broken >= K
+
+
+def test_a_group_that_a_later_tuple_completes(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    group = bad.group()
+    last = group[-1]
+    bad.output.insert(last + 2, bad.output.pop(last))
+    moved = bad.trace.pop(last)
+    bad.trace.insert(last + 2, moved)
+    told = the_only(bad.report(), "k persons")
+    assert [line.split(",")[0] for line in told[: K - 1]] == [f"output row {row}" for row in group[:-1]]
+
+
+def test_a_reuse_of_a_group_that_never_was(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = bad.row("reuse")
+    bad.trace[row]["cluster"] = 9999
+    told = the_only(bad.report(), "k persons")
+    assert told == [
+        f"output row {row}, input row {bad.trace[row]['row']}: reuses a group that was not published before"
+    ]
+
+
+def test_a_reuse_before_its_group(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = bad.row("reuse")
+    first = next(i for i, line in enumerate(bad.trace) if line["cluster"] == bad.trace[row]["cluster"])
+    line, told = bad.output.pop(row), bad.trace.pop(row)
+    bad.output.insert(first, line)
+    bad.trace.insert(first, {**told, "released": told["arrived"]})
+    found = the_only(bad.report(), "k persons")
+    assert found == [f"output row {first}, input row {told['row']}: reuses a group that was not published before"]
+
+
+def test_a_class_that_is_too_small_without_a_trace(tmp_path: Path) -> None:
+    bad = case(tmp_path, complete=True)
+    row = bad.row("reuse")
+    bad.output[row].update(age=[35, 40], pulse=[61, 62], city="Valletta")
+    assert the_only(bad.report(traced=False), "k persons") == [f"output row {row}: fewer than k=4 rows look like it"]
+
+
+def test_a_late_tuple(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = bad.row("reuse")
+    bad.trace[row]["released"] = bad.trace[row]["arrived"] + 61
+    told = the_only(bad.report(), "in time")
+    assert told == [f"output row {row}, input row {bad.trace[row]['row']}: left past its deadline of 60 arrivals"]
+
+
+def test_a_late_group_in_seconds(tmp_path: Path) -> None:
+    bad = case(tmp_path, window="time")
+    group = bad.group()
+    newest = max(bad.trace[row]["arrived"] for row in group)
+    for row in group:
+        bad.trace[row]["released"] = newest + 42
+    report = bad.report()
+    assert {line.split(":")[1] for line in the_only(report, "in time")} == {" left past its deadline of 40 seconds"}
+    assert report["in time"].figures["late"] == len(group)
+
+
+def test_a_trace_that_lies_about_an_arrival(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.trace[30]["arrived"] += 1
+    told = the_only(bad.report(), "in time")
+    source = bad.trace[30]["row"]
+    assert told == [f"output row 30, input row {source}: the trace gives it another arrival than the input"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("illness", "plague", "'illness': the value is not the one that came"),
+        ("note", -7, "'note': the value is not the one that came"),
+        ("ts", 12, "'ts': the value is not the one that came"),
+    ],
+)
+def test_an_altered_value(field: str, value: object, said: str, tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.output[77][field] = value
+    assert the_only(bad.report(), "unaltered") == [f"output row 77, input row {bad.trace[77]['row']}, {said}"]
+
+
+def test_an_altered_value_without_a_trace(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.output[77]["illness"] = "plague"
+    assert the_only(bad.report(traced=False), "unaltered") == ["'illness': the values are not those of the input"]
+
+
+def leak(**fields: object) -> Callable[[Case], None]:
+    def plant(bad: Case) -> None:
+        for line in bad.output:
+            line.update(fields)
+
+    return plant
+
+
+@pytest.mark.parametrize(
+    ("plant", "said"),
+    [
+        (leak(shoe=44), "'shoe': the policy does not list this field"),
+        (leak(pid="p1"), "'pid': the person's field is published"),
+    ],
+)
+@pytest.mark.parametrize("traced", [True, False])
+def test_a_leaked_field(plant: Callable[[Case], None], said: str, traced: bool, tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    plant(bad)
+    assert the_only(bad.report(traced), "silent") == [said]
+
+
+def test_a_field_leaked_on_one_line_alone(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.output[200]["shoe"] = 44
+    assert the_only(bad.report(), "silent") == ["'shoe': the policy does not list this field"]
+
+
+def test_a_field_leaked_inside_another(tmp_path: Path) -> None:
+    bad = case(tmp_path, "iot")
+    row = next(row for row, line in enumerate(bad.output) if isinstance(line["age"], dict))
+    bad.output[row]["age"]["pid"] = "p1"
+    assert the_only(bad.report(), "silent") == ["'age.pid': the policy does not list this field"]
+
+
+def test_a_raw_value_instead_of_an_interval(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = wide(bad, "age")
+    bad.output[row]["age"] = outsider(bad, row, "age")
+    report = bad.report(traced=False)
+    assert str(report["silent"].violations[0]) == f"output row {row}, 'age': what is published is no interval"
+
+
+def test_an_end_beside_the_grid(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    cluster = bad.trace[bad.group()[0]]["cluster"]
+    for line, told in zip(bad.output, bad.trace, strict=True):
+        if told["cluster"] == cluster and line["age"] is not None:
+            line["age"] = [max(line["age"][0] - 1, 0), min(line["age"][1] + 1, 100)]
+    assert "an end of the interval is not on the grid" in the_only(bad.report(), "silent")[0]
+
+
+def test_an_absent_field(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    for line in bad.output:
+        del line["illness"]
+    assert the_only(bad.report(), "unaltered") == ["'illness': the output does not have this field"]

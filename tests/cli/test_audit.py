@@ -1,0 +1,100 @@
+"""`shoal audit` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.base import Shoal
+
+FILES = ("policy.yaml", "people.jsonl", "out.jsonl")
+
+
+@pytest.fixture(autouse=True)
+def output(shoal: Shoal) -> None:
+    assert shoal("run", *FILES, "--trace", "trace.jsonl").returncode == 0
+
+
+def test_every_promise_held(shoal: Shoal) -> None:
+    done = shoal("audit", *FILES, "--trace", "trace.jsonl")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "held: k persons: smallest group of 3 persons, k = 3",
+        "held: once: 100 accepted, 100 released",
+        "held: in time: longest wait 20 arrivals, deadline 20 arrivals",
+        "held: true: 100 rows checked",
+        "held: alike: 100 rows checked",
+        "held: unaltered: 100 values checked",
+        "held: silent: 200 values checked",
+        *[line for line in done.stdout.splitlines() if line.startswith("nulls: ")],
+        "out.jsonl: every promise held",
+    ]
+    assert [line.split(":")[1] for line in done.stdout.splitlines() if line.startswith("nulls: ")] == [
+        " basic match", " extended match", " maybe match",
+    ]  # fmt: skip
+
+
+def test_without_a_trace_it_says_what_it_cannot_check(shoal: Shoal) -> None:
+    done = shoal("audit", *FILES)
+    assert done.returncode == 0
+    once = "not checkable: once: 100 accepted, 100 released; needs a trace; without one only the numbers of records"
+    assert f"{once} can be compared" in done.stdout.splitlines()
+    last = done.stdout.splitlines()[-1]
+    assert last == "out.jsonl: no promise broken; not checkable: once, in time, true, alike, unaltered"
+
+
+def test_a_broken_promise(shoal: Shoal, folder: Path) -> None:
+    lines = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    for line in lines:
+        line["shoe"] = 7731
+    lines[4]["disease"] = "zq7731"
+    (folder / "out.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    row = json.loads((folder / "trace.jsonl").read_text().splitlines()[4])["row"]
+    done = shoal("audit", *FILES, "--trace", "trace.jsonl", "--json", "report.json")
+    assert (done.returncode, done.stderr) == (1, "")
+    told = done.stdout.splitlines()
+    assert "broken: unaltered: 1 violation, 100 values checked" in told
+    assert f"unaltered: output row 4, input row {row}, 'disease': the value is not the one that came" in told
+    assert "broken: silent: 1 violation, 200 values checked" in told
+    assert "silent: 'shoe': the policy does not list this field" in told
+    assert told[-1] == "out.jsonl: 2 promises broken: unaltered, silent"
+    report = (folder / "report.json").read_text()
+    assert "7731" not in done.stdout + report
+    found = json.loads(report)
+    assert found["held"] is False
+    assert {each["promise"]: each["verdict"] for each in found["promises"]}["silent"] == "broken"
+
+
+def test_json_on_standard_output_is_alone_there(shoal: Shoal) -> None:
+    done = shoal("audit", *FILES, "--json", "-")
+    assert json.loads(done.stdout)["held"] is True
+    assert done.stderr.splitlines()[-1].startswith("out.jsonl: no promise broken")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("absent.yaml", *FILES[1:]), "absent.yaml: does not exist; correct the path"),
+        (("policy.yaml", "absent.csv", "out.jsonl"), "absent.csv: does not exist; correct the path"),
+        (
+            ("policy.yaml", "people.jsonl", "out.txt"),
+            "out.txt: the kind of file is not known; use .jsonl, .csv (each also .gz), .parquet or .arrow",
+        ),
+        (
+            ("policy.yaml", "people.jsonl", "broken.parquet"),
+            "broken.parquet: cannot be read; check that it is complete and of the kind that its suffix says",
+        ),
+        (
+            (*FILES, "--trace", "people.jsonl"),
+            "people.jsonl: has no field 'row'; give the trace of the run that wrote the output",
+        ),
+        ((*FILES, "--json", "no/where.json"), "no/where.json: cannot be written (no such file or directory)"),
+    ],
+)
+def test_bad_input(arguments: tuple[str, ...], said: str, shoal: Shoal, folder: Path) -> None:
+    (folder / "broken.parquet").write_bytes(b"PAR1 not really")
+    done = shoal("audit", *arguments)
+    assert done.returncode == 2
+    assert done.stderr == f"{said}\n"
