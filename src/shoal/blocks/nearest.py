@@ -41,7 +41,8 @@ def scratch(capacity: int) -> Scratch:
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
     return Scratch(
         distance=rough, chosen=whole, members=whole.copy(), doubtful=whole.copy(), exact=exact,
-        seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one, key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
+        seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one,
+        key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
     )  # fmt: skip
 
