@@ -62,6 +62,7 @@ class Evidence:
     moment: Band | None  # the generalized time, of the output
     unlisted: list[str]  # fields of the output that the policy does not list
     absent: list[str]  # fields that the policy lists and the output does not have
+    spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
     trace: Trace | None  # of each row of the output
     releases: Trace | None  # the trace as it was written, line by line
     place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
@@ -138,6 +139,7 @@ def gather(
         moment=after.moment,
         unlisted=after.unlisted,
         absent=after.absent,
+        spare=after.spare,
         trace=matched,
         releases=releases,
         place=place,

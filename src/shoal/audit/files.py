@@ -24,6 +24,7 @@ Source: TypeAlias = "str | PathLike[str] | pa.Table | pa.RecordBatch"
 
 ROWS = 131_072
 BYTES = 1 << 24
+_AGAIN = " (again)"
 _SUFFIXES = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow")
 _DAMAGED = "cannot be read; check that it is complete and of the kind that its suffix says"
 
@@ -74,13 +75,19 @@ def blocks(source: Source, fields: Iterable[str] | None = None) -> Iterator[Bloc
 def _tables(batches: Iterable[pa.RecordBatch], wanted: set[str] | None) -> Iterator[Block]:
     start = 0
     for batch in batches:
-        columns: dict[str, pa.Array] = {}
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if wanted is None or name in wanted:
-                columns[f"{name} (again)" if name in columns else name] = column
+        columns = _named(batch.schema.names, batch.columns, wanted)
         end = start + batch.num_rows
         yield Block(columns, np.arange(start, end), end)
         start = end
+
+
+def _named(names: Iterable[str], columns: Iterable[pa.Array], wanted: set[str] | None) -> dict[str, pa.Array]:
+    """The columns by name; one whose name was there before gets another, so that it is not overlooked."""
+    found: dict[str, pa.Array] = {}
+    for name, column in zip(names, columns, strict=True):
+        if wanted is None or name in wanted:
+            found[name if name not in found else f"{name}{_AGAIN}"] = column
+    return found
 
 
 def _parquet(path: str, wanted: set[str] | None) -> Iterator[pa.RecordBatch]:
@@ -116,7 +123,6 @@ def _csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
     with _opened(path) as file:
         names = _header(file, path)
     kinds = {name: pa.dictionary(pa.int32(), pa.binary()) for name in names}
-    included = {name for name in names if wanted is None or name in wanted}
     with _opened(path) as file:
         reader = pa.csv.open_csv(
             file,
@@ -128,7 +134,7 @@ def _csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
         for batch in reader:
             lines, start = _numbered(start, batch.num_rows, malformed)
             good = _is_utf8(batch)
-            columns = {name: column for name, column in zip(names, batch.columns, strict=True) if name in included}
+            columns = _named(names, batch.columns, wanted)
             if not good.all():
                 columns = {name: column.filter(pa.array(good)) for name, column in columns.items()}
             yield Block(columns, lines[good], start)
@@ -256,13 +262,23 @@ def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Arr
             continue
         record = None
         with suppress(ValueError, RecursionError):
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=_record)
         good.append(isinstance(record, dict))
         if isinstance(record, dict):
             records.append(record)
     names = dict.fromkeys(name for record in records for name in record if wanted is None or name in wanted)
     columns = {name: _array([record.get(name) for record in records]) for name in names}
     return columns, np.array(good, bool), len(good)
+
+
+def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a name that appears twice the last counts, and what came before is kept under another."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            found[f"{name}{_AGAIN}"] = found[name]
+        found[name] = value
+    return found
 
 
 def _array(values: list[Any]) -> pa.Array:

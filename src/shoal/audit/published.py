@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from shoal.audit.files import Source, blocks
 from shoal.audit.passed import Passed
 from shoal.audit.tree import Tree
 from shoal.audit.values import Flags, Floats, distinct, is_text, numbers, seconds
+from shoal.errors import InputError
 from shoal.policy import Policy
 
 NULL = -1
@@ -60,6 +62,7 @@ class Published(NamedTuple):
     moment: Band | None  # the generalized time
     unlisted: list[str]
     absent: list[str]
+    spare: dict[str, int]  # how many values a field's dictionary holds that no row shows
     rows: int
 
 
@@ -70,7 +73,14 @@ def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: C
         InputError: the file cannot be used.
     """
     reader = _Reader(policy, trees)
+    rows = 0
     for block in blocks(source):
+        rows += block.rows
+        if block.end != rows:
+            name = fspath(source) if isinstance(source, str | PathLike) else "output"
+            bad = np.setdiff1d(np.arange(block.end), block.line)
+            first = int(bad[bad >= rows - block.rows][0])
+            raise InputError(f"{name}: row {first} is malformed; give the output as it was written")
         reader.take(dict(block.columns), block.rows)
         on_rows(block.rows)
     return reader.done()
@@ -126,7 +136,8 @@ class _Reader:
         moment = Band(*_band(self._moments)) if self._moment is not None else None
         listed = [*quasi, *passed, *([self._moment] if self._moment is not None else [])]
         absent = [name for name in listed if name not in self._seen and self._rows]
-        return Published(quasi, passed, moment, list(self._unlisted), absent, self._rows)
+        spare = {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
+        return Published(quasi, passed, moment, list(self._unlisted), absent, spare, self._rows)
 
 
 class _Part(NamedTuple):
