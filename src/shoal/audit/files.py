@@ -288,19 +288,27 @@ def _array(values: list[Any]) -> pa.Array:
             array = pa.array(values)
             if not _is_coarse(pa.chunked_array([array])):
                 return array
-    return pa.array([_written(value) for value in values], pa.string())
+    return _texts(values)
 
 
 def texts_of(column: pa.Array) -> pa.Array:
     """A column of whatever type as texts."""
-    return pa.array([_written(value) for value in column.to_pylist()], pa.string())
+    return _texts(column.to_pylist())
 
 
-def _written(value: Any) -> str | None:
+def _texts(values: list[Any]) -> pa.Array:
+    known: dict[str, str] = {}
+    return pa.array([_written(value, known) for value in values], pa.string())
+
+
+def _written(value: Any, known: dict[str, str]) -> str | None:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
+        shape = repr(value)
+        if shape not in known:
+            known[shape] = json.dumps(value, ensure_ascii=False, default=str)
+        return known[shape]
     return value if isinstance(value, str) else canonical(value)
 
 
