@@ -12,11 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.audit.alignment import placed
+from shoal.audit.cells import NO_NODE, NO_PAIR, NULL
 from shoal.audit.cover import shows_roots
 from shoal.audit.files import Source
 from shoal.audit.keys import Alike, alike
 from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, original
-from shoal.audit.published import NO_NODE, NO_PAIR, NULL, Band, Node, published
+from shoal.audit.published import Band, Node, published
 from shoal.audit.trace import CLUSTER, HOW, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace, trace
 from shoal.audit.tree import Tree
 from shoal.audit.values import Flags, Floats

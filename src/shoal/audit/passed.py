@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.audit.files import texts_of
+from shoal.audit.jsonl import texts_of
 from shoal.audit.values import is_text
 
 
