@@ -20,6 +20,7 @@ _LAGS = 16  # rows back that a row is compared with, to find groups that left to
 _SUBSETS = 4
 _SAMPLE = 10_000
 _MOST = 20_000  # rows that are compared with all others one by one
+_TRIES = 2_000  # further ones, in search of the smallest class
 _EFFORT = 50_000_000  # comparisons of patterns with groups
 _SMALL = 256
 
@@ -53,8 +54,8 @@ class Wildcards:
         self._size = size
         self._keys = list(keys(evidence.published))
 
-    def matching(self) -> tuple[Numbers, int, Flags]:
-        """How many match each row, the smallest such number, and for which rows it may be larger than told."""
+    def matching(self) -> tuple[Numbers, int, int, Flags]:
+        """How many match each row, the smallest such number found, a bound below it, and for which rows there may be more."""
         k, person, alike = self._evidence.policy.privacy.k, self._evidence.persons, self._alike
         size = np.maximum(self._size, counted(self._groups(), person))
         shown = np.flatnonzero(alike >= 0)
@@ -70,14 +71,16 @@ class Wildcards:
         exact = np.zeros(len(sample), np.int64)
         exact[alike[compared]] = [table.matching(int(row)) for row in compared]
         smallest = int(exact[alike[compared]].min())
-        for row in order[len(compared) : len(compared) + _MOST // 10]:
-            if smallest <= size[row]:
-                break
-            smallest = min(smallest, table.matching(int(row)))
+        further = order[len(compared) :]
+        tried = 0
+        while tried < min(len(further), _TRIES) and size[further[tried]] < smallest:
+            smallest = min(smallest, table.matching(int(further[tried])))
+            tried += 1
+        floor = smallest if tried == len(further) else min(smallest, int(size[further[tried]]))
         unknown = np.zeros(len(sample), bool)
         unknown[alike[order[len(compared) : max(few, len(compared))]]] = True
         size[shown] = np.where(exact[alike[shown]] > 0, exact[alike[shown]], size[shown])
-        return size, smallest, np.append(unknown, False)[alike]
+        return size, smallest, floor, np.append(unknown, False)[alike]
 
     def _groups(self) -> Numbers:
         told = self._evidence.trace
