@@ -289,6 +289,18 @@ def test_a_trace_that_lies_about_an_arrival(tmp_path: Path) -> None:
     assert told == [f"output row 30, input row {source}: the trace gives it another arrival than the input"]
 
 
+def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
+    bad = case(tmp_path, window="time")
+    row = next(row for row, line in enumerate(bad.trace) if line["released"] - line["arrived"] > 6)
+    source = bad.trace[row]["row"]
+    bad.trace[row]["arrived"] += 5
+    told = the_only(bad.report(), "in time")
+    assert told == [f"output row {row}, input row {source}: the trace lets it arrive after a record that came later"]
+    bad.trace[row]["arrived"] -= 6
+    told = the_only(bad.report(), "in time")
+    assert f"output row {row}, input row {source}: the trace lets it arrive before its own time" in told
+
+
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [

@@ -74,6 +74,8 @@ def _whole(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0)
     if pa.types.is_null(array.type):
         return np.full(len(array), -1), pa.nulls(1, pa.string())
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
     code, values = distinct(array)
     again = values.dictionary_encode()
     code = np.append(again.indices.to_numpy(zero_copy_only=False), -1)[code].astype(np.int64)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.audit.evidence import NO_ROW, Evidence, Trace
 from shoal.audit.finding import Docket, Finding, Verdict
@@ -37,6 +38,11 @@ def check(evidence: Evidence) -> Finding:
     came = np.where(known, clock[told.row] if len(clock) else math.nan, math.nan)
     if policy.window.timed:
         docket.lines(np.flatnonzero(told.arrived < came - _INSTANT), "the trace lets it arrive before its own time")
+        docket.lines(_overtaken(told), "the trace lets it arrive after a record that came later")
+        ticked = int((told.arrived > came + _INSTANT).sum())
+        if ticked:
+            said = f"{ticked:,} tuples arrived later by the trace than by their own time, as they do after clock ticks"
+            note = f"{note}; {said}" if note else said
     else:
         docket.lines(np.flatnonzero(known & (told.arrived != came)), "the trace gives it another arrival than the input")
     docket.lines(np.flatnonzero(wait < 0), "left before it came")
@@ -73,6 +79,15 @@ def _clock(evidence: Evidence) -> Floats:
     if not evidence.policy.window.timed or evidence.time is None:
         return np.arange(evidence.accepted, dtype=np.float64)
     return np.maximum.accumulate(evidence.time)
+
+
+def _overtaken(told: Trace) -> NDArray[np.int64]:
+    """The lines whose arrival is later than that of a record behind them: the clock never runs backwards."""
+    lines = np.flatnonzero(told.row != NO_ROW)
+    lines = lines[np.argsort(told.row[lines], kind="stable")]
+    arrived = told.arrived[lines]
+    behind = np.minimum.accumulate(arrived[::-1])[::-1]
+    return np.sort(lines[arrived > behind + _INSTANT])
 
 
 def _late(told: Trace, clock: Floats, longest: float) -> Flags:
