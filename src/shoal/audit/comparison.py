@@ -21,10 +21,12 @@ class Comparison:
 
     def __init__(self, evidence: Evidence, columns: list[Keys], sample: Numbers) -> None:
         self._keys = [each[sample] for each in columns]
+        self.effort = 0  # rows that were found to match so far
         self._alike = evidence.alike.of
         self._person = evidence.persons
         self._order = np.argsort(self._alike, kind="stable")
-        self._starts = np.searchsorted(self._alike[self._order], np.arange(len(sample) + 1))
+        ends = np.searchsorted(self._alike[self._order], np.arange(len(sample) + 1))
+        self._starts, self._counts = ends[:-1], np.diff(ends)
         self._ranked = sorted(range(len(self._keys)), key=lambda place: _commonness(self._keys[place]))
         self._every = np.arange(len(sample))
         self._paths: dict[tuple[int, ...], _Path] = {}
@@ -37,8 +39,13 @@ class Comparison:
         for place in asked:
             values = self._keys[place][found]
             found = found[(values == self._keys[place][own]) | (values == NULL_KEY)]
-        rows = np.concatenate([self._order[self._starts[each] : self._starts[each + 1]] for each in found])
-        return len(rows) if self._person is None else len(np.unique(self._person[rows]))
+        count = self._counts[found]
+        self.effort += int(count.sum())
+        if self._person is None:
+            return int(count.sum())
+        inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        rows = self._order[np.repeat(self._starts[found], count) + inside]
+        return len(np.unique(self._person[rows]))
 
     def _candidates(self, asked: list[int], own: int) -> Numbers:
         """Those that share one of the first values with it, or have none of them."""

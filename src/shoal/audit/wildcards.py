@@ -19,8 +19,10 @@ NO_GROUP = -1
 _LAGS = 16  # rows back that a row is compared with, to find groups that left together
 _SUBSETS = 4
 _SAMPLE = 10_000
-_MOST = 20_000  # rows that are compared with all others one by one
+_MOST = 30_000  # rows that are compared with all others one by one
 _TRIES = 2_000  # further ones, in search of the smallest class
+_ROWS = 5_000_000  # rows that may be gone through for those
+_FEW = 0.5  # rows without a group, above which groups are looked for elsewhere
 _EFFORT = 50_000_000  # comparisons of patterns with groups
 _SMALL = 256
 
@@ -72,8 +74,8 @@ class Wildcards:
         exact[alike[compared]] = [table.matching(int(row)) for row in compared]
         smallest = int(exact[alike[compared]].min())
         further = order[len(compared) :]
-        tried = 0
-        while tried < min(len(further), _TRIES) and size[further[tried]] < smallest:
+        tried, before = 0, table.effort
+        while tried < min(len(further), _TRIES) and size[further[tried]] < smallest and table.effort - before < _ROWS:
             smallest = min(smallest, table.matching(int(further[tried])))
             tried += 1
         floor = smallest if tried == len(further) else min(smallest, int(size[further[tried]]))
@@ -86,15 +88,19 @@ class Wildcards:
         told = self._evidence.trace
         if told is not None:
             return self._consistent(np.where(self._alike >= 0, told.cluster, NO_GROUP))
-        group = self._attached(self._consistent(self._runs()))
-        if (group < 0).mean() < 0.5:
+        clash = self._clashes()
+        group = self._consistent(self._runs(clash))
+        change = np.append(False, self._nulls[1:] != self._nulls[:-1])
+        finer = self._consistent(self._runs(np.where(change, np.arange(len(clash)) - 1, clash)))
+        group = self._attached(np.where(group < 0, np.where(finer < 0, NO_GROUP, finer + len(group)), group))
+        if (group < 0).mean() < _FEW:
             return group
         return self._attached(self._consistent(self._by_parts()))
 
-    def _runs(self) -> Numbers:
-        """Rows that follow each other and match: groups leave together."""
+    def _clashes(self) -> Numbers:
+        """For each row the nearest row before, within a few, that it does not match."""
         rows = len(self._alike)
-        clash = np.full(rows, -1)  # the nearest row before that does not match
+        clash = np.full(rows, -1)
         for lag in range(min(_LAGS, rows - 1), 0, -1):
             differ = np.zeros(rows - lag, bool)
             for each in self._keys:
@@ -102,6 +108,11 @@ class Wildcards:
                 differ |= (now != before) & (now != NULL_KEY) & (before != NULL_KEY)
             differ |= (self._alike[lag:] < 0) | (self._alike[:-lag] < 0)
             clash[lag:][differ] = np.flatnonzero(differ)
+        return clash
+
+    def _runs(self, clash: Numbers) -> Numbers:
+        """Rows that follow each other without a clash: groups leave together."""
+        rows = len(clash)
         start, number = 0, 0
         group = np.empty(rows, np.int64)
         while start < rows:
