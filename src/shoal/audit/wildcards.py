@@ -88,30 +88,14 @@ class Wildcards:
         told = self._evidence.trace
         if told is not None:
             return self._consistent(np.where(self._alike >= 0, told.cluster, NO_GROUP))
-        clash = self._clashes()
-        group = self._consistent(self._runs(clash))
-        change = np.append(False, self._nulls[1:] != self._nulls[:-1])
-        finer = self._consistent(self._runs(np.where(change, np.arange(len(clash)) - 1, clash)))
-        group = self._attached(np.where(group < 0, np.where(finer < 0, NO_GROUP, finer + len(group)), group))
+        group = self._attached(self._consistent(self._runs()))
         if (group < 0).mean() < _FEW:
             return group
         return self._attached(self._consistent(self._by_parts()))
 
-    def _clashes(self) -> Numbers:
-        """For each row the nearest row before, within a few, that it does not match."""
-        rows = len(self._alike)
-        clash = np.full(rows, -1)
-        for lag in range(min(_LAGS, rows - 1), 0, -1):
-            differ = np.zeros(rows - lag, bool)
-            for each in self._keys:
-                now, before = each[lag:], each[:-lag]
-                differ |= (now != before) & (now != NULL_KEY) & (before != NULL_KEY)
-            differ |= (self._alike[lag:] < 0) | (self._alike[:-lag] < 0)
-            clash[lag:][differ] = np.flatnonzero(differ)
-        return clash
-
-    def _runs(self, clash: Numbers) -> Numbers:
-        """Rows that follow each other without a clash: groups leave together."""
+    def _runs(self) -> Numbers:
+        """Rows that follow each other and match: groups leave together."""
+        clash = self._clashes()
         rows = len(clash)
         start, number = 0, 0
         group = np.empty(rows, np.int64)
@@ -127,6 +111,19 @@ class Wildcards:
             start, number = end, number + 1
         group[self._alike < 0] = NO_GROUP
         return group
+
+    def _clashes(self) -> Numbers:
+        """For each row the nearest row before, within a few, that it does not match."""
+        rows = len(self._alike)
+        clash = np.full(rows, -1)
+        for lag in range(min(_LAGS, rows - 1), 0, -1):
+            differ = np.zeros(rows - lag, bool)
+            for each in self._keys:
+                now, before = each[lag:], each[:-lag]
+                differ |= (now != before) & (now != NULL_KEY) & (before != NULL_KEY)
+            differ |= (self._alike[lag:] < 0) | (self._alike[:-lag] < 0)
+            clash[lag:][differ] = np.flatnonzero(differ)
+        return clash
 
     def _by_parts(self) -> Numbers:
         """Rows that are equal in all of some quasi-identifiers, joined over several sets of them."""
