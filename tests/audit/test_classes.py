@@ -69,7 +69,7 @@ def test_sizes(reading: Any, traced: bool, shuffled: bool, nulls: float, tmp_pat
         expected = [len({other["who"] for other in rows if matches(row, other, reading)}) for row in rows]
         result = classes(found, reading)
         assert not result.unknown.any()
-        assert result.smallest == min(size for size in expected if size)
+        assert result.floor == result.smallest == min(size for size in expected if size)
         for size, true, row in zip(result.size.tolist(), expected, rows, strict=True):
             assert (size == 0) == row["hidden"]
             assert (size < K) == (true < K)

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
-from shoal.audit import Report
+import shoal
+from shoal.audit import Report, audit
+from shoal.errors import InputError
 from tests.audit.stream import Case, K, broken, case, read, write
 
 ROOT: dict[str, Any] = {"age": [0, 100], "pulse": [40, 200], "city": "Europe"}
@@ -285,6 +289,18 @@ def test_a_trace_that_lies_about_an_arrival(tmp_path: Path) -> None:
     assert told == [f"output row 30, input row {source}: the trace gives it another arrival than the input"]
 
 
+def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
+    bad = case(tmp_path, window="time")
+    row = next(row for row, line in enumerate(bad.trace) if line["released"] - line["arrived"] > 6)
+    source = bad.trace[row]["row"]
+    bad.trace[row]["arrived"] += 5
+    told = the_only(bad.report(), "in time")
+    assert told == [f"output row {row}, input row {source}: the trace lets it arrive after a record that came later"]
+    bad.trace[row]["arrived"] -= 6
+    told = the_only(bad.report(), "in time")
+    assert f"output row {row}, input row {source}: the trace lets it arrive before its own time" in told
+
+
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
@@ -362,3 +378,57 @@ def test_an_absent_field(tmp_path: Path) -> None:
     for line in bad.output:
         del line["illness"]
     assert the_only(bad.report(), "unaltered") == ["'illness': the output does not have this field"]
+
+
+def test_a_value_that_only_the_dictionary_holds(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    table = pa.Table.from_pylist(bad.output)
+    illness = table.column("illness").combine_chunks().dictionary_encode()
+    more = pa.concat_arrays([illness.dictionary, pa.array(["plague"])])
+    leaking = pa.DictionaryArray.from_arrays(illness.indices, more)
+    table = table.set_column(table.schema.get_field_index("illness"), "illness", leaking)
+    for target in (tmp_path / "out.parquet", tmp_path / "out.arrow"):
+        if target.suffix == ".parquet":
+            pa.parquet.write_table(table, target)
+        else:
+            with pa.OSFile(str(target), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+        told = the_only(audit(bad.policy, bad.source, target, bad.told), "silent")
+        assert told == ["'illness': the file holds values in its dictionary that no row shows"]
+
+
+def test_a_raw_value_under_a_name_that_comes_again(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.report()
+    lines = bad.target.read_text().splitlines()
+    lines[9] = '{"pulse": 77, ' + lines[9].removeprefix("{")
+    bad.target.write_text("\n".join(lines))
+    told = the_only(audit(bad.policy, bad.source, bad.target, bad.told), "silent")
+    assert told == ["'pulse (again)': the policy does not list this field"]
+
+
+def test_a_column_that_comes_twice(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    target = tmp_path / "out.csv"
+    shoal.run(bad.policy, bad.source, target)
+    lines = target.read_text().splitlines()
+    target.write_text("\n".join(f"{line},{'illness' if row == 0 else 'p7'}" for row, line in enumerate(lines)))
+    told = the_only(audit(bad.policy, bad.source, target, bad.told), "silent")
+    assert told == ["'illness (again)': the policy does not list this field"]
+
+
+def test_counts_where_nothing_is_imputed(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = wide(bad, "age")
+    bad.output[row]["age"] = {"value": bad.output[row]["age"], "of": 4, "had": 4}
+    assert "'age': bears counts of its group" in str(bad.report(traced=False)["silent"].violations[0])
+
+
+def test_an_output_with_a_malformed_line(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.report()
+    lines = bad.target.read_text().splitlines()
+    lines[9] = lines[9][:-5]
+    bad.target.write_text("\n".join(lines))
+    with pytest.raises(InputError, match=r"out.jsonl: row 9 is malformed; give the output as it was written"):
+        audit(bad.policy, bad.source, bad.target, bad.told)

@@ -13,6 +13,7 @@ import pytest
 import shoal
 from shoal import Anonymizer, Policy
 from shoal.algorithms import NAMES
+from shoal.audit import audit
 from tests.data.published import Published
 from tests.data.real import CITIES, STREAMS, adult, informs, pm25
 from tests.naive import Release, simulate
@@ -34,6 +35,11 @@ def test_promises_hold_from_file_to_file(name: str, stream: str, tmp_path: Path)
     published.leaves_in_time(WAITS.get(name, LENGTH))
     published.has_k_persons(K)
     published.is_true()
+    report = audit(policy, tmp_path / "in.csv", tmp_path / "out.parquet", tmp_path / "trace.jsonl")
+    assert {finding.promise for finding in report.promises if finding.verdict != "held"} == set()
+    assert report["k persons"].figures["smallest"] == stats.smallest_group
+    assert report["in time"].figures["longest"] == stats.longest_wait
+    assert audit(policy, tmp_path / "in.csv", tmp_path / "out.parquet").held
     assert stats.smallest_group is not None and stats.smallest_group >= K
     assert stats.suppressed < 0.1 * len(real.rows), "most tuples leave in company"
 

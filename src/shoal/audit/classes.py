@@ -26,7 +26,8 @@ class Classes(NamedTuple):
 
     of: NDArray[np.int32]  # the class of each row, NO_CLASS if it is suppressed; under `maybe` as under `extended`
     size: Numbers  # how many match each row, itself included: persons, or rows where those are not known; 0 if suppressed
-    smallest: int  # of all sizes; 0 where there are none
+    smallest: int  # of all sizes, as far as it was looked for; 0 where there are none
+    floor: int  # no size is smaller; the same as `smallest` where that is certain
     unknown: Flags  # rows of which only that many are known to match, though there may be more and it is below k
 
     @property
@@ -54,4 +55,5 @@ def _classes(evidence: Evidence, reading: Reading) -> Classes:
     if reading == "maybe" and nulls[alike != NO_CLASS].any():
         return Classes(alike, *Wildcards(evidence, size).matching())
     there = size[size > 0]
-    return Classes(alike, size, int(there.min()) if len(there) else 0, np.zeros(len(size), bool))
+    smallest = int(there.min()) if len(there) else 0
+    return Classes(alike, size, smallest, smallest, np.zeros(len(size), bool))

@@ -43,25 +43,26 @@ def altered(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: NDArray[np.in
     return result
 
 
-def counts(column: pa.ChunkedArray) -> dict[str, int]:
-    """How often each value appears, by its text; null and empty text are one."""
-    code, values = _whole(column)
-    found: dict[str, int] = {}
-    for text, count in zip(
-        [*map(_text, values.to_pylist()), ""], np.bincount(code % (len(values) + 1), minlength=len(values) + 1), strict=True
-    ):
-        if count:
-            found[text] = found.get(text, 0) + int(count)
-    return found
+def same_counts(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    """Whether both hold the same values equally often, whatever their order; null and empty text are one.
+
+    >>> same_counts(pa.chunked_array([[1.0, 2.5, None]]), pa.chunked_array([["", "1.0", "2.5"]]))
+    True
+    """
+    old, new = joint(before, after)
+    most = int(max(old.max(initial=0), new.max(initial=0))) + 1
+    return np.array_equal(np.bincount(old, minlength=most), np.bincount(new, minlength=most))
 
 
 def joint(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers for the values of both, equal where their texts are."""
+    """Numbers for the values of both, equal where the values are."""
+    old_code, old = _whole(before)
+    new_code, new = _whole(after)
+    told = _text if old.type == new.type else _sense
     numbers: dict[str, int] = {"": 0}
     found = []
-    for column in (before, after):
-        code, values = _whole(column)
-        each = [numbers.setdefault(_text(value), len(numbers)) for value in values.to_pylist()]
+    for code, values in ((old_code, old), (new_code, new)):
+        each = [numbers.setdefault(told(value), len(numbers)) for value in values.to_pylist()]
         found.append(np.array([*each, 0])[code])
     return found[0], found[1]
 
@@ -73,6 +74,8 @@ def _whole(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0)
     if pa.types.is_null(array.type):
         return np.full(len(array), -1), pa.nulls(1, pa.string())
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
     code, values = distinct(array)
     again = values.dictionary_encode()
     code = np.append(again.indices.to_numpy(zero_copy_only=False), -1)[code].astype(np.int64)
@@ -110,6 +113,12 @@ def _text(value: Any) -> str:
     return ""
 
 
+def _sense(value: Any) -> str:
+    """A text that is the same for the same value in every format."""
+    found = _meaning(value)
+    return json.dumps(found, sort_keys=True) if isinstance(found, dict | list) else _text(found)
+
+
 def _meaning(value: Any) -> Any:
     """What a text says, where it says a number, a time or a structure; else the value."""
     if isinstance(value, bytes):
@@ -120,7 +129,7 @@ def _meaning(value: Any) -> Any:
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, str):
         with suppress(ValueError):
-            return json.loads(value)
+            return json.loads(value)  # a number, a truth value, a structure
         with suppress(ValueError):
             return _meaning(datetime.fromisoformat(value))
     return value

@@ -12,11 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.audit.alignment import placed
+from shoal.audit.cells import NO_NODE, NO_PAIR, NULL
 from shoal.audit.cover import shows_roots
 from shoal.audit.files import Source
 from shoal.audit.keys import Alike, alike
 from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, original
-from shoal.audit.published import NO_NODE, NO_PAIR, NULL, Band, Node, published
+from shoal.audit.published import Band, Node, published
 from shoal.audit.trace import CLUSTER, HOW, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace, trace
 from shoal.audit.tree import Tree
 from shoal.audit.values import Flags, Floats
@@ -62,6 +63,7 @@ class Evidence:
     moment: Band | None  # the generalized time, of the output
     unlisted: list[str]  # fields of the output that the policy does not list
     absent: list[str]  # fields that the policy lists and the output does not have
+    spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
     trace: Trace | None  # of each row of the output
     releases: Trace | None  # the trace as it was written, line by line
     place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
@@ -138,6 +140,7 @@ def gather(
         moment=after.moment,
         unlisted=after.unlisted,
         absent=after.absent,
+        spare=after.spare,
         trace=matched,
         releases=releases,
         place=place,

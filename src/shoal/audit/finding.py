@@ -95,10 +95,9 @@ class Docket:
         self.broken += len(rows)
         self._found.extend(Violation(what, None, int(self._evidence.line[row])) for row in rows[:SHOWN].tolist())
 
-    def finding(self, promise: str, says: str, **more: Any) -> Finding:
-        """The finding: broken if anything was entered, else as it is told, else held."""
-        verdict = Verdict.BROKEN if self.broken else more.pop("otherwise", Verdict.HELD)
-        more.pop("otherwise", None)
+    def finding(self, promise: str, says: str, otherwise: Verdict = Verdict.HELD, **more: Any) -> Finding:
+        """The finding: broken if anything was entered, else as it is told."""
+        verdict = Verdict.BROKEN if self.broken else otherwise
         order = sorted(self._found, key=lambda each: (each.output_row is None, each.output_row or 0, each.input_row or 0))
         return Finding(promise, says, verdict, broken=self.broken, violations=tuple(order[:SHOWN]), **more)
 

@@ -75,6 +75,7 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
         below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed & ~found.unknown
         nulls[reading] = Reading(
             smallest=found.smallest,
+            floor=found.floor,
             below=int(below.sum()),
             alone=int(((found.size == 1) & ~found.unknown).sum()),
             shown=int((~evidence.suppressed).sum()),

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.audit.files import Block, Source, blocks
+from shoal.audit.block import Block
+from shoal.audit.files import Source, blocks
 from shoal.audit.passed import Passed
 from shoal.audit.tree import Tree
 from shoal.audit.values import Flags, Floats, canonical_column, numbers, seconds, texts

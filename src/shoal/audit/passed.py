@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import Any
 
-from shoal.audit.files import texts_of
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.audit.jsonl import texts_of
 from shoal.audit.values import is_text
 
 
@@ -13,8 +17,14 @@ class Passed:
 
     def __init__(self) -> None:
         self._parts: list[pa.Array] = []
+        self._unused: set[Any] = set()
 
     def take(self, column: pa.Array) -> None:
+        if pa.types.is_dictionary(column.type):
+            used = pc.unique(column.indices).drop_null()
+            if len(used) < len(column.dictionary):
+                rest = np.delete(np.arange(len(column.dictionary)), used.to_numpy())
+                self._unused.update(column.dictionary.take(pa.array(rest)).drop_null().to_pylist())
         if pa.types.is_dictionary(column.type) and not is_text(column.type):
             column = column.cast(column.type.value_type)
         if is_text(column.type):
@@ -34,6 +44,17 @@ class Passed:
         if numbers:
             return pa.chunked_array([part.cast(pa.float64(), safe=False) for part in self._parts])
         return pa.chunked_array([texts_of(part) for part in self._parts], pa.string())
+
+    def spare(self, whole: pa.ChunkedArray) -> int:
+        """How many values the dictionaries of the blocks hold that no row of the whole column shows."""
+        if not self._unused:
+            return 0
+        used: set[Any] = set()
+        for chunk in whole.chunks:
+            is_coded = pa.types.is_dictionary(chunk.type)
+            values = chunk.dictionary.take(pc.unique(chunk.indices).drop_null()) if is_coded else pc.unique(chunk)
+            used.update(values.to_pylist())
+        return len({each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in self._unused} - used)
 
 
 def _compact(column: pa.Array) -> pa.Array:

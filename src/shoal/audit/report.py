@@ -17,7 +17,8 @@ from shoal.policy import Policy
 class Reading:
     """The classes of the output under one reading of nulls."""
 
-    smallest: int  # persons, or rows where there is no trace; 0 where there are no classes
+    smallest: int  # persons, or rows where there is no trace, as far as it was looked for; 0 where there are no classes
+    floor: int  # no class is smaller; the same as `smallest` where that is certain
     below: int  # rows in classes of fewer than k
     alone: int  # rows in a class of one
     shown: int  # rows that are not suppressed

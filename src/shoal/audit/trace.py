@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.files import Block, Source, blocks
+from shoal.audit.block import Block
+from shoal.audit.files import Source, blocks
 from shoal.audit.values import Floats, numbers, texts
 from shoal.errors import InputError
 

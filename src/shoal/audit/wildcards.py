@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.comparison import Comparison
 from shoal.audit.evidence import Evidence
 from shoal.audit.keys import NULL_KEY, Keys, keys
 from shoal.audit.values import Flags
@@ -18,7 +19,10 @@ NO_GROUP = -1
 _LAGS = 16  # rows back that a row is compared with, to find groups that left together
 _SUBSETS = 4
 _SAMPLE = 10_000
-_MOST = 20_000  # rows that are compared with all others one by one
+_MOST = 30_000  # rows that are compared with all others one by one
+_TRIES = 2_000  # further ones, in search of the smallest class
+_ROWS = 5_000_000  # rows that may be gone through for those
+_FEW = 0.5  # rows without a group, above which groups are looked for elsewhere
 _EFFORT = 50_000_000  # comparisons of patterns with groups
 _SMALL = 256
 
@@ -52,8 +56,8 @@ class Wildcards:
         self._size = size
         self._keys = list(keys(evidence.published))
 
-    def matching(self) -> tuple[Numbers, int, Flags]:
-        """How many match each row, the smallest such number, and for which rows it may be larger than told."""
+    def matching(self) -> tuple[Numbers, int, int, Flags]:
+        """How many match each row, the smallest such number found, a bound below it, and for which rows there may be more."""
         k, person, alike = self._evidence.policy.privacy.k, self._evidence.persons, self._alike
         size = np.maximum(self._size, counted(self._groups(), person))
         shown = np.flatnonzero(alike >= 0)
@@ -64,40 +68,35 @@ class Wildcards:
         size[shown] = most[alike[shown]]
         order = sample[np.lexsort((self._nulls[sample], size[sample]))]
         few = int(np.searchsorted(size[order], k))
-        table = _Table(self._evidence, self._keys, sample)
+        table = Comparison(self._evidence, self._keys, sample)
         compared = order[: min(max(few, 1), _MOST)]
         exact = np.zeros(len(sample), np.int64)
         exact[alike[compared]] = [table.matching(int(row)) for row in compared]
         smallest = int(exact[alike[compared]].min())
-        for row in order[len(compared) : len(compared) + _MOST // 10]:
-            if smallest <= size[row]:
-                break
-            smallest = min(smallest, table.matching(int(row)))
+        further = order[len(compared) :]
+        tried, before = 0, table.effort
+        while tried < min(len(further), _TRIES) and size[further[tried]] < smallest and table.effort - before < _ROWS:
+            smallest = min(smallest, table.matching(int(further[tried])))
+            tried += 1
+        floor = smallest if tried == len(further) else min(smallest, int(size[further[tried]]))
         unknown = np.zeros(len(sample), bool)
         unknown[alike[order[len(compared) : max(few, len(compared))]]] = True
         size[shown] = np.where(exact[alike[shown]] > 0, exact[alike[shown]], size[shown])
-        return size, smallest, np.append(unknown, False)[alike]
+        return size, smallest, floor, np.append(unknown, False)[alike]
 
     def _groups(self) -> Numbers:
         told = self._evidence.trace
         if told is not None:
             return self._consistent(np.where(self._alike >= 0, told.cluster, NO_GROUP))
         group = self._attached(self._consistent(self._runs()))
-        if (group < 0).mean() < 0.5:
+        if (group < 0).mean() < _FEW:
             return group
         return self._attached(self._consistent(self._by_parts()))
 
     def _runs(self) -> Numbers:
         """Rows that follow each other and match: groups leave together."""
-        rows = len(self._alike)
-        clash = np.full(rows, -1)  # the nearest row before that does not match
-        for lag in range(min(_LAGS, rows - 1), 0, -1):
-            differ = np.zeros(rows - lag, bool)
-            for each in self._keys:
-                now, before = each[lag:], each[:-lag]
-                differ |= (now != before) & (now != NULL_KEY) & (before != NULL_KEY)
-            differ |= (self._alike[lag:] < 0) | (self._alike[:-lag] < 0)
-            clash[lag:][differ] = np.flatnonzero(differ)
+        clash = self._clashes()
+        rows = len(clash)
         start, number = 0, 0
         group = np.empty(rows, np.int64)
         while start < rows:
@@ -112,6 +111,19 @@ class Wildcards:
             start, number = end, number + 1
         group[self._alike < 0] = NO_GROUP
         return group
+
+    def _clashes(self) -> Numbers:
+        """For each row the nearest row before, within a few, that it does not match."""
+        rows = len(self._alike)
+        clash = np.full(rows, -1)
+        for lag in range(min(_LAGS, rows - 1), 0, -1):
+            differ = np.zeros(rows - lag, bool)
+            for each in self._keys:
+                now, before = each[lag:], each[:-lag]
+                differ |= (now != before) & (now != NULL_KEY) & (before != NULL_KEY)
+            differ |= (self._alike[lag:] < 0) | (self._alike[:-lag] < 0)
+            clash[lag:][differ] = np.flatnonzero(differ)
+        return clash
 
     def _by_parts(self) -> Numbers:
         """Rows that are equal in all of some quasi-identifiers, joined over several sets of them."""
@@ -210,64 +222,3 @@ class _Parts(NamedTuple):
 
     def spread(self, of_group: Flags) -> Flags:
         return np.repeat(of_group, np.diff(np.append(self.starts, len(self.rows))))
-
-
-class _Table:
-    """The different rows, one of each, to be compared with one of them."""
-
-    def __init__(self, evidence: Evidence, columns: list[Keys], sample: Numbers) -> None:
-        self._keys = [each[sample] for each in columns]
-        self._alike = evidence.alike.of
-        self._person = evidence.persons
-        self._order = np.argsort(self._alike, kind="stable")
-        self._starts = np.searchsorted(self._alike[self._order], np.arange(len(sample) + 1))
-        self._ranked = sorted(range(len(self._keys)), key=lambda place: _commonness(self._keys[place]))
-        self._every = np.arange(len(sample))
-        self._paths: dict[tuple[int, ...], _Path] = {}
-
-    def matching(self, row: int) -> int:
-        """How many persons, or rows, match this row."""
-        own = self._alike[row]
-        asked = [place for place in self._ranked if self._keys[place][own] != NULL_KEY]
-        found = self._candidates(asked, own)
-        for place in asked:
-            values = self._keys[place][found]
-            found = found[(values == self._keys[place][own]) | (values == NULL_KEY)]
-        rows = np.concatenate([self._order[self._starts[each] : self._starts[each + 1]] for each in found])
-        return len(rows) if self._person is None else len(np.unique(self._person[rows]))
-
-    def _candidates(self, asked: list[int], own: int) -> Numbers:
-        """Those that share one of the first values with it, or have none of them."""
-        found = []
-        path: tuple[int, ...] = ()
-        rest = self._every
-        for place in asked:
-            if len(rest) < _SMALL:
-                break
-            path = (*path, place)
-            if path not in self._paths:
-                order = rest[np.argsort(self._keys[place][rest], kind="stable")]
-                self._paths[path] = _Path(order, self._keys[place][order])
-            found.append(self._paths[path].of(self._keys[place][own]))
-            rest = self._paths[path].of(NULL_KEY)
-        return np.concatenate([*found, rest])
-
-
-def _commonness(values: Keys) -> float:
-    """The share of rows that a row has in common with others on average, estimated; nulls match every row."""
-    sample = values[:: max(1, len(values) // _SAMPLE)]
-    each, count = np.unique(sample, return_counts=True)
-    null = count[each == NULL_KEY].sum() / len(sample)
-    return float(((count / len(sample)) ** 2).sum() + null)
-
-
-class _Path(NamedTuple):
-    """Rows sorted by the value of one quasi-identifier."""
-
-    order: Numbers
-    keys: Keys
-
-    def of(self, value: np.uint64) -> Numbers:
-        """Those with this value."""
-        low, high = (np.searchsorted(self.keys, value, side) for side in ("left", "right"))
-        return self.order[low:high]

@@ -15,7 +15,7 @@ from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
 
 if TYPE_CHECKING:
-    from shoal.audit import Report
+    from shoal.audit import Reading, Report
 
 _STYLES = {
     Verdict.HELD: "bold green",
@@ -58,7 +58,7 @@ def in_lines(report: Report, target: str, console: Console) -> None:
         for line in violations(finding):
             say(console, f"{finding.promise}: {line}")
     for reading, each in report.nulls.items():
-        smallest = f"smallest class {count(each.smallest)} {report.unit}"
+        smallest = f"smallest class {size(each)} {report.unit}"
         say(console, f"nulls: {reading} match: {smallest}, {share(each.below, each.shown)} rows below k")
     say(console, verdict(report, target))
 
@@ -88,8 +88,8 @@ def found(report: Report, finding: Finding) -> str:
     if finding.verdict == Verdict.BROKEN:
         told.append(f"{count(finding.broken)} violation{'s' if finding.broken > 1 else ''}")
     if finding.promise == "k persons" and figures.get("smallest"):
-        kind = "group of {} persons" if "groups" in figures else "class of {} rows"
-        told.append(f"smallest {kind.format(count(figures['smallest']))}, k = {figures['k']}")
+        kind = "group of {} persons" if "groups" in figures else "class of at least {} rows"
+        told.append(f"smallest {kind.format(count(figures.get('floor', figures['smallest'])))}, k = {figures['k']}")
     if finding.promise == "once":
         told.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
     if finding.promise == "in time" and figures.get("longest") is not None:
@@ -101,6 +101,12 @@ def found(report: Report, finding: Finding) -> str:
     if finding.promise == "true" and figures.get("imputed"):
         told.append(f"{count(figures['imputed'])} values imputed")
     return "; ".join(filter(None, [", ".join(told), finding.note]))
+
+
+def size(reading: Reading) -> str:
+    """The size of the smallest class, as far as it is certain."""
+    certain = reading.floor == reading.smallest
+    return count(reading.smallest) if certain else f"{count(reading.floor)} to {count(reading.smallest)}"
 
 
 def _wait(length: float, unit: str) -> str:
@@ -118,7 +124,7 @@ def _nulls(report: Report) -> Table:
     table.add_column(f"rows below k = {report.policy.privacy.k}", justify="right")
     for reading, each in report.nulls.items():
         mark = " *" if reading == report.policy.privacy.nulls_match else ""
-        table.add_row(reading + mark, _NULLS[reading], count(each.smallest), share(each.below, each.shown))
+        table.add_row(reading + mark, _NULLS[reading], size(each), share(each.below, each.shown))
     table.caption = Text("* the policy's own; suppressed rows are no class")
     table.caption_justify = "left"
     return table

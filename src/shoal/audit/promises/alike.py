@@ -21,7 +21,7 @@ def check(evidence: Evidence) -> Finding:
     told = evidence.trace
     if told is None:
         return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which tells the groups")
-    wearing = np.flatnonzero(~evidence.suppressed & (told.cluster >= 0) & ~untrue(evidence)[0])
+    wearing = np.flatnonzero(~evidence.suppressed & (told.cluster >= 0) & ~untrue(evidence))
     order = wearing[np.argsort(told.cluster[wearing], kind="stable")]
     cluster = told.cluster[order]
     starts = np.flatnonzero(np.append(True, cluster[1:] != cluster[:-1])) if len(order) else np.empty(0, np.int64)

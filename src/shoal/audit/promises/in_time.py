@@ -38,10 +38,15 @@ def check(evidence: Evidence) -> Finding:
     came = np.where(known, clock[told.row] if len(clock) else math.nan, math.nan)
     if policy.window.timed:
         docket.lines(np.flatnonzero(told.arrived < came - _INSTANT), "the trace lets it arrive before its own time")
+        docket.lines(_overtaken(told), "the trace lets it arrive after a record that came later")
+        ticked = int((told.arrived > came + _INSTANT).sum())
+        if ticked:
+            said = f"{ticked:,} tuples arrived later by the trace than by their own time, as they do after clock ticks"
+            note = f"{note}; {said}" if note else said
     else:
         docket.lines(np.flatnonzero(known & (told.arrived != came)), "the trace gives it another arrival than the input")
     docket.lines(np.flatnonzero(wait < 0), "left before it came")
-    late = _late(told, clock, longest)
+    late = _late(told, clock, stays(policy))
     docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {_unit(policy)}")
     figures |= {"late": int(late.sum()), **_waiting(wait)}
     return docket.finding(NAME, SAYS, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
@@ -49,12 +54,17 @@ def check(evidence: Evidence) -> Finding:
 
 def deadline(policy: Policy) -> float:
     """The longest that a tuple may wait, in arrivals or seconds; infinite where nothing is promised."""
+    return sum(stays(policy))
+
+
+def stays(policy: Policy) -> tuple[float, ...]:
+    """How long a tuple may be held in the window and, of X-BAND, after that in the pocket."""
     algorithm, window = policy.algorithm, policy.window
     if window.kind == "buffer" or (algorithm.name == "fast" and window.timed):
-        return math.inf
+        return (math.inf,)
     if algorithm.name == "fast":
-        return float(window.length if algorithm.deadline is None else algorithm.deadline)
-    return window.length + (policy.reuse.age if algorithm.name == "xband" else 0)
+        return (float(window.length if algorithm.deadline is None else algorithm.deadline),)
+    return (window.length, policy.reuse.age) if algorithm.name == "xband" else (window.length,)
 
 
 def _why(policy: Policy) -> str:
@@ -76,21 +86,38 @@ def _clock(evidence: Evidence) -> Floats:
     return np.maximum.accumulate(evidence.time)
 
 
-def _late(told: Trace, clock: Floats, longest: float) -> Flags:
+def _overtaken(told: Trace) -> NDArray[np.int64]:
+    """The lines whose arrival is later than that of a record behind them: the clock never runs backwards."""
+    lines = np.flatnonzero(told.row != NO_ROW)
+    lines = lines[np.argsort(told.row[lines], kind="stable")]
+    arrived = told.arrived[lines]
+    behind = np.minimum.accumulate(arrived[::-1])[::-1]
+    return np.sort(lines[arrived > behind + _INSTANT])
+
+
+def _late(told: Trace, clock: Floats, stays: tuple[float, ...]) -> Flags:
     """Who was still held when the clock had passed the deadline.
 
     The clock moves only when a record arrives or a tick comes, of which those are known that let something go. So a
-    tuple is due at the first such moment that is its deadline or later, and late if it left at a later one.
+    stay is over at the first such moment that is its end or later, where the next stay begins; a tuple is late if it
+    left after the last.
     """
-    if math.isinf(longest) or not len(told.row):
+    if math.isinf(sum(stays)) or not len(told.row):
         return np.zeros(len(told.row), bool)
     moments = np.unique(np.concatenate([clock, told.released]))
-    due = np.searchsorted(moments, told.arrived + longest)
+    due = told.arrived
+    for stay in stays:
+        due = _first(moments, due, stay)
+    return told.released > due
+
+
+def _first(moments: Floats, since: Floats, stay: float) -> Floats:
+    """The first moment that is at least `stay` after each `since`; infinite if there is none."""
+    place = np.searchsorted(moments, since + stay)
     for step in (-1, 0):  # rounding may have put the sum beside the moment
-        near = np.clip(due + step, 0, len(moments) - 1)
-        due = np.where(moments[near] - told.arrived >= longest, np.minimum(due, near), due)
-    passed = due < len(moments)
-    return passed & (told.released > moments[np.minimum(due, len(moments) - 1)])
+        near = np.clip(place + step, 0, len(moments) - 1)
+        place = np.where(moments[near] - since >= stay, np.minimum(place, near), place)
+    return np.append(moments, math.inf)[place]
 
 
 def _waiting(wait: Floats) -> dict[str, Any]:

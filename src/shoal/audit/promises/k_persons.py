@@ -39,7 +39,7 @@ def _outsider(evidence: Evidence) -> Finding:
     found = classes(evidence, evidence.policy.privacy.nulls_match)
     few = np.flatnonzero((found.size < k) & ~evidence.suppressed & ~found.unknown)
     docket.rows(few, f"fewer than k={k} rows look like it")
-    figures = {"k": k, "smallest": found.smallest}
+    figures = {"k": k, "smallest": found.smallest, "floor": found.floor}
     note = "without a trace rows that look alike are counted, as an outsider sees them, not persons"
     unknown = int(found.unknown.sum())
     if unknown:

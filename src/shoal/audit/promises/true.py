@@ -32,14 +32,22 @@ def check(evidence: Evidence) -> Finding:
             docket.add("more values are null in the output than in the input")
         note = "needs a trace, which tells the record of each row"
         return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
-    _, figures["imputed"] = untrue(evidence, docket)
+    figures["imputed"] = _judge(evidence, docket)
     _times(evidence, docket)
     note = "iot imputes: it shows values for records that had none" if evidence.policy.algorithm.name == IMPUTING else ""
     return docket.finding(NAME, SAYS, note=note, checked=evidence.released, figures=figures)
 
 
-def untrue(evidence: Evidence, docket: Docket | None = None) -> tuple[Flags, int]:
-    """Which rows say what is not so of their quasi-identifiers, and how many values are imputed."""
+def untrue(evidence: Evidence) -> Flags:
+    """Which rows say what is not so of their quasi-identifiers."""
+    if NAME not in evidence.remembered:
+        _judge(evidence, Docket(evidence))
+    found: Flags = evidence.remembered[NAME]
+    return found
+
+
+def _judge(evidence: Evidence, docket: Docket) -> int:
+    """Enter what is not so; how many values are imputed."""
     told = evidence.trace
     assert told is not None
     found, imputed = np.zeros(evidence.released, bool), 0
@@ -62,9 +70,9 @@ def untrue(evidence: Evidence, docket: Docket | None = None) -> tuple[Flags, int
         }
         for what, rows in kinds.items():
             found[rows] = True
-            if docket is not None:
-                docket.rows(rows, what, name)
-    return found, imputed
+            docket.rows(rows, what, name)
+    evidence.remembered[NAME] = found
+    return imputed
 
 
 def _imputed(evidence: Evidence, after: Band | Node, rows: NDArray[np.int64]) -> Flags:

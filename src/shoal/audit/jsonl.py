@@ -1,0 +1,143 @@
+"""JSON lines, by Arrow where the lines of a block are all alike, else one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+from numpy.typing import NDArray
+
+from shoal.audit.block import AGAIN, BYTES, Block, opened
+from shoal.policy import canonical
+
+
+def jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
+    """The blocks of a file of JSON lines; a line that is no JSON object is malformed, an empty one is none."""
+    as_text: dict[str, pa.DataType] = {}
+    start = 0
+    with opened(path) as file:
+        for block in _lines(file):
+            table = _parsed(block, as_text)
+            if table is None:
+                columns, good, count = _one_by_one(block, wanted)
+                lines = start + np.flatnonzero(good)
+            else:
+                columns = {name: table.column(name).combine_chunks() for name in table.schema.names}
+                columns = {name: column for name, column in columns.items() if wanted is None or name in wanted}
+                count = table.num_rows
+                lines = np.arange(start, start + count)
+            start += count
+            yield Block(columns, lines, start)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Blocks of whole lines."""
+    rest = b""
+    while more := file.read(BYTES):
+        end = more.rfind(b"\n") + 1
+        if end:
+            yield rest + more[:end]
+            rest = more[end:]
+        else:
+            rest += more
+    if rest:
+        yield rest
+
+
+def _parsed(block: bytes, as_text: dict[str, pa.DataType]) -> pa.Table | None:
+    """The table of a block, or nothing where its lines are not all alike. Texts that look like times stay texts."""
+    options = pa.json.ReadOptions(use_threads=False, block_size=max(len(block), 1))
+    while True:
+        try:
+            table = pa.json.read_json(
+                pa.BufferReader(block), options, pa.json.ParseOptions(explicit_schema=pa.schema(as_text.items()))
+            )
+        except pa.ArrowException:
+            return None
+        times = {field.name: _without_times(field.type) for field in table.schema}
+        changed = {name: kind for name, kind in times.items() if kind != table.schema.field(name).type}
+        if not changed:
+            return None if any(_is_coarse(table.column(name)) for name in table.schema.names) else table
+        as_text.update(changed)
+
+
+def _without_times(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_without_times(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _without_times(field.type)) for field in kind])
+    return kind
+
+
+def _is_coarse(column: pa.ChunkedArray) -> bool:
+    """Whether whole numbers among others may have lost digits on the way to doubles."""
+    if not pa.types.is_floating(column.type):
+        return False
+    values = np.abs(column.to_numpy())
+    return bool((values[np.isfinite(values)] > 2**53).any())
+
+
+def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Array], NDArray[np.bool_], int]:
+    """The records of a block's lines, which of them are records, and how many lines there are."""
+    records: list[dict[str, Any]] = []
+    good: list[bool] = []
+    for line in block.split(b"\n"):
+        if not line.strip():
+            continue
+        record = None
+        with suppress(ValueError, RecursionError):
+            record = json.loads(line, object_pairs_hook=_record)
+        good.append(isinstance(record, dict))
+        if isinstance(record, dict):
+            records.append(record)
+    names = dict.fromkeys(name for record in records for name in record if wanted is None or name in wanted)
+    columns = {name: _array([record.get(name) for record in records]) for name in names}
+    return columns, np.array(good, bool), len(good)
+
+
+def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a name that appears twice the last counts, and what came before is kept under another."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            found[f"{name}{AGAIN}"] = found[name]
+        found[name] = value
+    return found
+
+
+def _array(values: list[Any]) -> pa.Array:
+    """An Arrow array; of texts, where the values are of several types."""
+    if len({type(value) for value in values if value is not None} - {int, float}) < 2:
+        with suppress(pa.ArrowException, OverflowError):
+            array = pa.array(values)
+            if not _is_coarse(pa.chunked_array([array])):
+                return array
+    return _texts(values)
+
+
+def texts_of(column: pa.Array) -> pa.Array:
+    """A column of whatever type as texts."""
+    return _texts(column.to_pylist())
+
+
+def _texts(values: list[Any]) -> pa.Array:
+    known: dict[str, str] = {}
+    return pa.array([_written(value, known) for value in values], pa.string())
+
+
+def _written(value: Any, known: dict[str, str]) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, dict | list):
+        shape = repr(value)
+        if shape not in known:
+            known[shape] = json.dumps(value, ensure_ascii=False, default=str)
+        return known[shape]
+    return value if isinstance(value, str) else canonical(value)
