@@ -44,9 +44,19 @@ def test_every_promise_holds(algorithm: str, window: str, tmp_path: Path) -> Non
 def test_every_format_says_the_same(kind: str, algorithm: str, window: str, tmp_path: Path) -> None:
     good = case(tmp_path, algorithm, window)
     expected = good.report().to_json()
-    target, told = tmp_path / f"out.{kind}", tmp_path / f"told.{kind.replace('parquet', 'csv').replace('arrow', 'csv')}"
+    target, told = tmp_path / f"out.{kind}", tmp_path / f"told.{kind}"
     shoal.run(good.policy, good.source, target, trace=told)
     assert audit(good.policy, good.source, target, told).to_json() == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_clock_that_jumps(algorithm: str, seed: int, tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "told.jsonl"
+    write(source, list(records(seed=seed, gaps=(0, 1, 7, 55))))
+    stats = shoal.run(policy(algorithm, "time"), source, target, trace=told)
+    assert stats.faults == {}
+    assert audit(policy(algorithm, "time"), source, target, told).held
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])

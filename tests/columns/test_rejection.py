@@ -99,3 +99,12 @@ def test_the_reasons_in_the_figures_tell_no_value() -> None:
     made.push_batch(pa.RecordBatch.from_pydict({"pid": np.arange(3), "age": ["1", SECRET, "739211"]}))
     assert SECRET not in str(made.stats)
     assert "739211" not in str(made.stats)
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.int32()])
+def test_what_is_kept_of_a_rejected_record_is_not_in_any_dictionary(kind: pa.DataType) -> None:
+    note = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2], kind), ["flu", "secret", "cold", "nobody"])
+    kept = encode({"age": [1, 333, 2, 3], "note": note}).kept.column("note")
+    assert kept.to_pylist() == ["flu", None, "cold"]
+    assert kept.dictionary.to_pylist() == ["flu", "cold"]
+    assert kept.type == note.type
