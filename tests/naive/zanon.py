@@ -3,10 +3,10 @@
 Decisions
 ---------
 - The user at hand counts at its own time, also where it was seen later already: so z = 1 withholds nothing.
-- Every node on the way from the item to the root keeps times of its own, and one observation is an observation of all of them. So a
-  user who exposes two children counts once for their parent.
-- Whether an observation is too old is decided by the item's own newest time. For an ancestor with a newer one, it counts as nothing:
-  the ancestor is private to it.
+- Every node on the way from the item to the root keeps times of its own, and one observation is an observation of all of them.
+  So a user who exposes two children counts once for their parent.
+- Whether an observation is too old is decided by the item's own newest time. For an ancestor with a newer one, it counts as
+  nothing: the ancestor is private to it.
 - The root is an ancestor like any other.
 - A period is floor(t / window), exactly; under a window of 0 every time is a period of its own.
 """

@@ -2,9 +2,9 @@
 
 log p_y is a sum of independent variables with two values each. Let s_i be how far log p_y lies, for class i, below that of the
 class's most probable realization: each attribute that is not in its more probable state adds |logit p^Y|. What is wanted is
-E[h(s)], where h, the probability that k - 1 others match, depends on y through s alone; h falls with every s_i, so the grid ends
-where it is negligible. A shift between points of the grid is spread over three of them. `docs/model.md` shows why the reported
-error is a bound.
+E[h(s)], where h, the probability that k - 1 others match, depends on y through s alone; h falls with every s_i, so the grid
+ends where it is negligible. A shift between points of the grid is spread over three of them. `docs/model.md` shows why the
+reported error is a bound.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def bend(n: int, m: int) -> float:
     sampled every 0.002, far closer than it can change by the 5 % that are added.
 
     >>> round(bend(999, 1), 3)
-    0.447
+    0.452
     """
     if n < m:
         return 0.0

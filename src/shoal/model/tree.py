@@ -57,8 +57,8 @@ def tree(publication: Publication, k: int, theta1: float = 1.0, theta2: float | 
 def _pruned(published: Floats, c: int, theta2: float) -> Floats:
     """The tree of class c without what is too rare, a row of p_y for each class.
 
-    A node changes one attribute more than its parent and is never more probable, so a level of the tree is made of the nodes kept so
-    far: what is cut off here is exactly what the depth-first walk cuts off, its children and the siblings to its right.
+    A node changes one attribute more than its parent and is never more probable, so a level of the tree is made of the nodes
+    kept so far: what is cut off here is exactly what the depth-first walk cuts off, its children and the siblings to its right.
     """
     order = np.argsort(np.abs(published[c] - 0.5), kind="stable")
     likely = np.where(published[c] >= 0.5, published, 1 - published)[:, order]
