@@ -34,7 +34,11 @@ class Row(NamedTuple):
     measured: float  # the part of the sample's users who would have been
     information: float  # the entropy that is kept, of what z = 1 would publish
     kept: float  # the part of the sample's observations that would have been published
-    silent: float  # the part of users who publish nothing, by the model
+    silent: float  # the part of the sample's users who would have published nothing
+
+    def meets(self, confidence: float) -> bool:
+        """Whether both the model and the sample reach it."""
+        return self.probability - self.error >= confidence and self.measured >= confidence
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,11 @@ class Plan:
     span: float
     windows: list[Window]
     best: Row
+
+    @property
+    def met(self) -> bool:
+        """Whether the best meets the confidence; with too few users nothing does."""
+        return self.best.meets(self.confidence)
 
 
 def plan(
@@ -106,7 +115,7 @@ def plan(
             f"the sample spans {sample.span:g} s, which fills no usual window three times; name windows, or give a longer one"
         )
     found = [_window(sample.cut(length), length, k, confidence, z) for length in lengths]
-    best = max((each.best for each in found), key=lambda row: (row.kept, -row.window))
+    best = max((each.best for each in found), key=lambda row: (row.meets(confidence), row.kept, -row.window))
     size = len(sample.time)
     return Plan(k, confidence, size, sample.users, sample.items, sample.span, found, best)
 
@@ -119,7 +128,7 @@ def _window(cut: Windows, length: float, k: int, confidence: float, asked: Seque
         publication = Publication(cut.users, exposed, z)
         value, error, _ = grid(publication, k, _TOLERANCE)
         information = publication.entropy / whole if whole else 0.0
-        return Row(length, z, value, error, cut.share(z, k), information, cut.kept(z), publication.silent)
+        return Row(length, z, value, error, cut.share(z, k), information, cut.kept(z), cut.silent(z))
 
     def holds(z: int) -> bool:
         if cut.share(z, k) < confidence:

@@ -64,8 +64,8 @@ class Sample:
 class Windows:
     """A sample replayed under one Δt: what each observation would count, and who was there in each window.
 
-    Identities last for a window, counting looks back over the last Δt. The first window, which has no past, is left out if there
-    are others.
+    Identities last for a window, counting looks back over the last Δt. The first window, which has no past, is left out if
+    there are others.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Windows:
 
         >>> windows = Sample([0, 0, 0, 1, 1, 9, 10], [1, 2, 3, 1, 2, 1, 1], [5, 5, 5, 6, 6, 7, 7]).cut(10)
         >>> [round(windows.share(z, 2), 3) for z in (1, 2, 3, 4)]
-        [0.0, 0.667, 0.667, 1.0]
+        [0.0, 0.0, 0.667, 1.0]
         """
         keys = np.random.default_rng(0).integers(1, 1 << 63, int(self._item.max(initial=0)) + 1, np.uint64)
         shown = np.where(self._most >= z, keys[self._item], np.uint64(0))
@@ -110,6 +110,10 @@ class Windows:
         sizes = np.diff(np.append(starts, len(sets)))
         return float(sizes[sizes >= k].sum() / max(1, len(sets)))
 
+    def silent(self, z: int) -> float:
+        """The part of the users who would have published nothing."""
+        return float((np.maximum.reduceat(self._most, self._first) < z).mean()) if len(self._first) else 1.0
+
     def kept(self, z: int) -> float:
         """The part of the observations that would have been published."""
         return float((self._seen >= z).mean()) if len(self._seen) else 0.0
@@ -118,8 +122,8 @@ class Windows:
 def trailing(time: Floats, user: Codes, item: Codes, window: float) -> Codes:
     """For each observation, how many users exposed its item in the last Δt, itself included: what is compared with z.
 
-    Along one item, a user enters who was not there in the last Δt, and leaves Δt after an observation that no other follows in time.
-    Those who entered so far, less those who left before, are there.
+    Along one item, a user enters who was not there in the last Δt, and leaves Δt after an observation that no other follows in
+    time. Those who entered so far, less those who left before, are there.
 
     >>> trailing(np.array([0.0, 1, 2, 3, 10]), np.array([0, 1, 0, 2, 3]), np.zeros(5, int), 6)
     array([1, 2, 2, 3, 1])
