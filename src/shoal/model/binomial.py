@@ -58,7 +58,7 @@ def total_tail(counts: Sequence[int], m: int, p: Floats) -> Floats:
     if m <= 0:
         return np.ones(p.shape[1])
     mean = np.asarray(counts, np.float64) @ p
-    tail = (mean > m - 1).astype(np.float64)
+    tail = (mean >= m).astype(np.float64)
     open_ = np.flatnonzero((_exponent(mean, m) < NOTHING) & (_exponent(mean, m - 1) < NOTHING))
     for some in _blocks(open_, 4 * m):
         below = np.ones((some.size, 1))
@@ -70,8 +70,8 @@ def total_tail(counts: Sequence[int], m: int, p: Floats) -> Floats:
 
 def _exponent(mean: Floats, m: int) -> Floats:
     """Chernoff: a sum of independent indicators with this mean reaches m, from either side, with at most exp(-this)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return mean - m + (m * np.log(m / mean) if m else 0.0)
+    with np.errstate(divide="ignore"):
+        return mean - m + (m * (math.log(m) - np.log(mean)) if m else 0.0)
 
 
 def _between(n: int, m: int) -> tuple[float, float]:
@@ -113,8 +113,10 @@ def _mass(n: int, x: int, p: Floats) -> Floats:
     """P[Binomial(n, p) = x] after Loader (2000): Stirling's error and the divergence of x/n from p, without cancellation."""
     if x == n:
         return p**n
+    off = n * p - x
     scale = _stirling(n) - _stirling(x) - _stirling(n - x) + 0.5 * math.log(n / (2 * math.pi * x * (n - x)))
-    return np.exp(scale - x * np.log(x / (n * p)) - (n - x) * np.log((n - x) / (n * (1 - p))))
+    with np.errstate(divide="ignore"):
+        return np.exp(scale + x * np.log1p(off / x) + (n - x) * np.log1p(-off / (n - x)))
 
 
 def _stirling(v: int) -> float:

@@ -64,7 +64,7 @@ def _pruned(published: Floats, c: int, theta2: float) -> Floats:
     likely = np.where(published[c] >= 0.5, published, 1 - published)[:, order]
     best_rest = np.append(np.cumprod(likely[c, :0:-1])[::-1], 1.0)[: len(order)]
     threshold = theta2 / 2.0 ** len(order)
-    found = np.ones((len(published), 1))
+    found = np.ones((len(published), int(likely[c].prod() >= threshold)))
     for stays, best in zip(likely.T[:, :, None], best_rest, strict=True):
         changed = found * (1 - stays)
         found = np.concatenate([found * stays, changed[:, changed[c] * best >= threshold]], axis=1)
