@@ -119,6 +119,13 @@ def test_together_or_one_by_one(classes: int, monkeypatch: pytest.MonkeyPatch) -
     assert abs(together.value - apart.value) <= together.error + apart.error
 
 
+@pytest.mark.parametrize("tolerance", [0.3, 0.03, 1e-3])
+def test_a_coarse_grid_keeps_its_bound_too(tolerance: float) -> None:
+    for users, p, size in ((10**5, 0.02, 300), (10**6, 1e-3, 5000), (2000, 0.08, 100)):
+        found = grid(Publication(users, np.full(size, p), 1), 2, tolerance)
+        assert abs(found.value - binomial_catalogue(users, p, size, 2)) <= found.error <= tolerance
+
+
 def test_a_class_of_one_and_a_class_that_publishes_nothing() -> None:
     publication = Publication([1, 50, 50], [[0.5, 0.9], [0.5, 0.9], [0.0, 0.0]], 1)
     found, true = grid(publication, 2), exact(publication, 2)

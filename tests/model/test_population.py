@@ -36,10 +36,12 @@ def test_each_class_counts_with_its_own_probability() -> None:
     assert Publication([1, 5], [[0.0], [1.0]], z=6).released[0, 0] == 1.0
 
 
-def test_figure_2_rank_13_is_released_once_in_a_million_at_z_100() -> None:
+def test_figure_2_falls_below_a_millionth_at_rank_37_not_13() -> None:
     publication = Population(1000, 0.2 / np.arange(1, 1001)).publish(z=100, window=12)
-    assert publication.published[0, 50] < 1e-6 < publication.exposed[0, 50]
-    assert (np.diff(publication.published[0]) <= 0).all()
+    exposed, published = publication.exposed[0], publication.published[0]
+    assert np.flatnonzero(published < 1e-6)[0] + 1 == 37
+    assert (round(published[12], 3), round(exposed[12], 3), round(exposed[36], 3)) == (0.169, 0.169, 0.063)
+    assert (np.diff(published) <= 0).all()
 
 
 def test_z_of_1_publishes_everything() -> None:

@@ -125,7 +125,7 @@ def _together(p: Floats, shifts: Floats, axes: list[Axis], bends: list[float]) -
         error, size = error + more, size + float(own.sum())
         _scatter(series, chance if j % 2 else -chance, stencils)
     growth = math.exp(size + float(np.log1p(-p).sum()))
-    return _exponential(series), error * growth, growth
+    return _exponential(series, size), error * growth, growth
 
 
 def _scatter(series: Floats, chance: Floats, stencils: list[Stencil]) -> None:
@@ -139,12 +139,17 @@ def _scatter(series: Floats, chance: Floats, stencils: list[Stencil]) -> None:
         series += np.bincount(flat, weight, series.size).reshape(series.shape)
 
 
-def _exponential(series: Floats) -> Floats:
-    """exp as a power series, by Horner's scheme: beyond the eighth power nothing is left on the grid."""
+def _exponential(series: Floats, size: float) -> Floats:
+    """exp as a power series, by Horner's scheme, up to the power that is beyond the grid or negligible."""
     one = np.zeros_like(series)
     one.flat[0] = 1.0
+    nearest = min(float(i.min()) / max(1, n - 1) for i, n in zip(np.nonzero(series), series.shape, strict=True))
+    powers, term = 1, size
+    while term > _NOTHING and powers * nearest < 1:
+        powers += 1
+        term *= size / powers
     found = one
-    for j in range(_QUIET + 1, 0, -1):
+    for j in range(powers, 0, -1):
         found = one + product(found, series / j)
     return found
 

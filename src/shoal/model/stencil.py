@@ -15,7 +15,7 @@ WORST = 1 / (9 * math.sqrt(3))
 """The largest |t (t² - 1)| / 6 for |t| <= 1."""
 
 _SAFETY = 1.05
-_FINE = 0.002
+_FINE = 0.02
 
 
 class Axis(NamedTuple):
@@ -27,7 +27,8 @@ class Axis(NamedTuple):
 
     @property
     def beyond(self) -> float:
-        return self.step * (self.points - 1)
+        """Where a shift leads beyond: what matches there is negligible."""
+        return self.step * max(self.points - 2, 0)
 
 
 class Stencil(NamedTuple):
@@ -63,7 +64,7 @@ def bend(n: int, m: int) -> float:
     """The largest third derivative by log p of P[Binomial(n, p) >= m], in absolute value.
 
     With φ = m·P[Binomial = m], the first derivative, and y = (n - m)·p/(1 - p), it is φ·((m - y)² - y·(1 + y/(n - m))). It is
-    sampled every 0.002, far closer than it can change by the 5 % that are added.
+    sampled fifty times in its own width, 1/√m: near a maximum it changes between two samples by far less than the 5 % added.
 
     >>> round(bend(999, 1), 3)
     0.452
@@ -74,7 +75,7 @@ def bend(n: int, m: int) -> float:
         return float(m**3)
     low = math.log(1e-3 * m / n)
     high = min(-1e-6, math.log((m + 12 * math.sqrt(m) + 60) / n))
-    log_p = np.append(np.arange(low, high, _FINE), high)
+    log_p = np.append(np.arange(low, high, _FINE / math.sqrt(m)), high)
     p = np.exp(log_p)
     y = (n - m) * p / (1 - p)
     ways = math.lgamma(n + 1) - math.lgamma(m) - math.lgamma(n - m + 1)
