@@ -50,10 +50,11 @@ def _measure(session: Session, home: Path) -> Files:
     for i, (name, tuples) in enumerate(sizes.items()):
         session.step(f"writing {count(tuples)} tuples in every format", i, len(sizes))
         _write(session, home, name, tuples)
-    jobs = [
-        Job(f"{kind}, {count(s.large)} tuples", partial(shoal.run, policy, *_paths(home, "large", kind)), s.large)
-        for kind in FORMATS
-    ]
+    jobs = []
+    for kind in FORMATS:
+        source, target = _paths(home, "large", kind)
+        work, forget = partial(shoal.run, policy, source, target), partial(target.unlink, missing_ok=True)
+        jobs.append(Job(f"{kind}, {count(s.large)} tuples", work, s.large, prepare=forget))
     timed = interleaved(jobs, s.rounds, session.step)
     write_policy(session, home)
     rows: list[Row] = []

@@ -28,6 +28,7 @@ class Job(NamedTuple):
     work: Callable[[], Any]
     tuples: int = 1
     passes: int = 1  # how often it is done for one time
+    prepare: Callable[[], Any] = lambda: None  # done before, untimed
 
 
 class Timed(NamedTuple):
@@ -61,6 +62,7 @@ def interleaved(jobs: Sequence[Job], rounds: int, step: Step = lambda doing, don
         for i, job in enumerate(jobs):
             step(job.label, turn * len(jobs) + i, rounds * len(jobs))
             results[i] = None
+            job.prepare()
             gc.collect()
             gc.disable()
             try:
