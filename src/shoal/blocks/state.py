@@ -13,7 +13,8 @@ from shoal.blocks.groups import Groups, groups
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import TALLY, Exits, exits
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
-from shoal.blocks.window import KINDS, Window, insert, window
+from shoal.blocks.wave import LARGEST, Wave, wave
+from shoal.blocks.window import KINDS, TIME, Window, insert, window
 from shoal.columns.encode import Batch
 from shoal.compiled import kernel
 from shoal.policy import Policy
@@ -30,12 +31,17 @@ class State(NamedTuple):
     reuse: Reuse
     exits: Exits
     scratch: Scratch
+    wave: Wave
     rule: np.record  # k and the algorithm's own parameters
     memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays, or nothing
 
 
 def new_state(
-    policy: Policy, parameters: Mapping[str, float], deadline: float, memory: tuple[NDArray[Any], ...]
+    policy: Policy,
+    parameters: Mapping[str, float],
+    deadline: float,
+    memory: tuple[NDArray[Any], ...],
+    effort: tuple[int, int] = (0, 0),
 ) -> State:
     """An empty state with room for nothing yet."""
     k, quasi = policy.privacy.k, len(policy.quasi)
@@ -43,9 +49,11 @@ def new_state(
     rule.k = k
     for name, value in parameters.items():
         rule[name] = value
+    shape = domain(policy)
     return State(
-        domain(policy), window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1), scratch(1), rule, memory,
+        shape, window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1), scratch(1),
+        wave(shape, k, *effort, 1), rule, memory,
     )  # fmt: skip
 
 
@@ -72,7 +80,16 @@ def with_slots(s: State, arrivals: int) -> State:
     larger = window(clock.kind, clock.length, len(s.domain.width), room)
     _fill(s.domain, larger, waiting(s.window))
     _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced"))
-    return s._replace(window=larger, scratch=scratch(room))
+    return s._replace(window=larger, scratch=scratch(room), wave=_larger_wave(s, room))
+
+
+def _larger_wave(s: State, slots: int) -> Wave:
+    """A wave with room for as many tuples as one can have, where there are waves; what was done of one is done anew."""
+    work, clock = s.wave.work, s.window.clock
+    if not work.rounds:
+        return s.wave
+    most = min(slots, 2 * LARGEST) if clock.kind == TIME else min(int(clock.length), 2 * LARGEST)
+    return wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), most)
 
 
 def waiting(w: Window) -> Arrays:
