@@ -1,4 +1,96 @@
-"""TIDE placeholder docstring."""
+"""Tide: the whole window leaves at once, in groups that are chosen together, the tightest first.
+
+The other algorithms build one group at a time around the tuple that is due. Tide waits until the oldest tuple is due, and
+then partitions everything that is held: candidates grow from seeds all over the window, each by the tuple with which it
+costs least; the cheapest becomes a group, and so on; then tuples change places between the groups wherever that lowers the
+cost of all. A tuple that an earlier group hides better leaves by reuse. All of them leave in one wave.
+
+Parameters
+----------
+effort (quick)
+    How much work is put into a wave. `quick`: 2 seeds for every k tuples and one round of repair. `thorough`: 8 seeds and
+    up to 3 rounds.
+reuse_age (unbounded)
+    From this age on, a published generalization is no longer reused; 0 disables reuse.
+reuse_limit (1,000), reuse_loss (unbounded)
+    The most generalizations kept for reuse, and the loss below which a new group is kept.
+
+Examples
+--------
+>>> from shoal import Anonymizer, Policy
+>>> policy = Policy.parse('''
+... person: pid
+... attributes: {age: {quasi: numeric, range: [0, 100]}}
+... privacy: {k: 2}
+... window: {count: 4}
+... algorithm: {name: tide}
+... ''')
+>>> anonymizer = Anonymizer(policy)
+>>> for pid, age in enumerate([30, 60, 34, 61, 31]):
+...     for published in anonymizer.push({"pid": pid, "age": age}):
+...         print(published)
+{'age': [30, 34]}
+{'age': [30, 34]}
+{'age': [60, 61]}
+{'age': [60, 61]}
+
+31 came too late for the first wave. At the end of the stream it finds no second person, but the first group covers it.
+
+>>> anonymizer.to_records(anonymizer.flush())
+[{'age': [30, 34]}]
+
+Decisions
+---------
+n is the number of tuples in the wave. "Older" is earlier in order of arrival; groups and candidates have numbers in the order
+in which they came to be.
+
+- Closing. A wave is closed when the oldest has used up all but a 32nd of the window (arrivals, or tuples held under
+  `buffer`: the 32nd rounded down; seconds as they are) and k persons are held; at the latest when the oldest is due. What is held
+  then is the wave, or the oldest 8,192 where more than 16,384 are held. Who comes later waits for the next wave. The wave leaves
+  when the oldest is due. Between the two its work is done in steps, so that no arrival waits for all of it; the outcome depends
+  only on what was held, and on the reuse set and the clock at the moment of closing. At the end of the stream a wave that has not
+  left is closed anew, over all that is held.
+- Units. What decides is counted in whole numbers. A numeric value is at place floor((v - low) / width * 65,536 + 1/2), in
+  float64; the loss of a box is the difference of its outermost places. The loss of a node is floor(loss * 65,536 + 1/2). A
+  quasi-identifier that no member has loses nothing. A tuple weighs floor(4,096 / |Q_t| + 1/2), nothing if Q_t is empty. The cost
+  of a group is the sum, over its members t and the quasi-identifiers in Q_t, of weight times the box's loss.
+- Cover. cover(t) is the best cover at the moment of closing, as for FADS; it costs weight times the sum over Q_t of
+  floor(loss * 65,536 + 1/2), infinity if there is none.
+- Seeds. There are m = min(n, ceil(e * n / k)) of them, e being 2 or 8: the tuples number floor((2i + 1) * n / 2m), i from 0,
+  of the wave, the oldest being number 0. Each is the first member of a candidate, which grows at once.
+- Growth. The shortlist is those 2k tuples, of those in no group and of persons that the candidate has not, that add
+  least to the sum of the box's losses; a quasi-identifier that the tuple or the candidate lacks adds nothing. Ties: the older.
+  Of the shortlist the tuple joins with which the candidate costs least, ties the older; it and all of its person are struck off.
+  When the shortlist is empty it is drawn again. The candidate is done when it counts k persons; its price is its cost.
+- Groups. While k persons are in no group: the candidate with the lowest price, ties the lower number, is looked at. If none of its
+  members is in a group, it becomes one. If all are, it is dropped. Else the members that are in no group grow again, as above,
+  and it gets a new price. When no candidate is left, the oldest tuple that is in no group is the seed of a new one.
+- Settling. The tuples that are left, the oldest first, each join the group whose cost they raise least, ties the lower number;
+  or none if the cover costs less than that.
+- Repair, in rounds of two passes; one round or up to three, as long as the last one changed something.
+- Dissolving, the last group first. Each member is asked for the smaller of its cover's cost and the least that it would raise
+  the cost of another group by. If the sum is below the cost of the group, the members settle elsewhere, one after the other, the
+  oldest first. If what that cost is not below what the group cost, all is as before.
+- Changing places, each tuple in a group, the oldest first. gain: how much less its group would cost without it. least: the
+  least that it would raise the cost of another group by, ties the lower number. If its group counts k persons without it: it goes
+  there, or to its cover if that costs less than least; but only if that is less than gain. If not, and least < gain: it changes places
+  with a member of that other group, the one where both groups together cost least, ties the older, if they then cost less than before.
+  Neither may be of a person that the group it comes to has already, the one that goes included.
+- Leaving. First those in no group, the oldest first, by their covers; then the group of the oldest tuple that is left, until
+  none is.
+- With fewer than k persons in the window, or in the wave, the oldest alone leaves, by its best cover or suppressed.
+- The window may be `count`, `time` or `buffer`.
+
+Guarantee
+---------
+Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing value stays
+missing. Under `count` and `time` no tuple waits longer than the window. A tuple is suppressed only when fewer than k
+persons are there and no earlier group covers it.
+
+References
+----------
+None: it was made here. It was built on what FADS, CASTLE and IDEA taught; docs/algorithms/tide.md tells what was tried.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +110,10 @@ from shoal.blocks.window import BUFFER, TIME, is_due, is_open, take_in
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
-EFFORT = {"quick": (2, 1), "thorough": (4, 3)}  # seeds for every k tuples, rounds of repair
-SLACK = 32  # a wave is closed when this share of the window is left
-PORTION = 16  # tuples that are covered, settled or improved in one step
+EFFORT = {"quick": (2, 1), "thorough": (8, 3)}  # seeds for every k tuples, rounds of repair
+
+_SLACK = 32
+_PORTION = 16  # tuples that are covered, settled or improved in one step
 
 OPEN, COVER, SEED, GROUP, SETTLE, DISSOLVE, IMPROVE, DONE = range(8)
 
@@ -35,7 +128,7 @@ def memory(policy: Policy) -> Memory:
 
 
 def effort(policy: Policy) -> tuple[int, int]:
-    return EFFORT[policy.algorithm.effort]  # type: ignore[attr-defined]
+    return EFFORT[policy.algorithm.effort]
 
 
 @kernel
@@ -47,22 +140,21 @@ def run(s, batch, closing):
             if at_end or m.closed[0] == 0:
                 _close(s)
             _depart(s)
-        elif is_open(c):
-            take_in(s, batch)
-            _keep_pace(s)
         else:
             _keep_pace(s)
-            break
+            if not is_open(c):
+                break
+            take_in(s, batch)
 
 
 @inlined
 def _keep_pace(s):
-    """Close the wave in time, and do as much of its work as time has passed since."""
+    """Close the wave when it is time, and do as large a part of its work as has passed of the time that is left for it."""
     w, m, work = s.window, s.memory, s.wave.work
     c = w.clock
     if c.held == 0:
         return
-    slack = c.length / SLACK if c.kind == TIME else np.floor(c.length / SLACK)
+    slack = c.length / _SLACK if c.kind == TIME else np.floor(c.length / _SLACK)
     used = np.float64(c.held) if c.kind == BUFFER else c.now - w.since[c.oldest]
     late = used - (c.length - slack)
     if m.closed[0] == 0 and late >= 0 and w.persons.size[0] >= s.rule.k:
@@ -74,7 +166,6 @@ def _keep_pace(s):
 
 @inlined
 def _close(s):
-    """The wave is what is held, or the oldest of it if that is too much."""
     c = s.window.clock
     s.memory.closed[0] = c.held if c.held <= 2 * LARGEST else LARGEST
     s.memory.moment[0] = c.now
@@ -83,16 +174,14 @@ def _close(s):
 
 @inlined
 def _progress(work):
-    """How much of the work is done, roughly: 0 to 1."""
+    """How much of the work is done, from 0 to 1; roughly."""
     if work.stage == COVER:
         return 0.1 * work.next / work.tuples
     if work.stage == SEED:
         return 0.1 + 0.3 * work.next / work.seeds
     if work.stage == GROUP:
         return 0.7 - 0.3 * work.free / work.persons
-    if work.stage == SETTLE:
-        return 0.7
-    if work.stage == DISSOLVE or work.stage == IMPROVE:
+    if work.stage >= SETTLE:
         return 0.7 + 0.3 * (work.round + 0.5 * (work.stage == IMPROVE)) / work.rounds
     return 0.0
 
@@ -101,9 +190,8 @@ def _progress(work):
 def _step(s):
     """One step of the partitioning."""
     domain, v, work, k = s.domain, s.wave, s.wave.work, s.rule.k
-    stage = work.stage
-    start = work.next
-    stop = min(start + PORTION, work.tuples)
+    stage, start = work.stage, work.next
+    stop = min(start + _PORTION, work.tuples)
     if stage == OPEN:
         draw_up(domain, s.window, v, s.scratch, s.memory.closed[0])
         work.stage, work.next = COVER if work.persons >= k else DONE, 0
@@ -152,11 +240,10 @@ def _go_on(work, reached, end):
 
 @inlined
 def _find_cover(s, t):
-    """The best cover of a tuple at the moment when the wave was closed, and what it costs."""
     w, g, v = s.window, s.groups, s.wave
-    slot, now = v.slot[t], w.clock.now
+    now = w.clock.now
     w.clock.now = s.memory.moment[0]
-    row = best_cover(s.reuse, g, w, slot)
+    row = best_cover(s.reuse, g, w, v.slot[t])
     w.clock.now = now
     v.cover[t], v.alone[t] = -1, np.inf
     if row >= 0:
@@ -168,16 +255,16 @@ def _find_cover(s, t):
 
 @inlined
 def _take_cheapest(s):
-    """The cheapest candidate becomes a group, or grows again if it has lost members to another."""
+    """The cheapest candidate becomes a group, or grows again if others have taken members of it."""
     domain, v, work, k = s.domain, s.wave, s.wave.work, s.rule.k
-    candidate, size = cheapest_candidate(v), 0
-    if candidate < 0:
+    candidate, size = cheapest_candidate(v), 1
+    if candidate >= 0:
+        size = standing(v, k, candidate)
+    else:
+        candidate = 0
         while v.group[work.oldest] >= 0:
             work.oldest += 1
-        candidate, size = 0, 1
-        v.member[0, 0] = work.oldest
-    else:
-        size = standing(v, k, candidate)
+        v.member[candidate, 0] = work.oldest
     if size == k and v.price[candidate] < np.inf:
         found(v, work.groups)
         for i in range(k):
@@ -196,44 +283,44 @@ def _take_cheapest(s):
 
 @inlined
 def _depart(s):
-    """All of the wave leave: first those without a group, one by one, then the group of the oldest, again and again.
+    """The wave leaves: first those in no group, one by one, then the group of the oldest, again and again.
 
-    With fewer than k persons in the wave only the oldest leaves.
+    With fewer than k persons only the oldest leaves.
     """
     domain, w, g, v, m, chosen = s.domain, s.window, s.groups, s.wave, s.memory, s.scratch.chosen
-    c, work = w.clock, v.work
-    while work.stage != DONE:
-        _step(s)
-    few = work.persons < s.rule.k
-    if few:
-        _find_cover(s, 0)
-        m.closed[0] = 1
+    c, work, k = w.clock, v.work, s.rule.k
+    is_small = w.persons.size[0] < k
+    if not is_small:
+        while work.stage != DONE:
+            _step(s)
+        is_small = work.persons < k
+    slot, t, tuples = c.oldest, 0, work.tuples
+    if is_small:
+        m.closed[0] = tuples = 1
+        row = best_cover(s.reuse, g, w, slot)
+        v.cover[0] = g.number[row] if row >= 0 else -1
+        w.home[slot] = -1
     else:
-        for t in range(work.tuples):
-            w.home[v.slot[t]] = v.group[t]
-    slot, t = c.oldest, 0
+        for j in range(tuples):
+            w.home[v.slot[j]] = v.group[j]
     while m.closed[0] > 0:
-        while t < work.tuples and w.home[slot] >= 0:
+        while t < tuples and w.home[slot] >= 0:
             slot = w.newer[slot]
             t += 1
-        size, row, how = 1, -1, SUPPRESSED
-        following = -1
-        if t < work.tuples:
-            chosen[0] = slot
-            following = w.newer[slot]
-            row = row_of(s.reuse, v.cover[t])
+        if t < tuples:
+            size, row = 1, row_of(s.reuse, v.cover[t])
             how = REUSE if row >= 0 else SUPPRESSED
+            chosen[0] = slot
+            if w.newer[slot] != c.held - 1:  # or else the next one moves into this slot
+                slot = w.newer[slot]
             t += 1
         else:
-            size, how = 0, CLUSTER
-            group = w.home[c.oldest]
+            size, how, group = 0, CLUSTER, w.home[c.oldest]
             for j in range(c.held):
                 if w.home[j] == group:
                     chosen[size] = j
                     size += 1
             row = generalize(domain, w, chosen[:size], g)
-        if following != c.held - 1:  # the last tuple moves into the freed slot
-            slot = following
         let_go(s, size, row, how)
         m.closed[0] -= size
     work.stage = OPEN

@@ -64,9 +64,9 @@ def with_exits(s: State, arrivals: int) -> State:
         larger = exits(int(s.rule.k), float(s.exits.promise.deadline), leaving + leaving // 4)
         _copy(s.exits.tally, larger.tally, TALLY.names or ())
         s = s._replace(exits=larger)
-    new = leaving // int(s.rule.k) + 2
-    if int(s.groups.rows[0]) + new > len(s.groups.number):
-        s = s._replace(groups=_reusable(s, 4 * new))
+    k, most = int(s.rule.k), len(s.window.arrival) + arrivals  # so that the room does not depend on how many just wait
+    if int(s.groups.rows[0]) + leaving // k + 2 > len(s.groups.number):
+        s = s._replace(groups=_reusable(s, 4 * (most // k + 2)))
     return s
 
 

@@ -126,7 +126,7 @@ class Tide(Parameters):
     """Tide."""
 
     name: Literal["tide"] = Field(description="the algorithm's name")
-    effort: Literal["quick", "thorough"] = Field(default="thorough", description="how much work is put into a wave")
+    effort: Literal["quick", "thorough"] = Field(default="quick", description="how much work is put into a wave")
 
     def _age(self, window: Window) -> float:
         return math.inf
