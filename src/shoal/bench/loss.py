@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
-
 from shoal.anonymizer import Stats
 from shoal.bench.datasets import ORDERS, DataSet, datasets
 from shoal.bench.session import Session, anonymize
@@ -43,7 +42,7 @@ def measure(session: Session) -> Loss:
         session.step(data.name, i, len(found))
         short = data.head(s.loss_tuples)
         for k in s.loss_ks:
-            offline = _run(short, _OFFLINE, k, short.rows.num_rows + 1).loss
+            offline = _run(short, _OFFLINE, k, 2 * short.rows.num_rows).loss
             cells += [_cell(session, short, ORDERS[0], k, window, offline) for window in s.loss_windows]
         if data in (found[1], found[-1]):
             k, window = s.loss_ks[-1] if len(s.loss_ks) < 3 else s.loss_ks[2], s.loss_windows[len(s.loss_windows) // 2]
@@ -72,7 +71,9 @@ def _run(data: DataSet, contender: Contender, k: int, window: int) -> Stats:
 def tables(result: Loss) -> list[Table]:
     plain = [cell for cell in result["cells"] if cell["order"] == ORDERS[0]]
     turned = [cell for cell in result["cells"] if cell["order"] != ORDERS[0]]
-    found = [_means(plain, result["tuples"]), _summary(plain)]
+    found = [_means(plain, result["tuples"])]
+    if (summary := _summary(plain)).rows:
+        found.append(summary)
     for data in dict.fromkeys(cell["data"] for cell in plain):
         found.append(_table(f"Loss: {data}", [cell for cell in plain if cell["data"] == data]))
     if turned:
@@ -104,8 +105,8 @@ def _means(cells: Sequence[Cell], tuples: int) -> Table:
     ]
     limit = (_loss(_mean(cell["offline"] or 0.0 for cell in cells if cell["family"] == family)) for family in families)
     note = (
-        "Geometric means over all data sets of a kind, k and windows. The longest wait is the window, X-BAND's pocket included. "
-        "Offline: tide, with all tuples in view."
+        "Geometric means over the data sets of a kind, all k and windows. The longest wait is the window, X-BAND's pocket "
+        "included. Offline: tide with all tuples in view."
     )
     return Table(f"Loss, {tuples:,} tuples", ("algorithm", *families), [*rows, ("offline", *limit)], [note])
 
@@ -123,8 +124,8 @@ def _summary(cells: Sequence[Cell]) -> Table:
                     f"{family}, {label}", f"{100 * (1 - _mean(ratios)):.1f} %", f"{100 * aim:.0f} %",
                     f"{100 * (1 - max(ratios)):.1f} %", f"{100 * (1 - min(ratios)):.1f} %", str(more),
                 ))  # fmt: skip
-    header = ("data, effort", "less than the best other", "aim", "worst cell", "best cell", "cells with more suppressed")
-    return Table("Tide against the best other in each cell", header, rows, ["Suppressed: compared with fads."])
+    header = ("data, effort", "less", "aim", "worst cell", "best cell", "more suppressed")
+    return Table("Tide against the best other in each cell", header, rows, ["More suppressed: in so many cells than by fads."])
 
 
 def best_other(cell: Cell) -> str:

@@ -13,7 +13,7 @@ from shoal.blocks.wave import MISSING, NOWHERE, units
 from shoal.blocks.window import STRIDE
 from shoal.compiled import inlined, kernel
 
-_FAR = np.int32(2**30)  # above every sum of 64 losses
+_FAR = np.int32(2**23)  # above every sum of 64 losses
 
 
 @kernel
@@ -35,12 +35,12 @@ def grow(domain, v, k, candidate, size):
         best = _cheapest(v, listed)
         t = v.near[best]
         price = v.total[best]
-        _strike(v, best)
+        v.near[best] = -1
         left -= 1
         if repeats:
             for i in range(listed):
                 if v.near[i] >= 0 and v.person[v.near[i]] == v.person[t]:
-                    _strike(v, i)
+                    v.near[i] = -1
                     left -= 1
         v.member[candidate, size] = t
         size += 1
@@ -123,12 +123,11 @@ def _measure(domain, v):
 @inlined
 def _nearest(v, key, most):
     """Write the indices of the smallest keys into `near`, in order, at most so many; how many they are."""
-    low, high = np.int32(-1), _FAR
+    low, high = np.int32(-1), np.int32(_FAR - 1)
     count = np.int32(0)
     for j in range(len(key)):
         count += np.int32(key[j] < _FAR)
     if count > most:
-        high = np.int32(2**22)
         while high - low > 1:
             middle = np.int32((low + high) >> 1)
             count = np.int32(0)
@@ -140,8 +139,6 @@ def _nearest(v, key, most):
                 low = middle
             if count == most:
                 break
-    else:
-        high = np.int32(_FAR - 1)
     below = np.int32(0)
     for j in range(len(key)):
         below += np.int32(key[j] < high)
@@ -203,11 +200,6 @@ def _cheapest(v, listed):
         if total[i] < least and v.near[i] >= 0:
             best, least = i, total[i]
     return best
-
-
-@inlined
-def _strike(v, entry):
-    v.near[entry] = -1
 
 
 @inlined

@@ -15,10 +15,7 @@ from shoal.compiled import inlined, kernel
 @inlined
 def found(v, group):
     """Make a group without members."""
-    for q in range(len(v.low)):
-        v.low[q, group] = v.low_next[q, group] = NOWHERE
-        v.high[q, group] = v.high_next[q, group] = MISSING
-        v.heavy[q, group] = v.loss[q, group] = 0.0
+    _empty(v, group)
     v.cost[group] = 0.0
     v.size[group] = v.persons[group] = 0
     v.first[group] = -1
@@ -52,15 +49,20 @@ def leave(domain, v, t):
     v.group[t] = -1
     v.size[group] -= 1
     v.persons[group] -= not has_person(v, group, v.person[t])
-    for q in range(len(v.low)):
-        v.low[q, group] = v.low_next[q, group] = NOWHERE
-        v.high[q, group] = v.high_next[q, group] = MISSING
-        v.heavy[q, group] = v.loss[q, group] = 0.0
+    _empty(v, group)
     t = v.first[group]
     while t >= 0:
         _box(domain, v, t, group)
         t = v.newer[t]
     _price(v, group)
+
+
+@inlined
+def _empty(v, group):
+    for q in range(len(v.low)):
+        v.low[q, group] = v.low_next[q, group] = NOWHERE
+        v.high[q, group] = v.high_next[q, group] = MISSING
+        v.heavy[q, group] = v.loss[q, group] = 0.0
 
 
 @inlined
@@ -222,8 +224,8 @@ def improve(domain, v, t, k):
 
 @inlined
 def _partner(domain, v, t, other):
-    """The member of the other group with which to change places, where both groups together cost least, the older on a tie;
-    -1 if they never cost less than now."""
+    """The member of the other group with which to change places, so that both groups together cost least, the older on a
+    tie; -1 if they never cost less than now."""
     group = v.group[t]
     best, least = -1, v.cost[group] + v.cost[other]
     repeats = v.work.persons < v.work.tuples

@@ -46,7 +46,7 @@ class Wave(NamedTuple):
     met: NDArray[np.int64]  # by person: the turn that saw it last
     unit: NDArray[np.int32]  # by node of the hierarchies: its loss
     key: NDArray[np.int32]  # what a tuple would add to the box of the candidate that grows
-    near: NDArray[np.int64]  # the shortlist
+    near: NDArray[np.int64]  # the shortlist, in order of arrival; -1: struck off
     spot: NDArray[np.int32]  # by quasi-identifier and entry of the shortlist: its place, its weight, the box's loss with it
     brings: NDArray[np.float64]
     widened: NDArray[np.float64]

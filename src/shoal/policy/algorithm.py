@@ -129,7 +129,7 @@ class Tide(Parameters):
     effort: Literal["quick", "thorough"] = Field(default="quick", description="how much work is put into a wave")
 
     def _age(self, window: Window) -> float:
-        return math.inf
+        return 2 * window.length
 
 
 def _unit(key: str, value: float | None, window: Window) -> Iterator[tuple[str, str]]:
