@@ -83,7 +83,7 @@ def test_the_work_is_spread_over_arrivals() -> None:
         if anonymizer._state.memory.closed[0]:
             work = anonymizer._state.wave.work
             stages.append((int(work.stage), int(work.next), int(work.groups)))
-    assert len(stages) == 19
+    assert len(stages) == 20
     assert stages[0][0] < SETTLE and SETTLE < stages[-1][0] <= DONE
     assert len(set(stages)) > 10
     assert sorted(stages, key=lambda stage: stage[0]) == stages

@@ -47,7 +47,8 @@ the order in which they came to be.
 
 - Closing. A wave is closed when the oldest has used up all but a 32nd of the window and k persons are held; at the
   latest when the oldest is due. Used up are arrivals, tuples held under `buffer`, or seconds; the 32nd is rounded
-  down but for seconds. What is held then is the wave, or the oldest 8,192 where more than 16,384 are held; who comes
+  down but for seconds. It is looked at when the clock has moved, before the arrival that moved it is inserted, and
+  again after that. What is held then is the wave, or the oldest 8,192 where more than 16,384 are held; who comes
   later waits for the next one. It leaves when the oldest is due. At the end of the stream a wave that has not left is
   closed anew, over all that is held.
 - Between closing and leaving the work is done in steps, so that no arrival waits for all of it. When a step is done
@@ -188,7 +189,7 @@ def _progress(work):
     if work.stage == GROUP:
         return 0.7 - 0.3 * work.free / work.persons
     if work.stage >= SETTLE:
-        return 0.7 + 0.3 * (work.round + 0.5 * (work.stage == IMPROVE)) / work.rounds
+        return 0.7 + 0.3 * (work.done + 0.5 * (work.stage == IMPROVE)) / work.rounds
     return 0.0
 
 
@@ -230,8 +231,8 @@ def _step(s):
             work.changes += improve(domain, v, t, k)
         _go_on(work, stop, work.tuples)
         if work.stage == DONE:
-            work.round += 1
-            if work.round < work.rounds and work.changes > 0:
+            work.done += 1
+            if work.done < work.rounds and work.changes > 0:
                 work.stage, work.changes = DISSOLVE, 0
 
 

@@ -23,7 +23,7 @@ MISSING = np.int32(-1)  # below every place and every leaf
 NOWHERE = np.int32(2**29)  # the low end of an empty box, above every place; its high end is MISSING
 
 WORK = np.dtype([
-    ("stage", np.int64), ("next", np.int64), ("round", np.int64),  # how far the partitioning has come
+    ("stage", np.int64), ("next", np.int64), ("done", np.int64),  # how far it has come; rounds of repair that are done
     ("tuples", np.int64), ("persons", np.int64),  # in the wave
     ("free", np.int64),  # persons with a tuple that is in no group yet
     ("seeds", np.int64), ("groups", np.int64), ("oldest", np.int64), ("changes", np.int64), ("turn", np.int64),
@@ -32,11 +32,11 @@ WORK = np.dtype([
 
 
 class Wave(NamedTuple):
-    slot: NDArray[np.int64]
+    slot: NDArray[np.int64]  # of the window
     place: NDArray[np.int32]  # a row a quasi-identifier, a column a tuple in order of arrival; leaves keep their numbers
     weight: NDArray[np.float64]
     person: NDArray[np.int64]
-    cover: NDArray[np.int64]  # the row of the best cover; -1 without
+    cover: NDArray[np.int64]  # the number of the group that covers it best; -1 without
     alone: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite without
     group: NDArray[np.int64]  # -1: in none
     busy: NDArray[np.int32]  # 1: not to be had by the candidate that grows
@@ -127,7 +127,7 @@ def draw_up(domain, w, v, scratch, tuples):
     for j in range(tuples, len(v.busy)):
         v.busy[j] = 1
     v.work.free = v.work.persons
-    v.work.turn = v.work.groups = v.work.oldest = v.work.round = v.work.changes = 0
+    v.work.turn = v.work.groups = v.work.oldest = v.work.done = v.work.changes = 0
 
 
 @inlined
