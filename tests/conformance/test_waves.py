@@ -81,7 +81,7 @@ def test_the_work_is_spread_over_arrivals() -> None:
     for i, arrival in enumerate(stream.events[:640]):
         anonymizer.push({"pid": i, "q0": arrival.values[0]})
         if anonymizer._state.memory.closed[0]:
-            work = anonymizer._state.wave.work
+            work = anonymizer._state.memory.wave.work
             stages.append((int(work.stage), int(work.next), int(work.groups)))
     assert len(stages) == 20
     assert stages[0][0] < SETTLE and SETTLE < stages[-1][0] <= DONE
@@ -100,7 +100,7 @@ def test_work_that_a_restore_lost_is_done_again() -> None:
         snapshot = anonymizer.snapshot()
         anonymizer = Anonymizer(anonymizer.policy)
         anonymizer.restore(snapshot)
-        assert anonymizer._state.wave.work.stage == OPEN
+        assert anonymizer._state.memory.wave.work.stage == OPEN
     found += anonymizer.to_records(anonymizer.flush())
     assert [shown["note"] for shown in found] == [release.row for release in expected]
 
@@ -134,7 +134,7 @@ def test_a_burst_leaves_in_waves_of_bounded_size() -> None:
     assert anonymizer._state.memory.closed[0] == 8192
     assert anonymizer.tick(10.0).num_rows == 17_000
     assert anonymizer.stats.suppressed == 0 and anonymizer.stats.faults == {}
-    assert len(anonymizer._state.wave.group) <= 16_384 + 64
+    assert len(anonymizer._state.memory.wave.group) <= 16_384 + 64
 
 
 def _batch(events: tuple[Arrival, ...]) -> pa.RecordBatch:

@@ -21,7 +21,6 @@ class Algorithm(NamedTuple):
     parameters: dict[str, float]  # its own parameters, besides k and those of the reuse set (PARAMETERS)
     deadline: float  # the longest wait that it promises, on the window's clock
     memory: tuple[NDArray[Any], ...]  # what it keeps besides the window and the reuse set
-    effort: tuple[int, int]  # of waves: seeds for every k tuples, and rounds of repair; nought where there are no waves
 
 
 def algorithm(policy: Policy) -> Algorithm:
@@ -33,7 +32,6 @@ def algorithm(policy: Policy) -> Algorithm:
         parameters={name: float(getattr(policy.algorithm, name)) for name in names},
         deadline=getattr(module, "deadline", _window)(policy),
         memory=getattr(module, "memory", _nothing)(policy),
-        effort=getattr(module, "effort", _none)(policy),
     )
 
 
@@ -43,7 +41,3 @@ def _window(policy: Policy) -> float:
 
 def _nothing(policy: Policy) -> tuple[NDArray[Any], ...]:
     return ()
-
-
-def _none(policy: Policy) -> tuple[int, int]:
-    return 0, 0

@@ -106,13 +106,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.domain import domain
 from shoal.blocks.groups import generalize
-from shoal.blocks.growth import cheapest_candidate, grow, standing
+from shoal.blocks.growth import grow
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
-from shoal.blocks.repair import dissolve, enter, found, improve, settle
+from shoal.blocks.repair import dissolve, improve, settle, take_cheapest
 from shoal.blocks.reuse import best_cover, row_of
-from shoal.blocks.wave import LARGEST, draw_up, rounded
+from shoal.blocks.wave import LARGEST, Wave, draw_up, rounded, wave
 from shoal.blocks.window import BUFFER, TIME, is_due, is_open, take_in
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
@@ -128,55 +129,44 @@ OPEN, COVER, SEED, GROUP, SETTLE, DISSOLVE, IMPROVE, DONE = range(8)
 class Memory(NamedTuple):
     closed: NDArray[np.int64]  # how many of the oldest are in the wave; 0: it is still open
     moment: NDArray[np.float64]  # when it was closed
+    wave: Wave
 
 
 def memory(policy: Policy) -> Memory:
-    return Memory(np.zeros(1, np.int64), np.zeros(1))
-
-
-def effort(policy: Policy) -> tuple[int, int]:
-    return EFFORT[policy.algorithm.effort]
+    seeds, rounds = EFFORT[policy.algorithm.effort]
+    return Memory(np.zeros(1, np.int64), np.zeros(1), wave(domain(policy), policy.privacy.k, seeds, rounds, 1))
 
 
 @kernel
 def run(s, batch, closing):
-    c, m = s.window.clock, s.memory
+    w, m, k = s.window, s.memory, s.rule.k
+    c = w.clock
     while True:
         at_end = closing and not is_open(c) and c.held > 0
-        if at_end or is_due(s.window):
-            if at_end or m.closed[0] == 0:
-                _close(s)
+        leaves = at_end or is_due(w)
+        part = np.inf if leaves else _part_of_slack(c, w.since)
+        if part >= 0 and (at_end or m.closed[0] == 0) and (leaves or w.persons.size[0] >= k):
+            m.closed[0] = c.held if c.held <= 2 * LARGEST else LARGEST
+            m.moment[0] = c.now
+            m.wave.work.stage = OPEN
+        if m.closed[0] > 0 and w.persons.size[0] >= k:
+            _work(s, part)
+        if leaves:
             _depart(s)
-        else:
-            _keep_pace(s)
-            if not is_open(c):
-                break
+        elif is_open(c):
             take_in(s, batch)
+        else:
+            break
 
 
 @inlined
-def _keep_pace(s):
-    """Close the wave when it is time, and do as large a part of its work as has passed of the time that is left for it."""
-    w, m, work = s.window, s.memory, s.wave.work
-    c = w.clock
+def _part_of_slack(c, since):
+    """How much of the time between closing and leaving has passed, from 0 to 1; negative before."""
     if c.held == 0:
-        return
+        return -np.inf
     slack = c.length / _SLACK if c.kind == TIME else np.floor(c.length / _SLACK)
-    used = np.float64(c.held) if c.kind == BUFFER else c.now - w.since[c.oldest]
-    late = used - (c.length - slack)
-    if m.closed[0] == 0 and late >= 0 and w.persons.size[0] >= s.rule.k:
-        _close(s)
-    if m.closed[0] > 0:
-        while work.stage != DONE and _progress(work) * slack < late:
-            _step(s)
-
-
-@inlined
-def _close(s):
-    c = s.window.clock
-    s.memory.closed[0] = c.held if c.held <= 2 * LARGEST else LARGEST
-    s.memory.moment[0] = c.now
-    s.wave.work.stage = OPEN
+    used = np.float64(c.held) if c.kind == BUFFER else c.now - since[c.oldest]
+    return (used - (c.length - slack)) / slack
 
 
 @inlined
@@ -193,47 +183,48 @@ def _progress(work):
     return 0.0
 
 
-@inlined
-def _step(s):
-    """One step of the partitioning."""
-    domain, v, work, k = s.domain, s.wave, s.wave.work, s.rule.k
-    stage, start = work.stage, work.next
-    stop = min(start + _PORTION, work.tuples)
-    if stage == OPEN:
-        draw_up(domain, s.window, v, s.scratch, s.memory.closed[0])
-        work.stage, work.next = COVER if work.persons >= k else DONE, 0
-        work.seeds = min(work.tuples, -(-work.seeds_each * work.tuples // k))
-    elif stage == COVER:
-        for t in range(start, stop):
-            _find_cover(s, t)
-        _go_on(work, stop, work.tuples)
-    elif stage == SEED:
-        v.member[start, 0] = (2 * start + 1) * work.tuples // (2 * work.seeds)
-        v.price[start] = grow(domain, v, k, start, 1)
-        _go_on(work, start + 1, work.seeds)
-    elif stage == GROUP:
-        if work.free < k:
-            work.stage, work.next = SETTLE, 0
+@kernel
+def _work(s, part):
+    """Do steps of the partitioning until so large a part of it is done."""
+    domain, v, work, k = s.domain, s.memory.wave, s.memory.wave.work, s.rule.k
+    while work.stage != DONE and _progress(work) < part:
+        stage, start = work.stage, work.next
+        stop = min(start + _PORTION, work.tuples)
+        if stage == OPEN:
+            draw_up(domain, s.window, v, s.scratch, s.memory.closed[0])
+            work.stage, work.next = COVER if work.persons >= k else DONE, 0
+            work.seeds = min(work.tuples, -(-work.seeds_each * work.tuples // k))
+        elif stage == COVER:
+            for t in range(start, stop):
+                _find_cover(s.reuse, s.groups, s.window, v, s.memory.moment[0], t)
+            _go_on(work, stop, work.tuples)
+        elif stage == SEED:
+            v.member[start, 0] = (2 * start + 1) * work.tuples // (2 * work.seeds)
+            v.price[start] = grow(domain, v, k, start, 1)
+            _go_on(work, start + 1, work.seeds)
+        elif stage == GROUP:
+            if work.free < k:
+                work.stage, work.next = SETTLE, 0
+            else:
+                take_cheapest(domain, v, k)
+        elif stage == SETTLE:
+            for t in range(start, stop):
+                if v.group[t] < 0:
+                    settle(domain, v, t)
+            _go_on(work, stop, work.tuples)
+        elif stage == DISSOLVE:
+            group = work.groups - 1 - start
+            if v.first[group] >= 0:
+                work.changes += dissolve(domain, v, group)
+            _go_on(work, start + 1, work.groups)
         else:
-            _take_cheapest(s)
-    elif stage == SETTLE:
-        for t in range(start, stop):
-            if v.group[t] < 0:
-                settle(domain, v, t)
-        _go_on(work, stop, work.tuples)
-    elif stage == DISSOLVE:
-        group = work.groups - 1 - start
-        if v.first[group] >= 0:
-            work.changes += dissolve(domain, v, group)
-        _go_on(work, start + 1, work.groups)
-    elif stage == IMPROVE:
-        for t in range(start, stop):
-            work.changes += improve(domain, v, t, k)
-        _go_on(work, stop, work.tuples)
-        if work.stage == DONE:
-            work.done += 1
-            if work.done < work.rounds and work.changes > 0:
-                work.stage, work.changes = DISSOLVE, 0
+            for t in range(start, stop):
+                work.changes += improve(domain, v, t, k)
+            _go_on(work, stop, work.tuples)
+            if work.stage == DONE:
+                work.done += 1
+                if work.done < work.rounds and work.changes > 0:
+                    work.stage, work.changes = DISSOLVE, 0
 
 
 @inlined
@@ -246,11 +237,10 @@ def _go_on(work, reached, end):
 
 
 @inlined
-def _find_cover(s, t):
-    w, g, v = s.window, s.groups, s.wave
+def _find_cover(r, g, w, v, moment, t):
     now = w.clock.now
-    w.clock.now = s.memory.moment[0]
-    row = best_cover(s.reuse, g, w, v.slot[t])
+    w.clock.now = moment
+    row = best_cover(r, g, w, v.slot[t])
     w.clock.now = now
     v.cover[t], v.alone[t] = -1, np.inf
     if row >= 0:
@@ -261,48 +251,15 @@ def _find_cover(s, t):
 
 
 @inlined
-def _take_cheapest(s):
-    """The cheapest candidate becomes a group, or grows again if others have taken members of it."""
-    domain, v, work, k = s.domain, s.wave, s.wave.work, s.rule.k
-    candidate, size = cheapest_candidate(v), 1
-    if candidate >= 0:
-        size = standing(v, k, candidate)
-    else:
-        candidate = 0
-        while v.group[work.oldest] >= 0:
-            work.oldest += 1
-        v.member[candidate, 0] = work.oldest
-    if size == k and v.price[candidate] < np.inf:
-        found(v, work.groups)
-        for i in range(k):
-            t = v.member[candidate, i]
-            enter(domain, v, t, work.groups)
-            v.busy[t] = 1
-            v.tuples[v.person[t]] -= 1
-            work.free -= v.tuples[v.person[t]] == 0
-        work.groups += 1
-        v.price[candidate] = np.inf
-    elif size == 0:
-        v.price[candidate] = np.inf
-    else:
-        v.price[candidate] = grow(domain, v, k, candidate, size)
-
-
-@inlined
 def _depart(s):
     """The wave leaves: first those in no group, one by one, then the group of the oldest, again and again.
 
     With fewer than k persons only the oldest leaves.
     """
-    domain, w, g, v, m, chosen = s.domain, s.window, s.groups, s.wave, s.memory, s.scratch.chosen
-    c, work, k = w.clock, v.work, s.rule.k
-    is_small = w.persons.size[0] < k
-    if not is_small:
-        while work.stage != DONE:
-            _step(s)
-        is_small = work.persons < k
-    slot, t, tuples = c.oldest, 0, work.tuples
-    if is_small:
+    w, g, m, chosen = s.window, s.groups, s.memory, s.scratch.chosen
+    c, v = w.clock, m.wave
+    slot, t, tuples = c.oldest, 0, v.work.tuples
+    if w.persons.size[0] < s.rule.k or v.work.persons < s.rule.k:
         m.closed[0] = tuples = 1
         row = best_cover(s.reuse, g, w, slot)
         v.cover[0] = g.number[row] if row >= 0 else -1
@@ -327,7 +284,7 @@ def _depart(s):
                 if w.home[j] == group:
                     chosen[size] = j
                     size += 1
-            row = generalize(domain, w, chosen[:size], g)
+            row = generalize(s.domain, w, chosen[:size], g)
         let_go(s, size, row, how)
         m.closed[0] -= size
-    work.stage = OPEN
+    v.work.stage = OPEN

@@ -58,7 +58,7 @@ class Anonymizer:
         policy = self.policy
         chosen = algorithm(policy)
         self._kernel = chosen.run
-        self._state = new_state(policy, chosen.parameters, chosen.deadline, chosen.memory, chosen.effort)
+        self._state = new_state(policy, chosen.parameters, chosen.deadline, chosen.memory)
         self._key = key
         self._encoder = Encoder(policy, key)
         self._publisher = Publisher(policy)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.blocks.growth import cheapest_candidate, grow, standing
 from shoal.blocks.wave import MISSING, NOWHERE, units
 from shoal.compiled import inlined, kernel
 
@@ -21,7 +22,35 @@ def found(v, group):
     v.first[group] = -1
 
 
-@inlined
+@kernel
+def take_cheapest(domain, v, k):
+    """The cheapest candidate becomes a group, or grows again if others have taken members of it."""
+    work = v.work
+    candidate, size = cheapest_candidate(v), 1
+    if candidate >= 0:
+        size = standing(v, k, candidate)
+    else:
+        candidate = 0
+        while v.group[work.oldest] >= 0:
+            work.oldest += 1
+        v.member[candidate, 0] = work.oldest
+    if size == k and v.price[candidate] < np.inf:
+        found(v, work.groups)
+        for i in range(k):
+            t = v.member[candidate, i]
+            enter(domain, v, t, work.groups)
+            v.busy[t] = 1
+            v.tuples[v.person[t]] -= 1
+            work.free -= v.tuples[v.person[t]] == 0
+        work.groups += 1
+        v.price[candidate] = np.inf
+    elif size == 0:
+        v.price[candidate] = np.inf
+    else:
+        v.price[candidate] = grow(domain, v, k, candidate, size)
+
+
+@kernel
 def enter(domain, v, t, group):
     """Put a tuple that is in no group into one."""
     v.persons[group] += not has_person(v, group, v.person[t])
@@ -36,7 +65,7 @@ def enter(domain, v, t, group):
     _price(v, group)
 
 
-@inlined
+@kernel
 def leave(domain, v, t):
     """Take a tuple out of its group, and measure what is left of it."""
     group = v.group[t]

@@ -13,7 +13,7 @@ from shoal.blocks.groups import Groups, groups
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import TALLY, Exits, exits
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
-from shoal.blocks.wave import LARGEST, Wave, wave
+from shoal.blocks.wave import LARGEST, wave
 from shoal.blocks.window import KINDS, TIME, Window, insert, window
 from shoal.columns.encode import Batch
 from shoal.compiled import kernel
@@ -31,17 +31,12 @@ class State(NamedTuple):
     reuse: Reuse
     exits: Exits
     scratch: Scratch
-    wave: Wave
     rule: np.record  # k and the algorithm's own parameters
-    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays, or nothing
+    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays (and a wave), or nothing
 
 
 def new_state(
-    policy: Policy,
-    parameters: Mapping[str, float],
-    deadline: float,
-    memory: tuple[NDArray[Any], ...],
-    effort: tuple[int, int] = (0, 0),
+    policy: Policy, parameters: Mapping[str, float], deadline: float, memory: tuple[NDArray[Any], ...]
 ) -> State:
     """An empty state with room for nothing yet."""
     k, quasi = policy.privacy.k, len(policy.quasi)
@@ -49,11 +44,9 @@ def new_state(
     rule.k = k
     for name, value in parameters.items():
         rule[name] = value
-    shape = domain(policy)
     return State(
-        shape, window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1), scratch(1),
-        wave(shape, k, *effort, 1), rule, memory,
+        domain(policy), window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1), scratch(1), rule, memory,
     )  # fmt: skip
 
 
@@ -80,16 +73,17 @@ def with_slots(s: State, arrivals: int) -> State:
     larger = window(clock.kind, clock.length, len(s.domain.width), room)
     _fill(s.domain, larger, waiting(s.window))
     _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced"))
-    return s._replace(window=larger, scratch=scratch(room), wave=_larger_wave(s, room))
+    return s._replace(window=larger, scratch=scratch(room), memory=_with_wave(s, room))
 
 
-def _larger_wave(s: State, slots: int) -> Wave:
-    """A wave with room for as many tuples as one can have, where there are waves; what was done of one is done anew."""
-    work, clock = s.wave.work, s.window.clock
-    if not work.rounds:
-        return s.wave
-    most = min(slots, 2 * LARGEST) if clock.kind == TIME else min(int(clock.length), 2 * LARGEST)
-    return wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), most)
+def _with_wave(s: State, slots: int) -> tuple[NDArray[Any], ...]:
+    """The memory with room for the largest wave that there can be, if it has one; what was done of a wave is done anew."""
+    memory: Any = s.memory
+    if hasattr(memory, "wave"):
+        work, clock = memory.wave.work, s.window.clock
+        most = min(slots if clock.kind == TIME else int(clock.length), 2 * LARGEST)
+        memory = memory._replace(wave=wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), most))
+    return memory
 
 
 def waiting(w: Window) -> Arrays:
@@ -104,7 +98,7 @@ def saved(s: State) -> Arrays:
     entries = rows(s.reuse)
     kept = {f"group.{name}": column[entries] for name, column in _columns(s.groups).items()}
     records = {"clock": s.window.clock, "reuse": s.reuse.rule, "tally": s.exits.tally}
-    memory = s.memory._asdict() if hasattr(s.memory, "_asdict") else {}
+    memory = _kept(s.memory)
     return {
         **{f"memory.{name}": column for name, column in memory.items()},
         **{f"tuple.{name}": column for name, column in waiting(s.window).items()}, **kept,
@@ -121,9 +115,8 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     for name, column in _columns(s.groups).items():
         column[:entries] = arrays[f"group.{name}"]
     s.groups.rows[0] = entries
-    if hasattr(s.memory, "_fields"):
-        for name in s.memory._fields:
-            getattr(s.memory, name)[...] = arrays[f"memory.{name}"]
+    for name, column in _kept(s.memory).items():
+        column[...] = arrays[f"memory.{name}"]
     held = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "row", "stop", "announced")
     for record, name in ((s.window.clock, "clock"), (s.reuse.rule, "reuse"), (s.exits.tally, "tally")):
         for field in record.dtype.names:
@@ -131,6 +124,12 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
                 record[field] = arrays[f"{name}.{field}"][()]
     refill(s.reuse, s.groups, entries)
     return s
+
+
+def _kept(memory: tuple[Any, ...]) -> Arrays:
+    """What a snapshot keeps of an algorithm's memory: its arrays, but not those of a wave, whose work can be done again."""
+    columns = memory._asdict() if hasattr(memory, "_asdict") else {}
+    return {name: column for name, column in columns.items() if name != "wave"}
 
 
 def _columns(g: Groups) -> Arrays:

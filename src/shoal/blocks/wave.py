@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.blocks.domain import Domain, common_ancestor
 from shoal.blocks.window import STRIDE, even
-from shoal.compiled import inlined, popcount
+from shoal.compiled import inlined, kernel, popcount
 
 UNITS, SHARES = 65_536, 4096
 LARGEST = 8192  # tuples of a wave, where more than twice as many are held
@@ -95,7 +95,7 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, tuples: int) -> W
     )  # fmt: skip
 
 
-@inlined
+@kernel
 def draw_up(domain, w, v, scratch, tuples):
     """Copy the oldest tuples of the window into the wave: their places, weights and persons, in order of arrival."""
     scratch.turn[0] += 1
