@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
@@ -44,8 +44,8 @@ def measure(session: Session) -> Loss:
         for k in s.loss_ks:
             offline = _run(short, _OFFLINE, k, 2 * short.rows.num_rows).loss
             cells += [_cell(session, short, ORDERS[0], k, window, offline) for window in s.loss_windows]
-        if data in (found[1], found[-1]):
-            k, window = s.loss_ks[-1] if len(s.loss_ks) < 3 else s.loss_ks[2], s.loss_windows[len(s.loss_windows) // 2]
+        if i in (1, len(found) - 1):
+            k, window = s.loss_ks[len(s.loss_ks) // 2], s.loss_windows[len(s.loss_windows) // 2]
             cells += [_cell(session, short.ordered(order, s.seed), order, k, window, None) for order in ORDERS[1:]]
     return {"cells": cells, "tuples": s.loss_tuples}
 
@@ -60,11 +60,17 @@ def _cell(session: Session, data: DataSet, order: str, k: int, window: int, offl
 
 
 def _run(data: DataSet, contender: Contender, k: int, window: int) -> Stats:
-    """X-BAND's pocket is part of the wait: it gets one half of the window, its pocket the other."""
+    """X-BAND's pocket is part of the wait: a half or a quarter of it, whichever loses less."""
     if contender.name == "xband":
-        pocket = window // 2
-        contender = replace(contender, parameters={**contender.parameters, "reuse_age": pocket})
-        window = max(k, window - pocket)
+        tried = []
+        for pocket in (window // 2, window // 4):
+            pocketed = replace(contender, parameters={**contender.parameters, "reuse_age": pocket})
+            tried.append(_anonymized(data, pocketed, k, max(k, window - pocket)))
+        return min(tried, key=lambda stats: stats.loss)
+    return _anonymized(data, contender, k, window)
+
+
+def _anonymized(data: DataSet, contender: Contender, k: int, window: int) -> Stats:
     return anonymize(data.policy(contender, k, {"count": window}), data.rows.combine_chunks().to_batches())
 
 
@@ -75,25 +81,25 @@ def tables(result: Loss) -> list[Table]:
     if (summary := _summary(plain)).rows:
         found.append(summary)
     for data in dict.fromkeys(cell["data"] for cell in plain):
-        found.append(_table(f"Loss: {data}", [cell for cell in plain if cell["data"] == data]))
-    if turned:
-        found.append(_table("Loss: other orders, and persons who come back", turned))
+        own = [cell for cell in plain if cell["data"] == data]
+        found.append(_table(f"Loss: {data}", "k, window", {f"{cell['k']}, {cell['window']:,}": cell for cell in own}))
+    for data in dict.fromkeys(cell["data"] for cell in turned):
+        own = [cell for cell in turned if cell["data"] == data]
+        title = f"Loss: {data} in other orders, and with persons who come back; k {own[0]['k']}, window {own[0]['window']:,}"
+        found.append(_table(title, "rows", {cell["order"]: cell for cell in own}))
     return found
 
 
-def _table(title: str, cells: Sequence[Cell]) -> Table:
-    varied = len({(cell["data"], cell["order"]) for cell in cells}) > 1
-    header = ("k, window", "best other", "loss", "tide quick", "less", "thorough", "less", "offline")
+def _table(title: str, varied: str, cells: Mapping[str, Cell]) -> Table:
+    header = (varied, "best other", "loss", "tide quick", "less", "thorough", "less", "offline")
     rows = []
-    for cell in cells:
+    for where, cell in cells.items():
         name = best_other(cell)
-        where = f"{cell['data']}, {cell['order']}" if varied else f"{cell['k']}, {cell['window']:,}"
         rows.append((
             where, name or NOTHING, _loss(cell["loss"].get(name)), _loss(cell["loss"].get(QUICK)), _less(cell, QUICK),
             _loss(cell["loss"].get(THOROUGH)), _less(cell, THOROUGH), _loss(cell["offline"]),
         ))  # fmt: skip
-    notes = [f"k {cells[0]['k']}, window {cells[0]['window']:,}."] if varied else []
-    return Table(title, ("data" if varied else header[0], *header[1:]), rows, notes)
+    return Table(title, header, rows)
 
 
 def _means(cells: Sequence[Cell], tuples: int) -> Table:
