@@ -18,6 +18,7 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "kvarp": {"radius": st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0])},
     "xband": {"band": st.integers(1, 6), "alpha": st.sampled_from([0.0, 0.3, 0.5, 1.0])},
     "castle": {"clusters": st.integers(1, 6), "recent": st.integers(1, 4)},
+    "tide": {"effort": st.sampled_from(["quick", "thorough"])},
 }
 WINDOWS = ("count", "time", "buffer")
 

@@ -7,7 +7,7 @@ import pytest
 
 from policy.base import changed
 from shoal.policy import Policy, Reuse, Window
-from shoal.policy.algorithm import KNOWN, NAMES, Castle, Fads, Fast, Idea, Iot, Kvarp, Parameters, Xband
+from shoal.policy.algorithm import KNOWN, NAMES, Castle, Fads, Fast, Idea, Iot, Kvarp, Parameters, Tide, Xband
 
 COUNT, TIME, BUFFER = Window(count=2000), Window(time=30), Window(buffer=1000)
 
@@ -18,8 +18,8 @@ def resolved(parameters: Parameters, window: Window, k: int = 50) -> dict[str, A
 
 
 def test_the_known_ones() -> None:
-    assert list(KNOWN) == [Fads, Iot, Kvarp, Idea, Xband, Castle, Fast]
-    assert list(NAMES) == ["fads", "iot", "kvarp", "idea", "xband", "castle", "fast"]
+    assert list(KNOWN) == [Fads, Iot, Kvarp, Idea, Xband, Castle, Fast, Tide]
+    assert list(NAMES) == ["fads", "iot", "kvarp", "idea", "xband", "castle", "fast", "tide"]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,13 @@ def test_the_known_ones() -> None:
 def test_defaults(parameters: Parameters, defaults: dict[str, Any], window: Window) -> None:
     expected = {key: window.length if value == "length" else value for key, value in defaults.items()}
     assert resolved(parameters, window) == {"name": parameters.name, **expected}
+
+
+@pytest.mark.parametrize("window", [COUNT, TIME, BUFFER])
+def test_tide(window: Window) -> None:
+    expected = {"name": "tide", "reuse_age": 2 * window.length, "reuse_limit": 1000, "reuse_loss": math.inf}
+    assert resolved(Tide(name="tide"), window) == {**expected, "effort": "quick"}
+    assert resolved(Tide(name="tide", effort="thorough"), window) == {**expected, "effort": "thorough"}
 
 
 def test_fast() -> None:

@@ -110,19 +110,20 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
         {"algorithm": "idea"},
         "algorithm: is not a mapping; write the algorithm and its parameters, such as {name: idea}",
     ),
-    ({"algorithm": {}}, "algorithm.name: is missing; name one of fads, iot, kvarp, idea, xband, castle, fast"),
+    ({"algorithm": {}}, "algorithm.name: is missing; name one of fads, iot, kvarp, idea, xband, castle, fast, tide"),
     (
-        {"algorithm": {"name": "idae"}},
-        "algorithm.name: 'idae' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast; did you mean 'idea'?",
+        {"algorithm": {"name": "ideas"}},
+        "algorithm.name: 'ideas' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide; "
+        "did you mean 'idea'?",
     ),
     (
         {"algorithm": {"name": "K-VARP"}},
-        "algorithm.name: 'K-VARP' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast; "
+        "algorithm.name: 'K-VARP' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide; "
         "did you mean 'kvarp'?",
     ),
     (
         {"algorithm": {"name": "zzz"}},
-        "algorithm.name: 'zzz' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast",
+        "algorithm.name: 'zzz' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide",
     ),
     (
         {"algorithm": {"name": "idea", "reuse_los": 1}},

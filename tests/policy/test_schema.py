@@ -41,4 +41,4 @@ def test_bounds_are_said_in_json_schemas_own_words() -> None:
 
 def test_algorithms_are_told_apart_by_name() -> None:
     algorithm = Policy.json_schema()["properties"]["algorithm"]
-    assert set(algorithm["discriminator"]["mapping"]) == {"fads", "iot", "kvarp", "idea", "xband", "castle", "fast"}
+    assert set(algorithm["discriminator"]["mapping"]) == {"fads", "iot", "kvarp", "idea", "xband", "castle", "fast", "tide"}

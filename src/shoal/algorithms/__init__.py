@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.policy import Policy
 
-NAMES = ("castle", "fads", "fast", "idea", "iot", "kvarp", "xband")
+NAMES = ("castle", "fads", "fast", "idea", "iot", "kvarp", "tide", "xband")
 
 
 class Algorithm(NamedTuple):

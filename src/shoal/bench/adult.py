@@ -94,18 +94,18 @@ class Adult:
     def stream(self, tuples: int, settings: Settings) -> list[pa.RecordBatch]:
         """So many tuples in batches, labels as dictionaries: the rows again and again, each time in another order."""
         random = np.random.default_rng(settings.seed)
-        rows = self._rows.num_rows
+        rows = self.rows.num_rows
         order = np.concatenate([random.permutation(rows) for _ in range(-(-tuples // rows))])[:tuples]
         lost = losses(tuples, settings.quasi, min(settings.missing, settings.quasi - 1), random)
         columns = {
-            name: self._rows.column(name).chunk(0).take(pa.array(order, mask=lost[q]))
+            name: self.rows.column(name).chunk(0).take(pa.array(order, mask=lost[q]))
             for q, name in enumerate(list(QUASI)[: settings.quasi])
         }
-        columns[SENSITIVE] = self._rows.column(SENSITIVE).chunk(0).take(pa.array(order))
+        columns[SENSITIVE] = self.rows.column(SENSITIVE).chunk(0).take(pa.array(order))
         return pa.table(columns).to_batches(max_chunksize=settings.batch)
 
     @cached_property
-    def _rows(self) -> pa.Table:
+    def rows(self) -> pa.Table:
         source = _source(self.folder)
         assert source is not None
         names = [*QUASI, SENSITIVE]

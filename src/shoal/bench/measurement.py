@@ -24,7 +24,7 @@ def measure(
     settings: Settings = FULL,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
-    """Measure speed, files, growth, twins, threads, the roofline and the audit, or some of them.
+    """Measure speed, files, growth, loss, twins, threads, the roofline and the audit, or some of them.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def measure(
     algorithms
         Those to measure; all by default. `files` and `audit` take only the first, which by default is FADS.
     data
-        The folder that holds `adult`; by default SHOAL_DATA, or one near by.
+        The folder that holds `adult`, and for losses `informs` and `pm25`; by default SHOAL_DATA, or one near by.
     settings
         How much is measured.
     on_progress

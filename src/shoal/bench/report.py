@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from shoal.bench import audit, files, growth, roofline, speed, threads, twins
+from shoal.bench import audit, files, growth, loss, roofline, speed, threads, twins
 from shoal.bench.machine import Machine, described
 from shoal.bench.table import Table
 
@@ -16,6 +16,7 @@ PARTS: Mapping[str, ModuleType] = {
     "speed": speed,
     "files": files,
     "growth": growth,
+    "loss": loss,
     "twins": twins,
     "threads": threads,
     "roofline": roofline,

@@ -9,7 +9,7 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.policy.algorithm import NAMES
 
-_BANDS = (4, 10)
+_VARIANTS: Mapping[str, tuple[str, Sequence[Any]]] = {"xband": ("band", (4, 10)), "tide": ("effort", ("quick", "thorough"))}
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,23 @@ class Settings:
     ks: Sequence[int] = (5, 10, 25, 50, 100, 200, 400)
     quasis: Sequence[int] = (2, 4, 6, 8, 10, 12, 14)
     twin: int = 2500
+    loss_tuples: int = 12_000
+    loss_ks: Sequence[int] = (5, 10, 50, 100)
+    loss_windows: Sequence[int] = (500, 1000, 2000)
     buffer: int = 256 * 2**20  # bytes, far more than the caches hold
 
 
 FULL = Settings()
-QUICK = Settings(rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000)
+QUICK = Settings(
+    rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000, loss_ks=(10, 50), loss_windows=(1000,)
+)
 
 
 def contenders(names: Sequence[str] | None = None) -> list[Contender]:
-    """The named algorithms, or all; X-BAND comes with two widths of its band.
+    """The named algorithms, or all; X-BAND comes with two widths of its band, tide with both efforts.
 
-    >>> [contender.label for contender in contenders(["fads", "xband"])]
-    ['fads', 'xband 4', 'xband 10']
+    >>> [contender.label for contender in contenders(["fads", "xband", "tide"])]
+    ['fads', 'xband 4', 'xband 10', 'tide quick', 'tide thorough']
 
     Raises:
         InputError: there is no such algorithm.
@@ -61,6 +66,6 @@ def contenders(names: Sequence[str] | None = None) -> list[Contender]:
     for name in NAMES if names is None else dict.fromkeys(names):
         if name not in NAMES:
             raise InputError(f"algorithm {name!r} is none; known are {', '.join(NAMES)}")
-        bands = _BANDS if name == "xband" else ()
-        found += [Contender(f"{name} {band}", name, {"band": band}) for band in bands] or [Contender(name, name)]
+        key, values = _VARIANTS.get(name, ("", ()))
+        found += [Contender(f"{name} {value}", name, {key: value}) for value in values] or [Contender(name, name)]
     return found

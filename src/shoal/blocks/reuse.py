@@ -66,6 +66,15 @@ def best_cover(r, g, w, t, alike=False):
 
 
 @inlined
+def row_of(r, number):
+    """The row of the entry with this number; -1 if there is none."""
+    for e in range(r.rule.entries):
+        if r.number[e] == number:
+            return r.row[e]
+    return -1
+
+
+@inlined
 def admit(r, g, row, now):
     """Add a group that has just been published; the too old leave, and one more if there are too many."""
     _enter(r, g, row, r.rule.entries)

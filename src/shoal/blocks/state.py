@@ -13,7 +13,8 @@ from shoal.blocks.groups import Groups, groups
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import TALLY, Exits, exits
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
-from shoal.blocks.window import KINDS, Window, insert, window
+from shoal.blocks.wave import LARGEST, wave
+from shoal.blocks.window import KINDS, TIME, Window, insert, window
 from shoal.columns.encode import Batch
 from shoal.compiled import kernel
 from shoal.policy import Policy
@@ -31,7 +32,7 @@ class State(NamedTuple):
     exits: Exits
     scratch: Scratch
     rule: np.record  # k and the algorithm's own parameters
-    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays, or nothing
+    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays (and a wave), or nothing
 
 
 def new_state(
@@ -56,9 +57,9 @@ def with_exits(s: State, arrivals: int) -> State:
         larger = exits(int(s.rule.k), float(s.exits.promise.deadline), leaving + leaving // 4)
         _copy(s.exits.tally, larger.tally, TALLY.names or ())
         s = s._replace(exits=larger)
-    new = leaving // int(s.rule.k) + 2
-    if int(s.groups.rows[0]) + new > len(s.groups.number):
-        s = s._replace(groups=_reusable(s, 4 * new))
+    k, most = int(s.rule.k), len(s.window.arrival) + arrivals  # so that the room does not depend on how many just wait
+    if int(s.groups.rows[0]) + leaving // k + 2 > len(s.groups.number):
+        s = s._replace(groups=_reusable(s, 4 * (most // k + 2)))
     return s
 
 
@@ -72,7 +73,17 @@ def with_slots(s: State, arrivals: int) -> State:
     larger = window(clock.kind, clock.length, len(s.domain.width), room)
     _fill(s.domain, larger, waiting(s.window))
     _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced"))
-    return s._replace(window=larger, scratch=scratch(room))
+    return s._replace(window=larger, scratch=scratch(room), memory=_with_wave(s, room))
+
+
+def _with_wave(s: State, slots: int) -> tuple[NDArray[Any], ...]:
+    """The memory with room for the largest wave that there can be, if it has one; what was done of a wave is done anew."""
+    memory: Any = s.memory
+    if hasattr(memory, "wave"):
+        work, clock = memory.wave.work, s.window.clock
+        most = min(slots if clock.kind == TIME else int(clock.length), 2 * LARGEST)
+        memory = memory._replace(wave=wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), most))
+    return memory
 
 
 def waiting(w: Window) -> Arrays:
@@ -87,7 +98,7 @@ def saved(s: State) -> Arrays:
     entries = rows(s.reuse)
     kept = {f"group.{name}": column[entries] for name, column in _columns(s.groups).items()}
     records = {"clock": s.window.clock, "reuse": s.reuse.rule, "tally": s.exits.tally}
-    memory = s.memory._asdict() if hasattr(s.memory, "_asdict") else {}
+    memory = _kept(s.memory)
     return {
         **{f"memory.{name}": column for name, column in memory.items()},
         **{f"tuple.{name}": column for name, column in waiting(s.window).items()}, **kept,
@@ -104,9 +115,8 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     for name, column in _columns(s.groups).items():
         column[:entries] = arrays[f"group.{name}"]
     s.groups.rows[0] = entries
-    if hasattr(s.memory, "_fields"):
-        for name in s.memory._fields:
-            getattr(s.memory, name)[...] = arrays[f"memory.{name}"]
+    for name, column in _kept(s.memory).items():
+        column[...] = arrays[f"memory.{name}"]
     held = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "row", "stop", "announced")
     for record, name in ((s.window.clock, "clock"), (s.reuse.rule, "reuse"), (s.exits.tally, "tally")):
         for field in record.dtype.names:
@@ -114,6 +124,12 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
                 record[field] = arrays[f"{name}.{field}"][()]
     refill(s.reuse, s.groups, entries)
     return s
+
+
+def _kept(memory: tuple[Any, ...]) -> Arrays:
+    """What a snapshot keeps of an algorithm's memory: its arrays, but not those of a wave, whose work can be done again."""
+    columns = memory._asdict() if hasattr(memory, "_asdict") else {}
+    return {name: column for name, column in columns.items() if name != "wave"}
 
 
 def _columns(g: Groups) -> Arrays:

@@ -40,7 +40,7 @@ class Window(NamedTuple):
     arrival: NDArray[np.int64]
     since: NDArray[np.float64]
     pocketed: NDArray[np.float64]  # when it was put into the pocket; infinite if it was not
-    home: NDArray[np.int64]  # CASTLE's cluster
+    home: NDArray[np.int64]  # CASTLE's cluster; tide's group, when its wave leaves
     seat: NDArray[np.int64]  # where what is passed through waits, outside the engine
     older: NDArray[np.int64]  # slots in order of arrival; -1 at the ends
     newer: NDArray[np.int64]

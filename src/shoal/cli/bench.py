@@ -1,4 +1,4 @@
-"""`shoal bench`: how fast shoal is on this machine."""
+"""`shoal bench`: how fast shoal is on this machine, and how much it loses."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ EXAMPLES = """
 Examples:
   shoal bench
   shoal bench speed --algorithms fads,idea --quick
+  shoal bench loss --quick
   shoal bench all --json bench.json --plot bench.png
 
 \b
@@ -28,6 +29,7 @@ Parts:
   speed     each algorithm, Arrow in to Arrow out in memory
   files     file to file, a format each; memory and start of shoal run
   growth    cost by window, by k and by number of quasi-identifiers
+  loss      what each algorithm loses, by data set, k and window
   twins     beside the naive twins (in a checkout of the project)
   threads   two streams on two threads, against one
   roofline  what must be read, against what this core can read

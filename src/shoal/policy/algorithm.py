@@ -122,11 +122,21 @@ class Fast(Parameters):
         return {**super()._defaults(k, window), "deadline": deadline, "round": size, "reuse_age": float(age)}
 
 
+class Tide(Parameters):
+    """Tide."""
+
+    name: Literal["tide"] = Field(description="the algorithm's name")
+    effort: Literal["quick", "thorough"] = Field(default="quick", description="how much work is put into a wave")
+
+    def _age(self, window: Window) -> float:
+        return 2 * window.length
+
+
 def _unit(key: str, value: float | None, window: Window) -> Iterator[tuple[str, str]]:
     if isinstance(value, Seconds) and not window.timed:
         yield key, f"is a duration, but a {window.kind} window counts arrivals; give a number of arrivals"
 
 
-Algorithm: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast
+Algorithm: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast | Tide
 KNOWN: tuple[type[Parameters], ...] = get_args(Algorithm)
 NAMES: tuple[str, ...] = tuple(get_args(known.model_fields["name"].annotation)[0] for known in KNOWN)

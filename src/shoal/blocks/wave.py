@@ -1,0 +1,146 @@
+"""A wave: the tuples that are to leave together, drawn up for partitioning, and the room to do it in.
+
+Everything that decides is a whole number, so that no sum depends on its order. A range or a hierarchy is 65,536 units
+wide: a numeric value becomes its place on that scale, a node's loss that many units. A tuple weighs 4,096 shares over the
+number of quasi-identifiers that it has. The cost of a tuple in a box is its weight times the sum of the box's losses over
+what the tuple has; the cost of a group is the sum over its members. Costs are kept in float64, where such numbers are exact.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocks.domain import Domain, common_ancestor
+from shoal.blocks.window import STRIDE, even
+from shoal.compiled import inlined, kernel, popcount
+
+UNITS, SHARES = 65_536, 4096
+LARGEST = 8192  # tuples of a wave, where more than twice as many are held
+MISSING = np.int32(-1)  # below every place and every leaf
+NOWHERE = np.int32(2**29)  # the low end of an empty box, above every place; its high end is MISSING
+
+WORK = np.dtype([
+    ("stage", np.int64), ("next", np.int64), ("done", np.int64),  # how far it has come; rounds of repair that are done
+    ("tuples", np.int64), ("persons", np.int64),  # in the wave
+    ("free", np.int64),  # persons with a tuple that is in no group yet
+    ("seeds", np.int64), ("groups", np.int64), ("oldest", np.int64), ("changes", np.int64), ("turn", np.int64),
+    ("seeds_each", np.int64), ("rounds", np.int64),  # seeds for every k tuples, and rounds of repair: what `effort` says
+])  # fmt: skip
+
+
+class Wave(NamedTuple):
+    slot: NDArray[np.int64]  # of the window
+    place: NDArray[np.int32]  # a row a quasi-identifier, a column a tuple in order of arrival; leaves keep their numbers
+    weight: NDArray[np.float64]
+    person: NDArray[np.int64]
+    cover: NDArray[np.int64]  # the number of the group that covers it best; -1 without
+    alone: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite without
+    group: NDArray[np.int64]  # -1: in none
+    busy: NDArray[np.int32]  # 1: not to be had by the candidate that grows
+    newer: NDArray[np.int64]  # the members of a group, a list in both directions
+    older: NDArray[np.int64]
+    tuples: NDArray[np.int64]  # by person: how many of its tuples are in no group
+    met: NDArray[np.int64]  # by person: the turn that saw it last
+    unit: NDArray[np.int32]  # by node of the hierarchies: its loss
+    key: NDArray[np.int32]  # what a tuple would add to the box of the candidate that grows
+    near: NDArray[np.int64]  # the shortlist, in order of arrival; -1: struck off
+    spot: NDArray[np.int32]  # by quasi-identifier and entry of the shortlist: its place, its weight, the box's loss with it
+    brings: NDArray[np.float64]
+    widened: NDArray[np.float64]
+    total: NDArray[np.float64]
+    member: NDArray[np.int64]  # a row a candidate
+    price: NDArray[np.float64]  # by candidate
+    box_low: NDArray[np.int32]  # of the candidate that grows
+    box_high: NDArray[np.int32]
+    box_weight: NDArray[np.float64]
+    low: NDArray[np.int32]  # by quasi-identifier and group: the smallest place, the one after it, and so on
+    low_next: NDArray[np.int32]
+    high: NDArray[np.int32]
+    high_next: NDArray[np.int32]
+    heavy: NDArray[np.float64]  # the weight of the members that have it
+    loss: NDArray[np.float64]
+    cost: NDArray[np.float64]  # by group
+    size: NDArray[np.int64]
+    persons: NDArray[np.int64]
+    first: NDArray[np.int64]  # the member at the head of the list; -1: the group is dissolved
+    added: NDArray[np.float64]  # by group: what one more tuple would cost it
+    lost: NDArray[np.int32]
+    work: np.record
+
+
+def wave(domain: Domain, k: int, seeds_each: int, rounds: int, tuples: int) -> Wave:
+    """Room for a wave of so many tuples."""
+    quasi, row, short = len(domain.width), even(tuples), even(2 * k)
+    if row * 4 % 4096 == 0:
+        row += STRIDE  # as in the window
+    groups, candidates = even(tuples // k + 1), seeds_each * tuples // k + 1
+    place, key, busy = np.zeros((quasi, row), np.int32), np.zeros(row, np.int32), np.ones(row, np.int32)
+    slot, person, cover, group, newer, older, free, met, near = (np.zeros(row, np.int64) for _ in range(9))
+    low, low_next, high, high_next = (np.zeros((quasi, groups), np.int32) for _ in range(4))
+    size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
+    work = np.zeros(1, WORK).view(np.recarray)[0]
+    work.seeds_each, work.rounds = seeds_each, rounds
+    return Wave(
+        slot=slot, place=place, weight=np.zeros(row), person=person, cover=cover, alone=np.zeros(row), group=group, busy=busy,
+        newer=newer, older=older, tuples=free, met=met, unit=np.floor(domain.node_loss * UNITS + 0.5).astype(np.int32),
+        key=key, near=near, spot=np.zeros((quasi, short), np.int32), brings=np.zeros((quasi, short)),
+        widened=np.zeros((quasi, short)), total=np.zeros(short), member=np.zeros((candidates, k), np.int64),
+        price=np.zeros(candidates), box_low=np.zeros(quasi, np.int32), box_high=np.zeros(quasi, np.int32),
+        box_weight=np.zeros(quasi), low=low, low_next=low_next, high=high, high_next=high_next,
+        heavy=np.zeros((quasi, groups)), loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons,
+        first=first, added=np.zeros(groups), lost=np.zeros(groups, np.int32), work=work,
+    )  # fmt: skip
+
+
+@kernel
+def draw_up(domain, w, v, scratch, tuples):
+    """Copy the oldest tuples of the window into the wave: their places, weights and persons, in order of arrival."""
+    scratch.turn[0] += 1
+    v.work.tuples = tuples
+    v.work.persons = 0
+    slot = w.clock.oldest
+    for j in range(tuples):
+        for q in range(len(domain.width)):
+            value = w.values[slot, q]
+            v.place[q, j] = MISSING
+            if value == value:
+                place = value if domain.categorical[q] else rounded((value - domain.low[q]) / domain.width[q])
+                v.place[q, j] = np.int32(place)
+        valid = popcount(w.pattern[slot])
+        v.weight[j] = np.floor(SHARES / valid + 0.5) if valid > 0 else 0.0
+        person = w.person[slot]
+        if scratch.seen[person] != scratch.turn[0]:
+            scratch.seen[person] = scratch.turn[0]
+            scratch.best[person] = j  # a person is known in the wave by its oldest tuple there
+            v.tuples[j] = 0
+            v.work.persons += 1
+        v.person[j] = scratch.best[person]
+        v.tuples[v.person[j]] += 1
+        v.slot[j] = slot
+        v.group[j] = -1
+        v.busy[j] = 0
+        v.met[j] = 0
+        slot = w.newer[slot]
+    for j in range(tuples, len(v.busy)):
+        v.busy[j] = 1
+    v.work.free = v.work.persons
+    v.work.turn = v.work.groups = v.work.oldest = v.work.done = v.work.changes = 0
+
+
+@inlined
+def rounded(share):
+    """A share of a range or a hierarchy in units, the nearest."""
+    return np.floor(share * UNITS + 0.5)
+
+
+@inlined
+def units(domain, v, q, low, high):
+    """The loss of the smallest interval, or the lowest node, from `low` to `high`."""
+    if low > high:
+        return np.int32(0)
+    if domain.categorical[q]:
+        return v.unit[common_ancestor(domain, q, low, high)]
+    return np.int32(high - low)

@@ -1,0 +1,144 @@
+"""Tide's waves: when they close, how their work is spread over arrivals, and what stays behind."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+from shoal import Anonymizer
+from shoal.algorithms.tide import DONE, OPEN, SETTLE
+from tests.conformance.promises import check
+from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
+from tests.naive import Arrival, Numeric, Tick
+
+TEN = Numeric(0.0, 10.0)
+
+
+def long_stream(seed: int, kind: str) -> Stream:
+    """Windows of several dozen tuples, so that a wave is closed before it leaves; persons who come back, bursts and ticks."""
+    draw = random.Random(seed)
+    attributes = tuple(draw.choice([TEN, Numeric(-1.0, 3.0), "deep", "flat"]) for _ in range(draw.randint(1, 4)))
+    persons, clock, events = draw.choice([4, 12, 60, 10**6]), 0.0, []
+    for _ in range(draw.choice([90, 150, 260])):
+        clock += draw.choice([0.0, 0.0, 0.2, 1.0, 2.0])
+        if kind == "time" and draw.random() < 0.05:
+            events.append(Tick(clock + draw.choice([0.0, 0.5, 30.0])))
+        values = tuple(_value(draw, attribute) for attribute in attributes)
+        events.append(Arrival(draw.randrange(persons), values, clock if kind == "time" else None))
+    cuts = tuple(sorted(draw.sample(range(len(events)), 6)))
+    length = draw.choice([32, 64, 100])
+    parameters = {"effort": draw.choice(["quick", "thorough"]), "reuse_limit": draw.choice([0, 3, 1000])}
+    return Stream(attributes, draw.choice([2, 3, 8]), (kind, length), parameters, tuple(events), cuts)
+
+
+def _value(draw: random.Random, attribute: Numeric | str) -> object:
+    if draw.random() < 0.2:
+        return None
+    if isinstance(attribute, Numeric):
+        return round(draw.uniform(attribute.low, attribute.high), draw.choice([0, 1, 3]))
+    return draw.choice(sorted(TREES[attribute]))
+
+
+@pytest.mark.parametrize("kind", ["count", "time", "buffer"])
+@pytest.mark.parametrize("seed", range(6))
+def test_promises_hold_however_the_stream_is_cut(seed: int, kind: str) -> None:
+    stream = long_stream(seed, kind)
+    policy = policy_of("tide", stream)
+    anonymizer = Anonymizer(policy)
+    releases = engine(anonymizer, stream)
+    check(stream, releases, "tide")
+    assert anonymizer.stats.faults == {}
+    assert one_by_one(Anonymizer(policy), stream) == releases
+    assert engine(Anonymizer(policy), stream._replace(cuts=())) == releases
+
+
+def people(count: int, window: tuple[str, float], k: int = 3, each: float = 0.0) -> Stream:
+    draw = random.Random(1)
+    events = tuple(Arrival(i, (round(draw.uniform(0, 10), 2),), i * each) for i in range(count))
+    return Stream((TEN,), k, window, {}, events, ())
+
+
+def test_a_wave_is_closed_a_little_before_it_leaves() -> None:
+    """With 64 arrivals, 2 before: 62 tuples leave when the 65th comes, and the two that came later wait."""
+    stream = people(65, ("count", 64))
+    anonymizer = Anonymizer(policy_of("tide", stream))
+    for i, arrival in enumerate(stream.events):
+        assert anonymizer.stats.released == 0
+        assert anonymizer._state.memory.closed[0] == (62 if i > 62 else 0)
+        anonymizer.push({"pid": i, "q0": arrival.values[0]})
+    assert (anonymizer.stats.released, anonymizer.stats.held) == (62, 3)
+    assert {how["arrived"] for how in anonymizer.trace.to_pylist()} == set(range(62))
+
+
+def test_the_work_is_spread_over_arrivals() -> None:
+    """Between closing and leaving every arrival does its share: when the last one comes, little is left to do."""
+    stream = people(641, ("count", 640))
+    anonymizer = Anonymizer(policy_of("tide", stream))
+    stages = []
+    for i, arrival in enumerate(stream.events[:640]):
+        anonymizer.push({"pid": i, "q0": arrival.values[0]})
+        if anonymizer._state.memory.closed[0]:
+            work = anonymizer._state.memory.wave.work
+            stages.append((int(work.stage), int(work.next), int(work.groups)))
+    assert len(stages) == 20
+    assert stages[0][0] < SETTLE and SETTLE < stages[-1][0] <= DONE
+    assert len(set(stages)) > 10
+    assert sorted(stages, key=lambda stage: stage[0]) == stages
+    assert anonymizer.stats.released == 0
+
+
+def test_work_that_a_restore_lost_is_done_again() -> None:
+    stream = people(200, ("count", 64))
+    expected = one_by_one(Anonymizer(policy_of("tide", stream)), stream)
+    anonymizer = Anonymizer(policy_of("tide", stream))
+    found = []
+    for i, arrival in enumerate(stream.events):
+        found += anonymizer.push({"pid": i, "q0": arrival.values[0], "note": i})
+        snapshot = anonymizer.snapshot()
+        anonymizer = Anonymizer(anonymizer.policy)
+        anonymizer.restore(snapshot)
+        assert anonymizer._state.memory.wave.work.stage == OPEN
+    found += anonymizer.to_records(anonymizer.flush())
+    assert [shown["note"] for shown in found] == [release.row for release in expected]
+
+
+def test_with_too_few_persons_only_the_oldest_leaves() -> None:
+    stream = people(4, ("time", 10.0), k=3, each=4.0)
+    anonymizer = Anonymizer(policy_of("tide", stream))
+    two = [{"pid": i, "ts": 4.0 * i, "q0": 1.0} for i in range(2)]
+    for record in two:
+        assert anonymizer.push(record) == []
+    assert len(anonymizer.to_records(anonymizer.tick(10.0))) == 1
+    assert anonymizer.trace.to_pylist()[0]["how"] == "suppressed"
+    assert anonymizer.stats.held == 1
+
+
+def test_the_end_of_the_stream_opens_a_closed_wave_again() -> None:
+    """The two that came after closing would be too few alone."""
+    stream = people(64, ("count", 64))
+    anonymizer = Anonymizer(policy_of("tide", stream))
+    releases = engine(anonymizer, stream)
+    assert Counter(release.how for release in releases) == {"cluster": 64}
+
+
+def test_a_burst_leaves_in_waves_of_bounded_size() -> None:
+    draw = random.Random(2)
+    events = tuple(Arrival(i, (round(draw.uniform(0, 10), 3),), 0.0) for i in range(17_000))
+    stream = Stream((TEN,), 100, ("time", 10.0), {}, events, ())
+    anonymizer = Anonymizer(policy_of("tide", stream))
+    anonymizer.push_batch(_batch(events))
+    anonymizer.tick(9.8)
+    assert anonymizer._state.memory.closed[0] == 8192
+    assert anonymizer.tick(10.0).num_rows == 17_000
+    assert anonymizer.stats.suppressed == 0 and anonymizer.stats.faults == {}
+    assert len(anonymizer._state.memory.wave.group) <= 16_384 + 64
+
+
+def _batch(events: tuple[Arrival, ...]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({
+        "pid": [event.person for event in events], "ts": [event.time for event in events],
+        "q0": [event.values[0] for event in events], "note": list(range(len(events))),
+    })  # fmt: skip
