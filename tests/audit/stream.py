@@ -13,7 +13,7 @@ import shoal
 from shoal.audit import Report, Verdict, audit
 from shoal.policy import Policy
 
-ALGORITHMS = ("castle", "fads", "fast", "idea", "iot", "kvarp", "xband")
+ALGORITHMS = ("castle", "fads", "fast", "idea", "iot", "kvarp", "tide", "xband")
 WINDOWS = {"count": "{count: 60}", "time": "{time: 40s}", "buffer": "{buffer: 60}"}
 K = 4
 CITIES = {"Europe": {"France": ["Paris", "Lyon", "Nice"], "Norway": ["Oslo", "Bergen"], "Malta": "Valletta"}}
