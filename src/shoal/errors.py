@@ -27,3 +27,7 @@ class RecordError(ShoalError):
 
 class SnapshotError(ShoalError):
     """Bytes that are no snapshot, of another version, or of another policy."""
+
+
+class ModelError(ShoalError):
+    """A parameter of the model of z-anonymity is out of its bounds."""

@@ -27,7 +27,7 @@ def test_the_version() -> None:
 
 
 def test_the_commands() -> None:
-    assert COMMANDS == ["run", "check", "infer", "demo", "bench"]
+    assert COMMANDS == ["run", "check", "infer", "plan", "demo", "bench"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import bench, check, demo, infer, run
+from shoal.cli import bench, check, demo, infer, plan, run
 
 __all__ = ["app", "main"]
 
@@ -33,6 +33,7 @@ app = typer.Typer(
 app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=infer.EXAMPLES)(infer.infer)
+app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=bench.EXAMPLES)(bench.bench)
 

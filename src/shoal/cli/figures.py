@@ -48,6 +48,31 @@ def share(part: int, whole: int) -> str:
     return f"{count(part)} ({'under 0.1' if percent < 0.1 else f'{percent:.1f}'} %)"
 
 
+def percent(share: float) -> str:
+    """
+    >>> [percent(share) for share in (0, 0.00004, 0.0123, 0.9996, 1)]
+    ['0 %', 'under 0.1 %', '1.2 %', 'over 99.9 %', '100 %']
+    """
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    if 0.999 < share < 1:
+        return "over 99.9 %"
+    return f"{100 * share:.{0 if share in (0, 1) else 1}f} %"
+
+
+def span(number: float) -> str:
+    """A length of time as a policy writes it.
+
+    >>> [span(number) for number in (0.25, 90, 5400, 86400, 32_227_200)]
+    ['0.25s', '90s', '90m', '1d', '373d']
+    """
+    for unit, name in ((86400, "d"), (3600, "h"), (60, "m")):
+        if number >= 2 * unit or number == unit:
+            amount = number / unit
+            return f"{amount:.{0 if amount == round(amount) or amount >= 100 else 1}f}{name}"
+    return f"{number:.3g}s"
+
+
 def seconds(number: float) -> str:
     """
     >>> [seconds(number) for number in (0.25, 30, 90, 5400)]

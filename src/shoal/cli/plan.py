@@ -1,0 +1,155 @@
+"""`shoal plan`: which z, for a stream like a sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.model import Plan
+
+EXAMPLES = """
+\b
+Examples:
+  shoal plan --data events.parquet --k 2 --confidence 0.95
+  shoal plan --data visits.csv --person user --item site --window 15m,1h
+  shoal plan --data events.parquet --json - --plot plan.png
+"""
+
+
+def plan(
+    data: Annotated[str, typer.Option(help="A sample of the stream, or - for JSON lines.", metavar="FILE")],
+    k: Annotated[int, typer.Option(help="Users who must publish the same.", min=2)] = 2,
+    confidence: Annotated[float, typer.Option(help="The part of users for whom that should hold.")] = 0.95,
+    person: Annotated[str, typer.Option(help="The field of the user.", metavar="FIELD")] = "user",
+    item: Annotated[str, typer.Option(help="The field of the item; several with commas.", metavar="FIELD")] = "item",
+    time: Annotated[str, typer.Option(help="The field of the time.", metavar="FIELD")] = "t",
+    window: Annotated[
+        str | None, typer.Option(help="Only these Δt, such as 15m,1h.", metavar="SPANS", show_default=False)
+    ] = None,
+    rows: Annotated[int, typer.Option(help="How many rows to read.", min=1, metavar="N")] = 5_000_000,
+    json: Annotated[str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE")] = None,
+    plot: Annotated[str | None, typer.Option(help="Draw the curves, .png or .svg.", metavar="FILE")] = None,
+) -> None:
+    """Recommend a z and a window for z-anonymity, from a sample of the stream.
+
+    For each Δt the least z under which users are k-anonymous, by the model and in the sample replayed. See docs/model.md.
+    """
+    with reported():
+        _plan(data, k, confidence, person, item, time, window, rows, json, plot)
+
+
+def _plan(
+    data: str,
+    k: int,
+    confidence: float,
+    person: str,
+    item: str,
+    time: str,
+    window: str | None,
+    rows: int,
+    json: str | None,
+    plot: str | None,
+) -> None:
+    from shoal import model
+    from shoal.cli import curves
+    from shoal.cli.events import read
+    from shoal.cli.terminal import errors, output, say
+
+    if plot:
+        curves.check(plot)
+    windows = [_seconds(text) for text in window.split(",")] if window else []
+    items = [field.strip() for field in item.split(",")]
+    events = read(data, person, items, time, rows)
+    found = model.plan(events.time, events.user, events.item, k=k, confidence=confidence, windows=windows)
+    if events.left_out:
+        say(errors(), f"{data}: {events.left_out:,} rows without a user, an item or a time left out")
+    _print(found, errors() if json == "-" else output())
+    if json:
+        _write(found, json)
+    if plot:
+        curves.draw(found, plot)
+
+
+def _seconds(text: str) -> float:
+    from pydantic_core import PydanticCustomError
+
+    from shoal.errors import InputError
+    from shoal.policy.scalar import span
+
+    try:
+        return span(text)
+    except PydanticCustomError:
+        raise InputError("--window: not a duration; write it like 30s, 5m, 2h, 1d, with commas between") from None
+
+
+def _print(found: Plan, console: Console) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from shoal.cli.figures import count, percent, span
+    from shoal.cli.terminal import say
+
+    size = f"{count(found.observations)} observations, {count(found.users)} users, {count(found.items)} items"
+    say(console, f"{size}, {span(found.span)}")
+    chosen = next(window for window in found.windows if window.window == found.best.window)
+    tables = [
+        (f"Each Δt with its least z for {found.k}-anonymity at {percent(found.confidence)}", [w.best for w in found.windows]),
+        (f"Δt {span(chosen.window)}, by z", chosen.rows),
+    ]
+    users = {window.window: window.users for window in found.windows}
+    for title, rows in tables:
+        grid = Table(
+            title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, header_style=""
+        )
+        for name in ("Δt", "users", "z", "model", "sample", "entropy", "kept", "silent"):
+            grid.add_column(name, justify="right", no_wrap=True)
+        for row in rows:
+            shares = (row.probability, row.measured, row.information, row.kept, row.silent)
+            cells = [span(row.window), count(users[row.window]), count(row.z), *map(percent, shares)]
+            grid.add_row(*cells, style="bold" if row == found.best else "" if row.meets(found.confidence) else "dim")
+        console.print()
+        console.print(grid)
+    say(console, _advice(found), "bold green" if found.met else "bold red")
+
+
+def _advice(found: Plan) -> str:
+    from shoal.cli.figures import percent, span
+
+    best = found.best
+    if not found.met:
+        return (
+            f"no Δt and z make {percent(found.confidence)} of the users {found.k}-anonymous: too few are there at a time; "
+            "use longer windows, or a larger sample"
+        )
+    setting = f"algorithm: {{name: zanon, z: {best.z}, window: {span(best.window)}}}"
+    outcome = f"{percent(best.measured)} of the users {found.k}-anonymous, {percent(best.kept)} of the observations kept"
+    return f"{setting}: {outcome}"
+
+
+def _write(found: Plan, path: str) -> None:
+    from dataclasses import asdict
+    from json import dumps
+    from pathlib import Path
+
+    from shoal.errors import InputError
+
+    plain = asdict(found)
+    for window in [*plain["windows"], plain]:
+        window["best"] = window["best"]._asdict()
+        window["rows"] = [row._asdict() for row in window.get("rows", [])]
+    del plain["rows"]
+    text = dumps(plain, indent=2)
+    if path == "-":
+        typer.echo(text)
+        return
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({(error.strerror or 'no access').lower()})") from None

@@ -1,0 +1,86 @@
+"""A z that follows the stream."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shoal.errors import ModelError
+from shoal.model.choice import suitable_z
+
+NOTHING = 2**31 - 1
+"""A z that lets nothing through."""
+
+_GAIN = 0.25
+_MOST = 6.0
+_SURE = 0.99999
+
+
+class Tuner:
+    """Says which z to use, from what the filter counts anyway; keeps two numbers, however long the stream is.
+
+    Parameters
+    ----------
+    k, probability
+        A user should be k-anonymous with at least this probability.
+    floor
+        z never falls below it.
+    start
+        z until the first counts are known; unless given, one that lets nothing through.
+
+    Examples
+    --------
+    >>> tuner = Tuner(k=2, probability=0.95, floor=5)
+    >>> tuner.observe(1000, [909, 699, 551, 451, 381, 330, 290, 259, 234, 213, 196, 181])
+    264
+    >>> tuner.observe(40, [3, 2, 2]), tuner.observe(0, [])
+    (5, 5)
+    """
+
+    def __init__(self, k: int, probability: float, floor: int, start: int | None = None) -> None:
+        if k < 2:
+            raise ModelError("k: is below 2; 2 is the least that hides anyone")
+        if not 0 < probability < 1:
+            raise ModelError("probability: lies outside 0 to 1; 0.95 is a usual choice")
+        if floor < 1:
+            raise ModelError("floor: is below 1; 5 is a usual choice")
+        self.k = k
+        self.probability = probability
+        self.floor = floor
+        self.z = max(floor, NOTHING if start is None else start)
+        self._margin = 0.0  # in logits, from what was achieved
+
+    def observe(self, users: int, counts: ArrayLike, achieved: float | None = None) -> int:
+        """Take in the last Δt, and give the z to use from now on.
+
+        The first time a whole Δt after the beginning; then as often as wanted, some times in each Δt.
+
+        Parameters
+        ----------
+        users
+            How many different users exposed anything in the last Δt.
+        counts
+            How many different users exposed each item in it. Items below a quarter of the floor may be left out.
+        achieved
+            The part of the users who were k-anonymous in the last period, if it was counted. Where it falls short, the model is
+            asked for more than the probability.
+        """
+        if achieved is not None:
+            self._margin += _GAIN * (_logit(self.probability) - _logit(achieved))
+            self._margin = min(max(self._margin, 0.0), _MOST)
+        if users >= 1:
+            exposed = np.minimum(np.asarray(counts, np.float64) / users, 1.0)
+            self.z = suitable_z(users, exposed, self.k, self.target, self.floor)
+        return self.z
+
+    @property
+    def target(self) -> float:
+        """What the model is asked for."""
+        return min(_SURE, 1 / (1 + math.exp(-_logit(self.probability) - self._margin)))
+
+
+def _logit(share: float) -> float:
+    share = min(max(share, 1e-6), 1 - 1e-6)
+    return math.log(share / (1 - share))
