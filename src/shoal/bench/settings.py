@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.policy.algorithm import NAMES
+from shoal.policy.algorithm import WINDOWED
 
 _BANDS = (4, 10)
 
@@ -57,9 +57,9 @@ def contenders(names: Sequence[str] | None = None) -> list[Contender]:
         InputError: there is no such algorithm.
     """
     found = []
-    for name in NAMES if names is None else dict.fromkeys(names):
-        if name not in NAMES:
-            raise InputError(f"algorithm {name!r} is none; known are {', '.join(NAMES)}")
+    for name in WINDOWED if names is None else dict.fromkeys(names):
+        if name not in WINDOWED:
+            raise InputError(f"algorithm {name!r} is none; known are {', '.join(WINDOWED)}")
         bands = _BANDS if name == "xband" else ()
         found += [Contender(f"{name} {band}", name, {"band": band}) for band in bands] or [Contender(name, name)]
     return found

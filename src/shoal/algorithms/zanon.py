@@ -1,0 +1,122 @@
+"""z-anonymity."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocks.exposure import NONE, Exposures, expose, find_item, mixed, near, nearer, nearest, new_item, paired
+from shoal.compiled import inlined, kernel
+
+LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
+OUTCOMES = ("late", "withheld", "released", "generalized")
+
+DONE, FULL, FULL_OF_ITEMS, TURN = 0, 1, 2, 3
+"""Why `run` comes back: it is through; it needs room for entries, or for items; a period is over."""
+
+RULE = np.dtype([("z", "i8"), ("window", "f8"), ("row", "i8"), ("period", "i8"), ("tuned", "?")])
+
+
+class Observations(NamedTuple):
+    """A batch, and what becomes of it."""
+
+    time: NDArray[np.float64]
+    user: NDArray[np.uint64]  # two words each
+    item: NDArray[np.uint64]
+    period: NDArray[np.int64]
+    user_hash: NDArray[np.uint64]
+    item_hash: NDArray[np.uint32]
+    pair_hash: NDArray[np.uint32]
+    how: NDArray[np.int8]
+    shown: NDArray[np.int32]  # the item that is published, or none
+    z: NDArray[np.int64]
+
+
+def observations(
+    x: Exposures, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64], period: NDArray[np.int64]
+) -> Observations:
+    size = len(time)
+    batch = Observations(
+        time, user, item, period, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
+        np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
+    )  # fmt: skip
+    _prepare(x, batch)
+    return batch
+
+
+@kernel
+def _prepare(x, batch):
+    """What chains are found by, for the whole batch."""
+    for row in range(len(batch.time)):
+        item = np.uint32(mixed(batch.item[row, 0], batch.item[row, 1], x.key))
+        user = mixed(batch.user[row, 0], batch.user[row, 1], x.key)
+        batch.user_hash[row], batch.item_hash[row], batch.pair_hash[row] = user, item, paired(user, item)
+
+
+@kernel
+def run(x, rule, batch):
+    """Decide the rows of a batch from `rule.row` on; why it came back."""
+    book, size = x.book, len(batch.time)
+    for row in range(rule.row, size):
+        _look_ahead(x, rule, batch, row)
+        time = batch.time[row]
+        a = find_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row])
+        if a >= 0 and time < x.items[a].newest - rule.window:
+            batch.how[row] = LATE
+            continue
+        rule.row = row
+        if rule.tuned and batch.period[row] > rule.period:
+            return TURN
+        book.newest = max(book.newest, time)
+        if book.held + book.deepest > book.room:
+            return FULL
+        if a < 0:  # lines 2 to 6
+            if book.spare_item < 0:
+                return FULL_OF_ITEMS
+            a = new_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row], book.everyone)
+        shown = _observe(x, rule, batch, row, a)
+        batch.how[row] = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
+        batch.shown[row] = shown
+        batch.z[row] = rule.z
+    rule.row = size
+    return DONE
+
+
+@inlined
+def _observe(x, rule, batch, row, a):
+    """Count the user for the item and all that lies above it; the lowest that z users exposed, or none."""
+    time, user0, user1 = batch.time[row], batch.user[row, 0], batch.user[row, 1]
+    shown, own, e = np.int64(NONE), np.int64(NONE), np.int64(NONE)
+    node, hash = a, batch.pair_hash[row]
+    while node >= 0:
+        c, e = expose(x, node, user0, user1, hash, time, rule.window)  # lines 7 to 22
+        if shown < 0 and c >= rule.z and node != x.book.everyone:  # line 23
+            shown, own = node, e
+        node = np.int64(x.items[node].parent)
+        if node >= 0:
+            hash = paired(batch.user_hash[row], x.items[node].hash)
+    if rule.tuned and e >= 0 and batch.period[row] == rule.period:
+        _note(x, rule.period, shown, own, e)
+    return shown
+
+
+@inlined
+def _note(x, period, shown, own, e):
+    """Add the published item to what its user published in this period; e is the user's entry of everyone."""
+    entry = x.entries[e]
+    if entry.period != period:
+        entry.period, entry.mark = period, np.uint64(0)
+    if shown >= 0 and x.entries[own].period != period:
+        x.entries[own].period = period
+        entry.mark += mixed(x.items[shown].key0, x.items[shown].key1, x.key)
+
+
+@inlined
+def _look_ahead(x, rule, batch, row):
+    """Ask for the memory that the next rows will need: the chains, then what hangs in them, then the ends of the item's list."""
+    last = len(batch.time) - 1
+    near(x, batch.item_hash[min(row + 24, last)], batch.pair_hash[min(row + 24, last)])
+    nearer(x, batch.item_hash[min(row + 16, last)], batch.pair_hash[min(row + 16, last)])
+    nearest(x, batch.item_hash[min(row + 8, last)])

@@ -1,0 +1,117 @@
+"""The engine of z-anonymity: every observation is released or withheld the moment it arrives."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, WITHHELD, Observations, observations, run
+from shoal.anonymizer.engine import Answer, Engine
+from shoal.anonymizer.secret import secret
+from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.stats import FilterStats
+from shoal.blocks.exposure import NEVER, ROOM, exposures, with_items, with_room
+from shoal.blocks.exposure import restored as restored_exposures
+from shoal.blocks.exposure import saved as saved_exposures
+from shoal.columns.disclose import Discloser
+from shoal.columns.identity import identities
+from shoal.columns.observe import Observer
+from shoal.columns.period import periods
+from shoal.columns.pseudonym import Pseudonyms
+from shoal.policy import Policy, Tuned, Zanon
+
+
+class Filter(Engine):
+    """Counts who exposed what, and publishes what enough users did."""
+
+    generalized = frozenset[str]()
+
+    def __init__(self, policy: Policy) -> None:
+        assert isinstance(policy.algorithm, Zanon)
+        self._policy, self._parameters = policy, policy.algorithm
+        self._discloser = Discloser(policy, Pseudonyms(secret(policy.algorithm)))
+        self._tally = np.zeros(len(OUTCOMES), np.int64)
+        self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
+
+    def _start(self, key: NDArray[np.uint64]) -> None:
+        tree = self._policy.item and self._policy.item.hierarchy
+        labels = identities(pa.array(tree.labels if tree else [], pa.string()), (), key).keys
+        parents = tree.parent if tree else np.zeros(0, np.int64)
+        depth = max(map(len, tree.lines())) if tree else 1
+        tuned = isinstance(self._parameters.z, Tuned)
+        self._key = key
+        self._observer = Observer(self._policy, key)
+        self.fields = self._observer.fields
+        self._exposures = exposures(labels, parents, depth, tuned, key, ROOM)
+        self._rule = np.zeros(1, RULE).view(np.recarray)[0]
+        self._rule.window, self._rule.period, self._rule.tuned = self._parameters.window, NEVER, tuned
+        if isinstance(self._parameters.z, int):
+            self._rule.z = self._parameters.z
+
+    @property
+    def no_trace(self) -> pa.RecordBatch:
+        nothing = np.zeros(0, np.int64)
+        return _trace(nothing, nothing, nothing)
+
+    def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
+        observed = self._observer.observe(batch, rows)
+        period = periods(observed.time, self._parameters.window)
+        decided = observations(self._exposures, observed.time, observed.user, observed.item, period)
+        self._decide(decided)
+        self._tally += np.bincount(decided.how, minlength=len(OUTCOMES))
+        late = decided.how == LATE
+        rejected = sorted([*observed.rejected, *self._observer.late(observed.rows[late])])
+        leaving = np.flatnonzero(decided.how > (LATE if self._parameters.withheld == "blank" else WITHHELD))
+        published = self._discloser.disclose(
+            observed.batch, leaving, period, decided.shown, decided.how == GENERALIZED
+        )
+        return Answer(published, _trace(observed.rows[leaving], decided.how[leaving], decided.z[leaving]), rejected)
+
+    def tick(self, now: float) -> Answer:
+        """Nothing waits."""
+        return self.flush()
+
+    def flush(self) -> Answer:
+        return Answer(self._discloser.nothing, self.no_trace, [])
+
+    def _decide(self, batch: Observations) -> None:
+        self._rule.row = 0
+        while (reason := run(self._exposures, self._rule, batch)) != DONE:
+            if reason == TURN:
+                self._turn(batch)
+            elif reason == FULL:
+                self._exposures = with_room(self._exposures, self._parameters.window)
+            else:
+                self._exposures = with_items(self._exposures)
+
+    def _turn(self, batch: Observations) -> None:
+        raise NotImplementedError
+
+    def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
+        _, withheld, released, generalized = self._tally.tolist()
+        return FilterStats(
+            received=received, rejected=sum(reasons.values()), reasons=dict(reasons), released=released + generalized,
+            generalized=generalized, withheld=withheld, z=int(self._rule.z),
+        )  # fmt: skip
+
+    def saved(self) -> Snapshot:
+        """It holds who was counted for what, but nothing of the secret."""
+        header = {"key": self._key.tolist(), "tally": self._tally.tolist()}
+        arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
+        return Snapshot(header, arrays, pa.Table.from_batches([self._discloser.nothing]))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._start(np.array(snapshot.header["key"], np.uint64))
+        self._tally[:] = snapshot.header["tally"]
+        self._exposures = restored_exposures(self._exposures, snapshot.arrays)
+        self._rule = snapshot.arrays["rule"].view(np.recarray)[0]
+        self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
+
+
+def _trace(rows: NDArray[np.int64], how: NDArray[np.int8], z: NDArray[np.int64]) -> pa.RecordBatch:
+    told = pa.DictionaryArray.from_arrays(how.astype(np.int8), list(OUTCOMES))
+    return pa.RecordBatch.from_pydict({"row": pa.array(rows), "how": told, "z": pa.array(z)})
