@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.exposure import NONE, Exposures, expose, find_item, mixed, near, nearer, nearest, new_item, paired
+from shoal.blocks.exposure import NONE, Exposures, at_hand, expose, find_item, is_full_of_items, mixed, near, nearer, nearest, new_item, paired
 from shoal.compiled import inlined, kernel
 
 LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
@@ -73,7 +73,7 @@ def run(x, rule, batch):
         if book.held + book.deepest > book.room:
             return FULL
         if a < 0:  # lines 2 to 6
-            if book.spare_item < 0:
+            if is_full_of_items(x):
                 return FULL_OF_ITEMS
             a = new_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row], book.everyone)
         shown = _observe(x, rule, batch, row, a)
@@ -105,18 +105,24 @@ def _observe(x, rule, batch, row, a):
 @inlined
 def _note(x, period, shown, own, e):
     """Add the published item to what its user published in this period; e is the user's entry of everyone."""
-    entry = x.entries[e]
-    if entry.period != period:
-        entry.period, entry.mark = period, np.uint64(0)
-    if shown >= 0 and x.entries[own].period != period:
-        x.entries[own].period = period
-        entry.mark += mixed(x.items[shown].key0, x.items[shown].key1, x.key)
+    published = x.marks[e]
+    if published.period != period:
+        published.period, published.mark = period, np.uint64(0)
+    if shown >= 0 and x.marks[own].period != period:
+        x.marks[own].period = period
+        published.mark += mixed(x.items[shown].key0, x.items[shown].key1, x.key)
 
 
 @inlined
 def _look_ahead(x, rule, batch, row):
-    """Ask for the memory that the next rows will need: the chains, then what hangs in them, then the ends of the item's list."""
+    """Ask for the memory that the next rows will need: the chains, then what hangs in them, then what will be dropped."""
     last = len(batch.time) - 1
-    near(x, batch.item_hash[min(row + 24, last)], batch.pair_hash[min(row + 24, last)])
-    nearer(x, batch.item_hash[min(row + 16, last)], batch.pair_hash[min(row + 16, last)])
-    nearest(x, batch.item_hash[min(row + 8, last)])
+    ahead = min(row + 40, last)
+    near(x, batch.item_hash[ahead], batch.pair_hash[ahead])
+    ahead = min(row + 30, last)
+    nearer(x, batch.item_hash[ahead], batch.pair_hash[ahead])
+    ahead = min(row + 22, last)
+    nearest(x, batch.item_hash[ahead])
+    for skipped in range(3):
+        ahead = min(row + 15 - 5 * skipped, last)
+        at_hand(x, batch.item_hash[ahead], batch.time[ahead] - rule.window, skipped)

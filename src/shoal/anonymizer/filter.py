@@ -67,7 +67,7 @@ class Filter(Engine):
         rejected = sorted([*observed.rejected, *self._observer.late(observed.rows[late])])
         leaving = np.flatnonzero(decided.how > (LATE if self._parameters.withheld == "blank" else WITHHELD))
         published = self._discloser.disclose(
-            observed.batch, leaving, period, decided.shown, decided.how == GENERALIZED
+            observed.batch, leaving, observed.user, period, decided.shown, decided.how == GENERALIZED
         )
         return Answer(published, _trace(observed.rows[leaving], decided.how[leaving], decided.z[leaving]), rejected)
 

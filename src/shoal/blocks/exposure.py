@@ -25,23 +25,30 @@ ROOM = 65_536
 """Entries that there is room for at first; so many are never swept."""
 
 _KEPT_ITEM = ("key0", "key1", "newest", "count")
-_KEPT_ENTRY = ("user0", "user1", "time", "period", "mark")
+_KEPT_ENTRY = ("user0", "user1")
+_KEPT_MARK = ("period", "mark")
 _LINE = 64  # bytes that memory gives at a time
 _ITEMS = 1024
 
 ENTRY = np.dtype(
-    {
-        "names": ["user0", "user1", "time", "period", "mark", "hash", "item", "before", "after", "chain"],
-        "formats": ["u8", "u8", "f8", "i8", "u8", "u4", "i4", "i4", "i4", "i4"],
-        "itemsize": _LINE,
-    }
+    [
+        ("user0", "u8"),
+        ("user1", "u8"),
+        ("item", "i4"),
+        ("hash", "u4"),
+        ("chain", "i4"),  # the next in the chain
+        ("above", "i4"),  # the one before it there
+    ]
 )
+LINK = np.dtype([("time", "f8"), ("before", "i4"), ("after", "i4")])
+MARK = np.dtype([("period", "i8"), ("mark", "u8")])
 ITEM = np.dtype(
     {
         "names": ["key0", "key1", "newest", "hash", "first", "last", "count", "parent", "chain"],
         "formats": ["u8", "u8", "f8", "u4", "i4", "i4", "i4", "i4", "i4"],
         "itemsize": _LINE,
-    }
+    },
+    align=True,
 )
 BOOK = np.dtype(
     [
@@ -52,15 +59,19 @@ BOOK = np.dtype(
         ("fixed", "i8"),  # items that stay: the nodes of a hierarchy, and everyone
         ("everyone", "i8"),  # the item that stands for all of them, or none
         ("deepest", "i8"),  # entries that one observation can add
-        ("spare", "i8"),  # the first of the chains of entries and items that are free
+        ("spare", "i8"),  # the first of a chain of entries that are free again, and of items
         ("spare_item", "i8"),
+        ("fresh", "i8"),  # from here on, entries have never been used, and items
+        ("fresh_item", "i8"),
     ]
 )
 
 
 class Exposures(NamedTuple):
     book: np.record
-    entries: NDArray[np.void]
+    entries: NDArray[np.void]  # who
+    links: NDArray[np.void]  # when, and who came before and after
+    marks: NDArray[np.void]  # what was published of whom, if that is asked for
     chains: NDArray[np.int32]
     items: NDArray[np.void]
     item_chains: NDArray[np.int32]
@@ -75,25 +86,32 @@ def exposures(
     book.newest, book.room, book.everyone = EMPTY, room, len(keys) if everyone else NONE
     book.fixed, book.deepest = len(keys) + everyone, deepest + everyone
     book.spare = book.spare_item = NONE
-    x = Exposures(book, _entries(room), _chains(room), _items(max(_ITEMS, 2 * len(keys))), _chains(_ITEMS), key)
-    x = x._replace(item_chains=_chains(len(x.items)))
-    _free_entries(x, 0)
-    _free_items(x, 0)
+    items = max(_ITEMS, 2 * len(keys))
+    x = Exposures(
+        book, _aligned(room, ENTRY), _aligned(room, LINK), _aligned(room if everyone else 0, MARK), _chains(room),
+        _aligned(items, ITEM), _chains(items), key,
+    )  # fmt: skip
     _plant(x, keys, np.where(parents < 0, book.everyone, parents))
     return x
 
 
-def _entries(room: int) -> NDArray[np.void]:
-    return np.empty(room, ENTRY)
+def _aligned(number: int, kind: np.dtype[np.void]) -> NDArray[np.void]:
+    """So many records, none of which lies across two lines of memory."""
+    raw = np.empty(number * kind.itemsize + _LINE, np.uint8)
+    start = -raw.ctypes.data % _LINE
+    return raw[start : start + number * kind.itemsize].view(kind)
 
 
-def _items(room: int) -> NDArray[np.void]:
-    return np.empty(room, ITEM)
+def _more(records: NDArray[np.void], number: int) -> NDArray[np.void]:
+    """The same records, and others behind them."""
+    more = _aligned(number, records.dtype)
+    more.view(np.uint8)[: records.nbytes] = records.view(np.uint8)
+    return more
 
 
 def _chains(room: int) -> NDArray[np.int32]:
-    """Twice as many as there can be links, so that chains are short."""
-    return np.full(1 << (2 * room - 1).bit_length(), NONE, np.int32)
+    """So many that most hold nothing."""
+    return np.full(1 << (4 * room - 1).bit_length(), NONE, np.int32)
 
 
 def with_room(x: Exposures, window: float) -> Exposures:
@@ -108,12 +126,9 @@ def with_room(x: Exposures, window: float) -> Exposures:
 
 
 def _with_entries(x: Exposures, room: int) -> Exposures:
-    before = len(x.entries)
-    entries = _entries(room)
-    entries[:before] = x.entries
     x.book.room = room
-    x = x._replace(entries=entries, chains=_chains(room))
-    _free_entries(x, before)
+    marks = _more(x.marks, room) if len(x.marks) else x.marks
+    x = x._replace(entries=_more(x.entries, room), links=_more(x.links, room), marks=marks, chains=_chains(room))
     _chain_again(x)
     return x
 
@@ -121,21 +136,19 @@ def _with_entries(x: Exposures, room: int) -> Exposures:
 def with_items(x: Exposures) -> Exposures:
     """The same with room for twice as many items."""
     before = len(x.items)
-    items = _items(2 * before)
-    items[:before] = x.items
-    x = x._replace(items=items, item_chains=_chains(2 * before))
-    _free_items(x, before)
+    x = x._replace(items=_more(x.items, 2 * before), item_chains=_chains(2 * before))
     _chain_items_again(x)
     return x
 
 
 def saved(x: Exposures) -> Arrays:
     """Everything that a snapshot keeps: items with their newest time, and their entries in order of time."""
-    items = np.flatnonzero(x.items["count"] >= 0)
+    items = np.flatnonzero(x.items["count"][: int(x.book.fresh_item)] >= 0)
     order = np.empty(int(x.book.held), np.int64)
     _in_order(x, items, order)
     kept = {"item.number": items, **{f"item.{name}": x.items[name][items] for name in _KEPT_ITEM}}
-    entries = {f"entry.{name}": x.entries[name][order] for name in _KEPT_ENTRY}
+    parts = ((x.entries, _KEPT_ENTRY), (x.links, ("time",)), *(((x.marks, _KEPT_MARK),) if len(x.marks) else ()))
+    entries = {f"entry.{name}": part[name][order] for part, names in parts for name in names}
     return {**kept, **entries, "newest": np.array(x.book.newest), "room": np.array(x.book.room)}
 
 
@@ -146,7 +159,12 @@ def restored(x: Exposures, arrays: Mapping[str, NDArray[Any]]) -> Exposures:
     while len(x.items) < int(x.book.fixed) + len(arrays["item.number"]):
         x = with_items(x)
     x.book.newest = arrays["newest"][()]
-    _refill(x, *(arrays[f"item.{name}"] for name in ("number", *_KEPT_ITEM)), *(arrays[f"entry.{name}"] for name in _KEPT_ENTRY))
+    items = [arrays[f"item.{name}"] for name in ("number", *_KEPT_ITEM)]
+    order = np.empty(len(arrays["entry.time"]), np.int64)
+    _refill(x, *items, *(arrays[f"entry.{name}"] for name in (*_KEPT_ENTRY, "time")), order)
+    if len(x.marks):
+        for name in _KEPT_MARK:
+            x.marks[name][order] = arrays[f"entry.{name}"]
     return x
 
 
@@ -158,11 +176,11 @@ def _in_order(x, items, order):
         while e >= 0:
             order[at] = e
             at += 1
-            e = np.int64(x.entries[e].after)
+            e = np.int64(x.links[e].after)
 
 
 @kernel
-def _refill(x, number, key0, key1, newest, count, user0, user1, time, period, mark):
+def _refill(x, number, key0, key1, newest, count, user0, user1, time, order):
     at = 0
     for n in range(len(number)):
         i = np.int64(number[n])
@@ -172,26 +190,10 @@ def _refill(x, number, key0, key1, newest, count, user0, user1, time, period, ma
         for _ in range(count[n]):
             hash = paired(mixed(user0[at], user1[at], x.key), x.items[i].hash)
             e = _new_entry(x, i, user0[at], user1[at], hash)
-            _link(x, i, e, np.int64(x.items[i].last))
-            x.entries[e].time, x.entries[e].period, x.entries[e].mark = time[at], period[at], mark[at]
+            _append(x, i, e)
+            x.links[e].time = time[at]
+            order[at] = e
             at += 1
-
-
-@kernel
-def _free_entries(x, start):
-    """Hand entries from `start` on to the spare ones, so that they are taken in order."""
-    for e in range(len(x.entries) - 1, start - 1, -1):
-        x.entries[e].item = NONE
-        x.entries[e].chain = x.book.spare
-        x.book.spare = e
-
-
-@kernel
-def _free_items(x, start):
-    for i in range(len(x.items) - 1, start - 1, -1):
-        x.items[i].count = NONE
-        x.items[i].chain = x.book.spare_item
-        x.book.spare_item = i
 
 
 @kernel
@@ -200,8 +202,7 @@ def _plant(x, keys, parents):
     for i in range(len(keys)):
         new_item(x, keys[i, 0], keys[i, 1], np.uint32(mixed(keys[i, 0], keys[i, 1], x.key)), parents[i])
     if x.book.everyone >= 0:
-        i = x.book.spare_item
-        x.book.spare_item = x.items[i].chain
+        i = _spare_item(x)
         _clear(x, i, np.uint64(0), np.uint64(0), np.uint32(0), np.int64(NONE))
 
 
@@ -240,8 +241,24 @@ def nearest(x, item_hash):
     """Ask for both ends of that item's list."""
     i = np.int64(x.item_chains[item_hash & np.uint32(len(x.item_chains) - 1)])
     if i >= 0:
-        prefetch(x.entries, max(np.int64(x.items[i].first), 0))
-        prefetch(x.entries, max(np.int64(x.items[i].last), 0))
+        prefetch(x.links, max(np.int64(x.items[i].first), 0))
+        prefetch(x.links, max(np.int64(x.items[i].last), 0))
+
+
+@inlined
+def at_hand(x, item_hash, limit, skipped):
+    """Ask for what dropping entries of that list will touch: the one behind `skipped` others, and the chain of the one before."""
+    i = np.int64(x.item_chains[item_hash & np.uint32(len(x.item_chains) - 1)])
+    if i >= 0:
+        e, before = np.int64(x.items[i].first), np.int64(NONE)
+        for _ in range(skipped):
+            if e >= 0 and x.links[e].time < limit:
+                e, before = np.int64(x.links[e].after), e
+        if before >= 0:
+            prefetch(x.chains, np.int64(x.entries[before].hash & np.uint32(len(x.chains) - 1)))
+        if e >= 0 and x.links[e].time < limit:
+            prefetch(x.entries, e)
+            prefetch(x.links, max(np.int64(x.links[e].after), 0))
 
 
 @inlined
@@ -256,13 +273,37 @@ def find_item(x, low, high, hash):
 @inlined
 def new_item(x, low, high, hash, parent):
     """A spare item's number, now that of this key."""
-    i = np.int64(x.book.spare_item)
-    x.book.spare_item = x.items[i].chain
+    i = _spare_item(x)
     _clear(x, i, low, high, hash, parent)
     chain = hash & np.uint32(len(x.item_chains) - 1)
     x.items[i].chain = x.item_chains[chain]
     x.item_chains[chain] = i
     return i
+
+
+@inlined
+def is_full_of_items(x):
+    return x.book.spare_item < 0 and x.book.fresh_item == len(x.items)
+
+
+@inlined
+def _spare_item(x):
+    i = np.int64(x.book.spare_item)
+    if i >= 0:
+        x.book.spare_item = x.items[i].chain
+        return i
+    x.book.fresh_item += 1
+    return np.int64(x.book.fresh_item - 1)
+
+
+@inlined
+def _spare_entry(x):
+    e = np.int64(x.book.spare)
+    if e >= 0:
+        x.book.spare = x.entries[e].chain
+        return e
+    x.book.fresh += 1
+    return np.int64(x.book.fresh - 1)
 
 
 @inlined
@@ -283,29 +324,29 @@ def expose(x, i, user0, user1, hash, time, window):
         e = _find(x, i, user0, user1, hash)
         if e < 0:
             e = _new_entry(x, i, user0, user1, hash)
-            _link(x, i, e, np.int64(item.last))
+            _append(x, i, e)
         elif e != item.last:
             _unlink(x, i, e)
-            _link(x, i, e, np.int64(item.last))
-        x.entries[e].time = time
+            _append(x, i, e)
+        x.links[e].time = time
         _forget(x, i, time - window)
         return np.int64(item.count), e
     if time < item.newest - window:
         return np.int64(0), np.int64(NONE)
     e = _find(x, i, user0, user1, hash)
     later, place = 0, np.int64(item.last)
-    while place >= 0 and x.entries[place].time > time:
+    while place >= 0 and x.links[place].time > time:
         later += place != e
-        place = np.int64(x.entries[place].before)
+        place = np.int64(x.links[place].before)
     if e < 0:
         e = _new_entry(x, i, user0, user1, hash)
         _link(x, i, e, place)
-        x.entries[e].time = time
-    elif x.entries[e].time < time:
+        x.links[e].time = time
+    elif x.links[e].time < time:
         if place != e:
             _unlink(x, i, e)
             _link(x, i, e, place)
-        x.entries[e].time = time
+        x.links[e].time = time
     return np.int64(item.count) - later, e
 
 
@@ -319,54 +360,64 @@ def _find(x, i, user0, user1, hash):
 
 @inlined
 def _new_entry(x, i, user0, user1, hash):
-    e = np.int64(x.book.spare)
-    x.book.spare = x.entries[e].chain
+    e = _spare_entry(x)
     x.book.held += 1
     x.items[i].count += 1
     entry = x.entries[e]
     entry.user0, entry.user1, entry.hash, entry.item = user0, user1, hash, i
-    entry.period, entry.mark = NEVER, np.uint64(0)
-    chain = hash & np.uint32(len(x.chains) - 1)
-    entry.chain = x.chains[chain]
-    x.chains[chain] = e
+    if len(x.marks):
+        x.marks[e].period, x.marks[e].mark = NEVER, np.uint64(0)
+    _chain(x, e)
     return e
+
+
+@inlined
+def _append(x, i, e):
+    """Put entry e at the tail."""
+    item, link = x.items[i], x.links[e]
+    link.before, link.after = item.last, NONE
+    if item.last < 0:
+        item.first = e
+    else:
+        x.links[item.last].after = e
+    item.last = e
 
 
 @inlined
 def _link(x, i, e, place):
     """Put entry e behind the one at `place`, or at the head."""
-    item, entry = x.items[i], x.entries[e]
-    after = np.int64(item.first) if place < 0 else np.int64(x.entries[place].after)
-    entry.before, entry.after = place, after
+    item, link = x.items[i], x.links[e]
+    after = np.int64(item.first) if place < 0 else np.int64(x.links[place].after)
+    link.before, link.after = place, after
     if place < 0:
         item.first = e
     else:
-        x.entries[place].after = e
+        x.links[place].after = e
     if after < 0:
         item.last = e
     else:
-        x.entries[after].before = e
+        x.links[after].before = e
 
 
 @inlined
 def _unlink(x, i, e):
-    item, before, after = x.items[i], x.entries[e].before, x.entries[e].after
+    item, before, after = x.items[i], x.links[e].before, x.links[e].after
     if before < 0:
         item.first = after
     else:
-        x.entries[before].after = after
+        x.links[before].after = after
     if after < 0:
         item.last = before
     else:
-        x.entries[after].before = before
+        x.links[after].before = before
 
 
 @inlined
 def _forget(x, i, limit):
     """Drop the entries of an item from before the limit."""
     e = np.int64(x.items[i].first)
-    while e >= 0 and x.entries[e].time < limit:
-        after = np.int64(x.entries[e].after)
+    while e >= 0 and x.links[e].time < limit:
+        after = np.int64(x.links[e].after)
         _unchain(x, e)
         x.entries[e].item = NONE
         x.entries[e].chain = x.book.spare
@@ -378,25 +429,35 @@ def _forget(x, i, limit):
     if e < 0:
         x.items[i].last = NONE
     else:
-        x.entries[e].before = NONE
+        x.links[e].before = NONE
+
+
+@inlined
+def _chain(x, e):
+    """Hang an entry at the head of its chain."""
+    entry = x.entries[e]
+    chain = entry.hash & np.uint32(len(x.chains) - 1)
+    entry.chain, entry.above = x.chains[chain], NONE
+    if entry.chain >= 0:
+        x.entries[entry.chain].above = e
+    x.chains[chain] = e
 
 
 @inlined
 def _unchain(x, e):
-    chain = x.entries[e].hash & np.uint32(len(x.chains) - 1)
-    at = np.int64(x.chains[chain])
-    if at == e:
-        x.chains[chain] = x.entries[e].chain
+    entry = x.entries[e]
+    if entry.above < 0:
+        x.chains[entry.hash & np.uint32(len(x.chains) - 1)] = entry.chain
     else:
-        while x.entries[at].chain != e:
-            at = np.int64(x.entries[at].chain)
-        x.entries[at].chain = x.entries[e].chain
+        x.entries[entry.above].chain = entry.chain
+    if entry.chain >= 0:
+        x.entries[entry.chain].above = entry.above
 
 
 @kernel
 def sweep(x, limit):
     """Drop every entry from before the limit, and the items that nobody is left of."""
-    for i in range(len(x.items)):
+    for i in range(x.book.fresh_item):
         if x.items[i].count < 0:
             continue
         _forget(x, i, limit)
@@ -424,16 +485,14 @@ def _drop_item(x, i):
 
 @kernel
 def _chain_again(x):
-    for e in range(len(x.entries)):
+    for e in range(x.book.fresh):
         if x.entries[e].item >= 0:
-            chain = x.entries[e].hash & np.uint32(len(x.chains) - 1)
-            x.entries[e].chain = x.chains[chain]
-            x.chains[chain] = e
+            _chain(x, e)
 
 
 @kernel
 def _chain_items_again(x):
-    for i in range(len(x.items)):
+    for i in range(x.book.fresh_item):
         if x.items[i].count >= 0 and i != x.book.everyone:
             chain = x.items[i].hash & np.uint32(len(x.item_chains) - 1)
             x.items[i].chain = x.item_chains[chain]
@@ -443,14 +502,14 @@ def _chain_items_again(x):
 @kernel
 def census(x, limit, users):
     """Write for each item how many users exposed it since the limit; how many exposed anything."""
-    for i in range(len(x.items)):
+    for i in range(x.book.fresh_item):
         users[i] = 0
         if x.items[i].count > 0 and x.items[i].newest >= limit:
             users[i] = x.items[i].count
             e = np.int64(x.items[i].first)
-            while x.entries[e].time < limit:
+            while x.links[e].time < limit:
                 users[i] -= 1
-                e = np.int64(x.entries[e].after)
+                e = np.int64(x.links[e].after)
     everyone = users[x.book.everyone]
     users[x.book.everyone] = 0
     return everyone
@@ -461,8 +520,8 @@ def marks(x, period, out):
     """Write for each user of a period what stands for all that was published of them; how many there are."""
     size, e = 0, np.int64(x.items[x.book.everyone].first)
     while e >= 0:
-        if x.entries[e].period == period:
-            out[size] = x.entries[e].mark
+        if x.marks[e].period == period:
+            out[size] = x.marks[e].mark
             size += 1
-        e = np.int64(x.entries[e].after)
+        e = np.int64(x.links[e].after)
     return size

@@ -26,17 +26,18 @@ class Discloser:
         """What was published last, without its rows."""
 
     def disclose(
-        self, batch: pa.RecordBatch, leaving: NDArray[np.int64], period: NDArray[np.int64],
+        self, batch: pa.RecordBatch, leaving: NDArray[np.int64], user: NDArray[np.uint64], period: NDArray[np.int64],
         shown: NDArray[np.int32], generalized: NDArray[np.bool_],
     ) -> pa.RecordBatch:  # fmt: skip
         """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized."""
         if len(leaving) < batch.num_rows:
-            batch, period, shown, generalized = batch.take(pa.array(leaving)), period[leaving], shown[leaving], generalized[leaving]
+            batch, user, period = batch.take(pa.array(leaving)), user[leaving], period[leaving]
+            shown, generalized = shown[leaving], generalized[leaving]
         columns, fields = [], []
         for name in self.nothing.schema.names:
             array = column(batch, name)
             if name == self._person:
-                array = self._pseudonyms.of(texts(array, self._nulls), period)
+                array = self._pseudonyms.of(user, texts(array, ()) if user[:, 1].any() else None, period)
             elif name in self._item.names:
                 array = self._shown(array, shown, generalized)
             columns.append(array)
