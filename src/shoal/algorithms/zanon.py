@@ -16,7 +16,18 @@ OUTCOMES = ("late", "withheld", "released", "generalized")
 DONE, FULL, FULL_OF_ITEMS, TURN = 0, 1, 2, 3
 """Why `run` comes back: it is through; it needs room for entries, or for items; a period is over."""
 
-RULE = np.dtype([("z", "i8"), ("window", "f8"), ("row", "i8"), ("period", "i8"), ("tuned", "?")])
+RULE = np.dtype(
+    [
+        ("z", "i8"),
+        ("window", "f8"),
+        ("blank", "?"),  # whether withheld observations leave without their item
+        ("tuned", "?"),  # whether z follows the stream
+        ("period", "i8"),  # the newest, if it does
+        ("row", "i8"),  # of the batch: the next one
+        ("leaving", "i8"),  # of the batch: so many leave
+        ("tally", "i8", (len(OUTCOMES),)),
+    ]
+)
 
 
 class Observations(NamedTuple):
@@ -32,6 +43,7 @@ class Observations(NamedTuple):
     how: NDArray[np.int8]
     shown: NDArray[np.int32]  # the item that is published, or none
     z: NDArray[np.int64]
+    leaving: NDArray[np.int64]  # the rows that leave, in order
 
 
 def observations(
@@ -41,6 +53,7 @@ def observations(
     batch = Observations(
         time, user, item, period, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
         np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
+        np.empty(size, np.int64),
     )  # fmt: skip
     _prepare(x, batch)
     return batch
@@ -65,6 +78,7 @@ def run(x, rule, batch):
         a = find_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row])
         if a >= 0 and time < x.items[a].newest - rule.window:
             batch.how[row] = LATE
+            rule.tally[LATE] += 1
             continue
         rule.row = row
         if rule.tuned and batch.period[row] > rule.period:
@@ -77,9 +91,12 @@ def run(x, rule, batch):
                 return FULL_OF_ITEMS
             a = new_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row], book.everyone)
         shown = _observe(x, rule, batch, row, a)
-        batch.how[row] = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
-        batch.shown[row] = shown
-        batch.z[row] = rule.z
+        how = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
+        batch.how[row], batch.shown[row], batch.z[row] = how, shown, rule.z
+        rule.tally[how] += 1
+        if rule.blank or how != WITHHELD:
+            batch.leaving[rule.leaving] = row
+            rule.leaving += 1
     rule.row = size
     return DONE
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, WITHHELD, Observations, observations, run
+from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, Observations, observations, run
 from shoal.anonymizer.engine import Answer, Engine
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
@@ -24,6 +24,8 @@ from shoal.columns.period import periods
 from shoal.columns.pseudonym import Pseudonyms
 from shoal.policy import Policy, Tuned, Zanon
 
+_NOBODY = np.zeros(0, np.int64)
+
 
 class Filter(Engine):
     """Counts who exposed what, and publishes what enough users did."""
@@ -34,7 +36,6 @@ class Filter(Engine):
         assert isinstance(policy.algorithm, Zanon)
         self._policy, self._parameters = policy, policy.algorithm
         self._discloser = Discloser(policy, Pseudonyms(secret(policy.algorithm)))
-        self._tally = np.zeros(len(OUTCOMES), np.int64)
         self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
 
     def _start(self, key: NDArray[np.uint64]) -> None:
@@ -49,27 +50,24 @@ class Filter(Engine):
         self._exposures = exposures(labels, parents, depth, tuned, key, ROOM)
         self._rule = np.zeros(1, RULE).view(np.recarray)[0]
         self._rule.window, self._rule.period, self._rule.tuned = self._parameters.window, NEVER, tuned
+        self._rule.blank = self._parameters.withheld == "blank"
         if isinstance(self._parameters.z, int):
             self._rule.z = self._parameters.z
 
     @property
     def no_trace(self) -> pa.RecordBatch:
-        nothing = np.zeros(0, np.int64)
-        return _trace(nothing, nothing, nothing)
+        return _trace(_NOBODY, _NOBODY, _NOBODY)
 
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         observed = self._observer.observe(batch, rows)
         period = periods(observed.time, self._parameters.window)
         decided = observations(self._exposures, observed.time, observed.user, observed.item, period)
-        self._decide(decided)
-        self._tally += np.bincount(decided.how, minlength=len(OUTCOMES))
-        late = decided.how == LATE
-        rejected = sorted([*observed.rejected, *self._observer.late(observed.rows[late])])
-        leaving = np.flatnonzero(decided.how > (LATE if self._parameters.withheld == "blank" else WITHHELD))
+        leaving, late = self._decide(decided)
+        rejected = [*observed.rejected, *self._observer.late(observed.rows[late])]
         published = self._discloser.disclose(
             observed.batch, leaving, observed.user, period, decided.shown, decided.how == GENERALIZED
         )
-        return Answer(published, _trace(observed.rows[leaving], decided.how[leaving], decided.z[leaving]), rejected)
+        return Answer(published, _trace(observed.rows[leaving], decided.how[leaving], decided.z[leaving]), sorted(rejected))
 
     def tick(self, now: float) -> Answer:
         """Nothing waits."""
@@ -78,8 +76,10 @@ class Filter(Engine):
     def flush(self) -> Answer:
         return Answer(self._discloser.nothing, self.no_trace, [])
 
-    def _decide(self, batch: Observations) -> None:
-        self._rule.row = 0
+    def _decide(self, batch: Observations) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows that leave, and those that came too late."""
+        before = int(self._rule.tally[LATE])
+        self._rule.row = self._rule.leaving = 0
         while (reason := run(self._exposures, self._rule, batch)) != DONE:
             if reason == TURN:
                 self._turn(batch)
@@ -87,12 +87,14 @@ class Filter(Engine):
                 self._exposures = with_room(self._exposures, self._parameters.window)
             else:
                 self._exposures = with_items(self._exposures)
+        late = np.flatnonzero(batch.how == LATE) if self._rule.tally[LATE] > before else _NOBODY
+        return batch.leaving[: int(self._rule.leaving)], late
 
     def _turn(self, batch: Observations) -> None:
         raise NotImplementedError
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
-        _, withheld, released, generalized = self._tally.tolist()
+        _, withheld, released, generalized = self._rule.tally.tolist()
         return FilterStats(
             received=received, rejected=sum(reasons.values()), reasons=dict(reasons), released=released + generalized,
             generalized=generalized, withheld=withheld, z=int(self._rule.z),
@@ -100,13 +102,12 @@ class Filter(Engine):
 
     def saved(self) -> Snapshot:
         """It holds who was counted for what, but nothing of the secret."""
-        header = {"key": self._key.tolist(), "tally": self._tally.tolist()}
+        header = {"key": self._key.tolist(), "tally": self._rule.tally.tolist()}
         arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
         return Snapshot(header, arrays, pa.Table.from_batches([self._discloser.nothing]))
 
     def restore(self, snapshot: Snapshot) -> None:
         self._start(np.array(snapshot.header["key"], np.uint64))
-        self._tally[:] = snapshot.header["tally"]
         self._exposures = restored_exposures(self._exposures, snapshot.arrays)
         self._rule = snapshot.arrays["rule"].view(np.recarray)[0]
         self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)

@@ -31,7 +31,7 @@ class Discloser:
     ) -> pa.RecordBatch:  # fmt: skip
         """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized."""
         if len(leaving) < batch.num_rows:
-            batch, user, period = batch.take(pa.array(leaving)), user[leaving], period[leaving]
+            batch, user, period = batch.take(pa.array(leaving)), np.take(user, leaving, axis=0), period[leaving]
             shown, generalized = shown[leaving], generalized[leaving]
         columns, fields = [], []
         for name in self.nothing.schema.names:

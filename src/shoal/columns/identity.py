@@ -64,12 +64,16 @@ def joined(parts: Sequence[Identities], key: NDArray[np.uint64]) -> Identities:
 
 
 def _of_numbers(array: pa.Array, nulls: Sequence[str]) -> Identities:
-    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
-    keys = np.zeros((len(values), 2), np.uint64)
-    keys[:, 0] = values.view(np.uint64)
-    missing = array.is_null().to_numpy(zero_copy_only=False)
-    listed = pc.is_in(array.cast(pa.string()), pa.array(nulls, pa.string())) if any(map(_is_number, nulls)) else None
-    return Identities(keys, missing if listed is None else missing | listed.to_numpy(zero_copy_only=False))
+    missing = np.zeros(len(array), bool)
+    if array.null_count:
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        array = pc.fill_null(array, 0)
+    if any(map(_is_number, nulls)):
+        missing |= pc.is_in(array.cast(pa.string()), pa.array(nulls, pa.string())).to_numpy(zero_copy_only=False)
+    keys = np.empty((len(array), 2), np.uint64)
+    keys[:, 0] = array.to_numpy().view(np.uint64)
+    keys[:, 1] = 0
+    return Identities(keys, missing)
 
 
 def _is_number(text: str) -> bool:

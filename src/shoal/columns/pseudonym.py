@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from shoal.columns.fingerprint import bytes_of
 from shoal.columns.sha256 import LANES, START, WORDS, compress
-from shoal.compiled import inlined, kernel, prefetch
+from shoal.compiled import inlined, kernel
 
 DIGITS = 32
 """Hexadecimal digits of a pseudonym: 128 bits, so that among n users of a period any two collide with less than n²/2^129."""
 
 _BLOCK = 4 * WORDS
 _LONGEST = _BLOCK - 9 - 8  # bytes of text that fit into one block, beside the period, the padding and the length
-_FEWEST, _MOST = 1 << 12, 1 << 19  # pseudonyms that are remembered
+_TOGETHER = 512  # rows that are looked up before the missing ones are made
+_SLOTS = 1 << 14  # pseudonyms that are remembered: few enough to stay near; to make one anew is hardly dearer than to fetch it
 
 SLOT = np.dtype(
     [("key0", "u8"), ("key1", "u8"), ("period", "i8"), ("row", "i4"), ("used", "i4"), ("text", "u8", (4,))]
@@ -41,8 +42,7 @@ class Pseudonyms:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._inner, self._outer = (_state(secret, pad) for pad in (0x36363636, 0x5C5C5C5C))
-        self._slots = np.zeros(_FEWEST, SLOT)
-        self._made = 0
+        self._slots = np.zeros(_SLOTS, SLOT)
 
     def of(self, keys: NDArray[np.uint64], person: pa.Array | None, period: NDArray[np.int64]) -> pa.Array:
         """Those of users with these keys; `person` is their canonical text, needed unless all keys are whole numbers."""
@@ -51,18 +51,11 @@ class Pseudonyms:
         if person is not None and size:
             content, bounds = bytes_of(person)
         out = np.empty((size, DIGITS // 8), np.uint64)
-        new, same = np.empty(size, np.int32), np.empty(size, np.int32)
-        made = _look_up(self._slots, keys, period, new, same, out)
-        new = new[:made]
-        _make(new, keys, content, bounds, period, self._inner, self._outer, *_blocks(), out)
-        if person is not None:
-            for row in new[np.diff(bounds)[new] > _LONGEST]:
-                text = content[bounds[row] : bounds[row + 1]].tobytes()
-                out[row] = np.frombuffer(pseudonym(self._secret, int(period[row]), text), np.uint64)
-        _remember(self._slots, keys, period, new, same, out)
-        self._made += made
-        if self._made > len(self._slots) and len(self._slots) < _MOST:
-            self._slots, self._made = np.zeros(2 * len(self._slots), SLOT), 0
+        new, same = np.empty(_TOGETHER, np.int32), np.empty(_TOGETHER, np.int32)
+        _name(self._slots, keys, content, bounds, period, self._inner, self._outer, *_blocks(), new, same, out)
+        for row in np.flatnonzero(np.diff(bounds) > _LONGEST):
+            text = content[bounds[row] : bounds[row + 1]].tobytes()
+            out[row] = np.frombuffer(pseudonym(self._secret, int(period[row]), text), np.uint64)
         offsets = np.arange(0, DIGITS * size + 1, DIGITS, dtype=np.int32)
         return pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(offsets), pa.py_buffer(out)])
 
@@ -100,17 +93,25 @@ def _slot(slots, key0, key1, period):
 
 
 @kernel
-def _look_up(slots, keys, period, new, same, out):
+def _name(slots, keys, content, bounds, period, inner, outer, block, between, digest, new, same, out):
+    """Some rows at a time: copy what is remembered, make the rest, remember it."""
+    for first in range(0, len(keys), _TOGETHER):
+        last = min(first + _TOGETHER, len(keys))
+        made = _look_up(slots, keys, period, first, last, new, same, out)
+        _make(new[:made], keys, content, bounds, period, inner, outer, block, between, digest, out)
+        _remember(slots, keys, period, first, last, new[:made], same, out)
+
+
+@inlined
+def _look_up(slots, keys, period, first, last, new, same, out):
     """Copy what is remembered; list the rows that need a new pseudonym, and for others the row that gets theirs."""
     made = 0
-    for row in range(len(keys)):
-        ahead = min(row + 16, len(keys) - 1)
-        prefetch(slots, _slot(slots, keys[ahead, 0], keys[ahead, 1], period[ahead]))
+    for row in range(first, last):
         slot = slots[_slot(slots, keys[row, 0], keys[row, 1], period[row])]
-        same[row] = -1
+        same[row - first] = -1
         if slot.used and slot.key0 == keys[row, 0] and slot.key1 == keys[row, 1] and slot.period == period[row]:
             if slot.row >= 0:
-                same[row] = slot.row
+                same[row - first] = slot.row
             else:
                 for i in range(4):
                     out[row, i] = slot.text[i]
@@ -121,21 +122,21 @@ def _look_up(slots, keys, period, new, same, out):
     return made
 
 
-@kernel
-def _remember(slots, keys, period, new, same, out):
+@inlined
+def _remember(slots, keys, period, first, last, new, same, out):
     for row in new:
         slot = slots[_slot(slots, keys[row, 0], keys[row, 1], period[row])]
         if slot.row == row:
             slot.row = -1
             for i in range(4):
                 slot.text[i] = out[row, i]
-    for row in range(len(same)):
-        if same[row] >= 0:
+    for row in range(first, last):
+        if same[row - first] >= 0:
             for i in range(4):
-                out[row, i] = out[same[row], i]
+                out[row, i] = out[same[row - first], i]
 
 
-@kernel
+@inlined
 def _make(new, keys, content, bounds, period, inner, outer, block, between, digest, out):
     """HMAC-SHA256, for as many rows at a time as there are lanes."""
     for start in range(0, len(new), LANES):
@@ -182,12 +183,16 @@ def _write_number(block, lane, value):
         length += 1
         power *= np.uint64(10)
     length += negative
-    for i in range(length - 1, -1, -1):
-        digit = rest % np.uint64(10)
+    word = np.uint32(0)
+    for place in range(length - 1, -1, -1):
+        character = np.uint32(rest % np.uint64(10)) + np.uint32(48)
         rest //= np.uint64(10)
-        _put(block, lane, 8 + i, np.uint32(48) + np.uint32(digit))
-    if negative:
-        block[2, lane] ^= np.uint32(48 ^ 45) << np.uint32(24)  # the first digit of them all is a nought: now a minus
+        if negative and place == 0:
+            character = np.uint32(45)
+        word |= character << np.uint32(24 - 8 * (place & 3))
+        if place & 3 == 0:
+            block[2 + (place >> 2), lane] = word
+            word = np.uint32(0)
     return length
 
 
