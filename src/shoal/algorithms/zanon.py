@@ -14,7 +14,7 @@ LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
 OUTCOMES = ("late", "withheld", "released", "generalized")
 
 DONE, FULL, FULL_OF_ITEMS, TURN = 0, 1, 2, 3
-"""Why `run` comes back: it is through; it needs room for entries, or for items; a period is over."""
+"""Why `run` comes back: it is through; it needs room for entries, or for items; a quarter of a period is over."""
 
 RULE = np.dtype(
     [
@@ -22,7 +22,7 @@ RULE = np.dtype(
         ("window", "f8"),
         ("blank", "?"),  # whether withheld observations leave without their item
         ("tuned", "?"),  # whether z follows the stream
-        ("period", "i8"),  # the newest, if it does
+        ("quarter", "i8"),  # the newest quarter of a period, if it does
         ("row", "i8"),  # of the batch: the next one
         ("leaving", "i8"),  # of the batch: so many leave
         ("tally", "i8", (len(OUTCOMES),)),
@@ -36,7 +36,7 @@ class Observations(NamedTuple):
     time: NDArray[np.float64]
     user: NDArray[np.uint64]  # two words each
     item: NDArray[np.uint64]
-    period: NDArray[np.int64]
+    quarter: NDArray[np.int64]  # of a period, if z follows the stream
     user_hash: NDArray[np.uint64]
     item_hash: NDArray[np.uint32]
     pair_hash: NDArray[np.uint32]
@@ -47,11 +47,11 @@ class Observations(NamedTuple):
 
 
 def observations(
-    x: Exposures, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64], period: NDArray[np.int64]
+    x: Exposures, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64], quarter: NDArray[np.int64]
 ) -> Observations:
     size = len(time)
     batch = Observations(
-        time, user, item, period, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
+        time, user, item, quarter, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
         np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
         np.empty(size, np.int64),
     )  # fmt: skip
@@ -81,7 +81,7 @@ def run(x, rule, batch):
             rule.tally[LATE] += 1
             continue
         rule.row = row
-        if rule.tuned and batch.period[row] > rule.period:
+        if rule.tuned and batch.quarter[row] > rule.quarter:
             return TURN
         book.newest = max(book.newest, time)
         if book.held + book.deepest > book.room:
@@ -114,8 +114,8 @@ def _observe(x, rule, batch, row, a):
         node = np.int64(x.items[node].parent)
         if node >= 0:
             hash = paired(batch.user_hash[row], x.items[node].hash)
-    if rule.tuned and e >= 0 and batch.period[row] == rule.period:
-        _note(x, rule.period, shown, own, e)
+    if rule.tuned and e >= 0 and batch.quarter[row] >> 2 == rule.quarter >> 2:
+        _note(x, rule.quarter >> 2, shown, own, e)
     return shown
 
 

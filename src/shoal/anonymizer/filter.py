@@ -14,6 +14,7 @@ from shoal.anonymizer.engine import Answer, Engine
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
+from shoal.anonymizer.tuning import Tuning
 from shoal.blocks.exposure import NEVER, ROOM, exposures, with_items, with_room
 from shoal.blocks.exposure import restored as restored_exposures
 from shoal.blocks.exposure import saved as saved_exposures
@@ -49,10 +50,11 @@ class Filter(Engine):
         self.fields = self._observer.fields
         self._exposures = exposures(labels, parents, depth, tuned, key, ROOM)
         self._rule = np.zeros(1, RULE).view(np.recarray)[0]
-        self._rule.window, self._rule.period, self._rule.tuned = self._parameters.window, NEVER, tuned
+        self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
         self._rule.blank = self._parameters.withheld == "blank"
-        if isinstance(self._parameters.z, int):
-            self._rule.z = self._parameters.z
+        z = self._parameters.z
+        self._tuning = Tuning(z, self._parameters.window) if isinstance(z, Tuned) else None
+        self._rule.z = self._tuning.z if self._tuning else z
 
     @property
     def no_trace(self) -> pa.RecordBatch:
@@ -61,7 +63,8 @@ class Filter(Engine):
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         observed = self._observer.observe(batch, rows)
         period = periods(observed.time, self._parameters.window)
-        decided = observations(self._exposures, observed.time, observed.user, observed.item, period)
+        quarter = periods(observed.time, self._parameters.window / 4) if self._tuning else period
+        decided = observations(self._exposures, observed.time, observed.user, observed.item, quarter)
         leaving, late = self._decide(decided)
         rejected = [*observed.rejected, *self._observer.late(observed.rows[late])]
         published = self._discloser.disclose(
@@ -82,7 +85,7 @@ class Filter(Engine):
         self._rule.row = self._rule.leaving = 0
         while (reason := run(self._exposures, self._rule, batch)) != DONE:
             if reason == TURN:
-                self._turn(batch)
+                self._turn(int(batch.quarter[self._rule.row]), float(batch.time[self._rule.row]))
             elif reason == FULL:
                 self._exposures = with_room(self._exposures, self._parameters.window)
             else:
@@ -90,14 +93,17 @@ class Filter(Engine):
         late = np.flatnonzero(batch.how == LATE) if self._rule.tally[LATE] > before else _NOBODY
         return batch.leaving[: int(self._rule.leaving)], late
 
-    def _turn(self, batch: Observations) -> None:
-        raise NotImplementedError
+    def _turn(self, quarter: int, time: float) -> None:
+        assert self._tuning
+        self._tuning.turn(self._exposures, int(self._rule.quarter), quarter, time)
+        self._rule.z, self._rule.quarter = self._tuning.z, quarter
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
         _, withheld, released, generalized = self._rule.tally.tolist()
         return FilterStats(
             received=received, rejected=sum(reasons.values()), reasons=dict(reasons), released=released + generalized,
-            generalized=generalized, withheld=withheld, z=int(self._rule.z),
+            generalized=generalized, withheld=withheld,
+            z=int(self._rule.z) if self._tuning is None or self._tuning.knows else None,
         )  # fmt: skip
 
     def saved(self) -> Snapshot:
@@ -110,6 +116,8 @@ class Filter(Engine):
         self._start(np.array(snapshot.header["key"], np.uint64))
         self._exposures = restored_exposures(self._exposures, snapshot.arrays)
         self._rule = snapshot.arrays["rule"].view(np.recarray)[0]
+        if self._tuning:
+            self._tuning.restore(snapshot.header["tuning"])
         self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
 
 
