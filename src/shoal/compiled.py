@@ -155,7 +155,8 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
-        builder.call(builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind), [place, number(1), number(3), number(1)])
+        asked = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        builder.call(asked, [place, number(1), number(3), number(1)])  # to write to, to keep, data
         return context.get_dummy_value()
 
     return types.void(array, types.int64), build

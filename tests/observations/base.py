@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -45,6 +46,6 @@ def pushed(anonymizer: Anonymizer, observations: Sequence[Observation], cuts: It
     """The stream, cut into batches at these places."""
     edges = sorted({0, len(observations), *(cut for cut in cuts if 0 < cut < len(observations))})
     found = []
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         found += told(anonymizer, anonymizer.push_batch(batch(observations[first:last])))
     return found

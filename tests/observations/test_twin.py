@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naive.zanon import Observation, Zanon
+from observations.base import LEAVES, TREE, batch, policy, pushed, told
 from shoal import Anonymizer
 from shoal.anonymizer import filter as engine
 from shoal.policy import Hierarchy
-from observations.base import LEAVES, TREE, batch, policy, pushed, told
 
 STEPS = st.sampled_from([0, 0, 0, 1, 1, 2, 0.5, 7, 30, -1, -2, -4, -9])
 USERS = st.integers(1, 7)

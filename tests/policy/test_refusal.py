@@ -113,7 +113,8 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"algorithm": {}}, "algorithm.name: is missing; name one of fads, iot, kvarp, idea, xband, castle, fast, zanon"),
     (
         {"algorithm": {"name": "idae"}},
-        "algorithm.name: 'idae' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, zanon; did you mean 'idea'?",
+        "algorithm.name: 'idae' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, zanon; "
+        "did you mean 'idea'?",
     ),
     (
         {"algorithm": {"name": "K-VARP"}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,10 +34,11 @@ class Filter(Engine):
 
     generalized = frozenset[str]()
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, key: bytes | None = None) -> None:
+        """`key` is the secret, where it does not come from outside."""
         assert isinstance(policy.algorithm, Zanon)
         self._policy, self._parameters = policy, policy.algorithm
-        self._discloser = Discloser(policy, Pseudonyms(secret(policy.algorithm)))
+        self._discloser = Discloser(policy, Pseudonyms(key or secret(policy.algorithm)))
         self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
 
     def _start(self, key: NDArray[np.uint64]) -> None:
@@ -108,7 +110,7 @@ class Filter(Engine):
 
     def saved(self) -> Snapshot:
         """It holds who was counted for what, but nothing of the secret."""
-        header = {"key": self._key.tolist(), "tally": self._rule.tally.tolist()}
+        header = {"key": self._key.tolist(), "tuning": self._tuning and self._tuning.saved()}
         arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
         return Snapshot(header, arrays, pa.Table.from_batches([self._discloser.nothing]))
 
@@ -121,6 +123,6 @@ class Filter(Engine):
         self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
 
 
-def _trace(rows: NDArray[np.int64], how: NDArray[np.int8], z: NDArray[np.int64]) -> pa.RecordBatch:
+def _trace(rows: NDArray[np.int64], how: NDArray[np.signedinteger[Any]], z: NDArray[np.int64]) -> pa.RecordBatch:
     told = pa.DictionaryArray.from_arrays(how.astype(np.int8), list(OUTCOMES))
     return pa.RecordBatch.from_pydict({"row": pa.array(rows), "how": told, "z": pa.array(z)})

@@ -17,10 +17,9 @@ def secret(parameters: Zanon) -> bytes:
     Raises:
         PolicyError: there is none, or it is too short.
     """
-    if parameters.secret_file is not None:
-        place, found = "algorithm.secret_file", _read(Path(parameters.secret_file))
-    else:
-        place, found = VARIABLE, os.environb.get(VARIABLE.encode()) if os.supports_bytes_environ else _text()
+    file = parameters.secret_file
+    place = VARIABLE if file is None else "algorithm.secret_file"
+    found = _set() if file is None else _read(Path(file))
     if found is None:
         raise PolicyError([
             f"{VARIABLE}: is not set, and algorithm.secret_file names no file; pseudonyms need a secret of at least "
@@ -31,9 +30,9 @@ def secret(parameters: Zanon) -> bytes:
     return found
 
 
-def _text() -> bytes | None:
+def _set() -> bytes | None:
     text = os.environ.get(VARIABLE)
-    return None if text is None else text.encode()
+    return os.fsencode(text) if text else None
 
 
 def _read(path: Path) -> bytes:

@@ -68,7 +68,9 @@ def anonymize(policy: Policy, batches: Sequence[pa.RecordBatch]) -> Stats:
     for batch in batches:
         anonymizer.push_batch(batch)
     anonymizer.flush()
-    return anonymizer.stats
+    stats = anonymizer.stats
+    assert isinstance(stats, Stats)
+    return stats
 
 
 def passes(tuples: int) -> int:

@@ -79,7 +79,7 @@ class Exposures(NamedTuple):
 
 
 def exposures(
-    keys: NDArray[np.uint64], parents: NDArray[np.int64], deepest: int, everyone: bool, key: NDArray[np.uint64], room: int = ROOM
+    keys: NDArray[np.uint64], parents: NDArray[np.int64], deepest: int, everyone: bool, key: NDArray[np.uint64], room: int
 ) -> Exposures:
     """Nothing exposed yet. `keys` and `parents` are those of a hierarchy's nodes, `deepest` the longest way to its root."""
     book = np.zeros(1, BOOK).view(np.recarray)[0]
@@ -247,7 +247,7 @@ def nearest(x, item_hash):
 
 @inlined
 def at_hand(x, item_hash, limit, skipped):
-    """Ask for what dropping entries of that list will touch: the one behind `skipped` others, and the chain of the one before."""
+    """Ask for what dropping entries of that list will touch: the one behind some others, and the chain of the one before."""
     i = np.int64(x.item_chains[item_hash & np.uint32(len(x.item_chains) - 1)])
     if i >= 0:
         e, before = np.int64(x.items[i].first), np.int64(NONE)
@@ -317,7 +317,7 @@ def _clear(x, i, low, high, hash, parent):
 
 @inlined
 def expose(x, i, user0, user1, hash, time, window):
-    """(users, entry): how many users exposed item i in [t-Δt, t], this one included, who now does; (0, none) if t is too old."""
+    """(users, entry): how many users exposed item i in [t-Δt, t], now that this one does too; (0, none) if t is too old."""
     item = x.items[i]
     if time >= item.newest:
         item.newest = time

@@ -24,8 +24,8 @@ def fingerprints(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]
 def bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The bytes of a large_string array, and where each text begins and the last one ends."""
     _, offsets, data = texts.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return (np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)), bounds
+    bounds = np.frombuffer(offsets if len(texts) else bytes(8), np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(data if data is not None else b"", np.uint8), bounds
 
 
 @inlined

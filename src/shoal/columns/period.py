@@ -8,7 +8,7 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-_EXACT = 2.0**50  # below it, `floor_divide` is exact: the remainder is, and what is left is a whole number but for its last bits
+_EXACT = 2.0**50  # below it, `floor_divide` is: its remainder is exact, and what is left is whole but for the last bits
 
 
 def periods(time: NDArray[np.float64], window: float) -> NDArray[np.int64]:

@@ -47,9 +47,7 @@ class Pseudonyms:
     def of(self, keys: NDArray[np.uint64], person: pa.Array | None, period: NDArray[np.int64]) -> pa.Array:
         """Those of users with these keys; `person` is their canonical text, needed unless all keys are whole numbers."""
         size = len(keys)
-        content, bounds = np.zeros(0, np.uint8), np.zeros(1, np.int64)
-        if person is not None and size:
-            content, bounds = bytes_of(person)
+        content, bounds = bytes_of(pa.array([], pa.large_string()) if person is None else person)
         out = np.empty((size, DIGITS // 8), np.uint64)
         new, same = np.empty(_TOGETHER, np.int32), np.empty(_TOGETHER, np.int32)
         _name(self._slots, keys, content, bounds, period, self._inner, self._outer, *_blocks(), new, same, out)

@@ -131,7 +131,7 @@ class Policy:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that decides the outcome, hierarchies included."""
-        parts = {
+        parts: dict[str, Any] = {
             "person": self.person,
             "person_missing": self.person_missing,
             "time": self.time and self.time.model_dump(),
