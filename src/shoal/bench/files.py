@@ -70,7 +70,7 @@ def _measure(session: Session, home: Path) -> Files:
     for i, (kind, each) in enumerate(zip(FORMATS, timed, strict=True)):
         source, target = _paths(home, "large", kind)
         session.step(f"memory of shoal run, {kind}", i, len(FORMATS))
-        small, large = (_process(home, *_paths(home, size, kind)) for size in ("small", "large"))
+        small, large = (process(home, *_paths(home, size, kind)) for size in ("small", "large"))
         rows.append({
             "format": kind, "timing": each.timing,
             "read": source.stat().st_size, "written": target.stat().st_size,
@@ -79,8 +79,8 @@ def _measure(session: Session, home: Path) -> Files:
     starts = []
     for i in range(s.rounds):
         session.step("start of shoal run", i, s.rounds)
-        if process := _process(home, *_paths(home, "tiny", "csv")):
-            starts.append(process.seconds)
+        if found := process(home, *_paths(home, "tiny", "csv")):
+            starts.append(found.seconds)
     start = timing(starts, _TINY) if starts else None
     return {"algorithm": session.subject.label, "small": s.small, "rows": rows, "start": start}
 
@@ -126,7 +126,7 @@ def _write_policy(session: Session, home: Path) -> None:
     shutil.copytree(session.adult.folder / "hierarchies", home / "hierarchies", copy_function=shutil.copyfile)
 
 
-def _process(home: Path, source: Path, target: Path) -> Process | None:
+def process(home: Path, source: Path, target: Path) -> Process | None:
     """`shoal run` in a process of its own; nothing where the system has no such measure."""
     if not hasattr(os, "wait4") or not hasattr(os, "posix_spawn"):
         return None

@@ -41,10 +41,14 @@ class Settings:
     quasis: Sequence[int] = (2, 4, 6, 8, 10, 12, 14)
     twin: int = 2500
     buffer: int = 256 * 2**20  # bytes, far more than the caches hold
+    observations: int = 10_000_000
+    users: int = 1_000_000
+    items: int = 100_000
+    peer: int = 100_000  # observations of them for the package that z-anonymity is compared with
 
 
 FULL = Settings()
-QUICK = Settings(rounds=3, large=300_000, threads=100_000, growth=30_000, twin=1000)
+QUICK = Settings(rounds=3, large=300_000, threads=100_000, growth=30_000, twin=1000, observations=2_000_000, peer=30_000)
 
 
 def contenders(names: Sequence[str] | None = None) -> list[Contender]:
