@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.policy.algorithm import NAMES
+from shoal.policy.algorithm import WINDOWED
 
 _BANDS = (4, 10)
 
@@ -42,10 +42,16 @@ class Settings:
     quasis: Sequence[int] = (2, 4, 6, 8, 10, 12, 14)
     twin: int = 2500
     buffer: int = 256 * 2**20  # bytes, far more than the caches hold
+    observations: int = 10_000_000
+    users: int = 1_000_000
+    items: int = 100_000
+    peer: int = 100_000  # observations of them for the package that z-anonymity is compared with
 
 
 FULL = Settings()
-QUICK = Settings(rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000)
+QUICK = Settings(
+    rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000, observations=2_000_000, peer=30_000
+)
 
 
 def contenders(names: Sequence[str] | None = None) -> list[Contender]:
@@ -58,9 +64,9 @@ def contenders(names: Sequence[str] | None = None) -> list[Contender]:
         InputError: there is no such algorithm.
     """
     found = []
-    for name in NAMES if names is None else dict.fromkeys(names):
-        if name not in NAMES:
-            raise InputError(f"algorithm {name!r} is none; known are {', '.join(NAMES)}")
+    for name in WINDOWED if names is None else dict.fromkeys(names):
+        if name not in WINDOWED:
+            raise InputError(f"algorithm {name!r} is none; known are {', '.join(WINDOWED)}")
         bands = _BANDS if name == "xband" else ()
         found += [Contender(f"{name} {band}", name, {"band": band}) for band in bands] or [Contender(name, name)]
     return found
