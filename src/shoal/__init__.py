@@ -1,12 +1,13 @@
 """shoal anonymizes data streams while they flow."""
 
-from shoal.anonymizer import Anonymizer, Rejection, Stats
+from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
 from shoal.errors import InputError, PolicyError, RecordError, ShoalError, SnapshotError
 from shoal.pipeline import check, run
 from shoal.policy import Policy
 
 __all__ = [
     "Anonymizer",
+    "FilterStats",
     "InputError",
     "Policy",
     "PolicyError",

@@ -144,3 +144,19 @@ def copy(typing_context: Any, source: Any, start: Any, target: Any, at: Any) -> 
         return context.get_dummy_value()
 
     return types.void(source, types.int64, target, types.int64), build
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask for array[index] to be brought near, since it will be needed soon. Nothing is checked."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        asked = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        builder.call(asked, [place, number(1), number(3), number(1)])  # to write to, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), build

@@ -6,14 +6,14 @@ import pytest
 from audit.base import POLICY, anonymized, both, people
 from shoal.audit.utility import utility
 from shoal.audit.utility.answers import _below, answers
-from shoal.policy.algorithm import NAMES
+from shoal.policy.algorithm import WINDOWED
 
 
 def policy(name):
     return POLICY.replace("fads", name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_the_loss_is_that_of_the_run(tmp_path, name):
     stats, evidence = anonymized(tmp_path, people(), policy(name))
     found = utility(evidence, both(evidence)["extended"].of)

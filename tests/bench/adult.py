@@ -13,6 +13,7 @@ ROWS = 200
 TINY = replace(
     QUICK, k=3, window=20, rounds=2, small=150, large=400, threads=150, growth=120, audited=400, windows=(20, 40), ks=(2, 4),
     quasis=(2, 14), twin=60, loss_tuples=100, loss_ks=(3,), loss_windows=(20,), batch=64, buffer=2**16,
+    observations=4000, users=300, items=50, peer=500,
 )  # fmt: skip
 
 

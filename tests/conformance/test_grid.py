@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Anonymizer
-from shoal.algorithms import NAMES
+from shoal.algorithms import WINDOWED
 from tests.conformance.parameters import examples, generated
 from tests.conformance.promises import check, mean_loss
 from tests.conformance.streams import Stream, engine, policy_of
@@ -44,7 +44,7 @@ def on_grid(stream: Stream, shown: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(ends)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_grid(name: str) -> None:
     @examples(60)
     @given(generated(name, attributes=RANGES), GRIDS)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from shoal import Anonymizer, Policy
-from shoal.algorithms import NAMES
+from shoal.algorithms import WINDOWED
 from tests.conformance.parameters import WINDOWS
 
 LENGTH, BATCH = 1000, 250
@@ -46,12 +46,12 @@ def held(value: Any) -> int:
 
 
 def size(anonymizer: Anonymizer) -> dict[str, int]:
-    sizes = {name: held(part) for name, part in anonymizer._state._asdict().items()}
-    return {**sizes, "lobby": held(anonymizer._lobby.guests)}
+    sizes = {name: held(part) for name, part in anonymizer._engine._state._asdict().items()}
+    return {**sizes, "lobby": held(anonymizer._engine._lobby.guests)}
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_memory_does_not_grow_with_the_stream(name: str, kind: str) -> None:
     """The most that each part ever took stays what it was after ten times the window, up to the hundredth time."""
     window = {kind: LENGTH if kind != "time" else LENGTH / 10}
@@ -76,5 +76,5 @@ def test_the_lobby_forgets_those_who_left() -> None:
     most = 0
     for batch in batches(30):
         anonymizer.push_batch(batch)
-        most = max(most, len(anonymizer._lobby.guests.rows))
+        most = max(most, len(anonymizer._engine._lobby.guests.rows))
     assert most < 10 * LENGTH

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 
 from shoal import Anonymizer
-from shoal.algorithms import NAMES
+from shoal.algorithms import WINDOWED
 from tests.conformance.parameters import WINDOWS, examples, generated
 from tests.conformance.promises import arrivals, check, mean_loss
 from tests.conformance.streams import Stream, engine, policy_of
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_promises_hold(name: str, kind: str) -> None:
     @examples(100)
     @given(generated(name, kind))
@@ -25,7 +25,7 @@ def test_promises_hold(name: str, kind: str) -> None:
     hold()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_stats_say_what_was_released(name: str) -> None:
     @examples(60)
     @given(generated(name))

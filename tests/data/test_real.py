@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal import Anonymizer, Policy
-from shoal.algorithms import NAMES
+from shoal.algorithms import WINDOWED
 from shoal.audit import audit
 from tests.data.published import Published
 from tests.data.real import CITIES, STREAMS, adult, informs, pm25
@@ -23,7 +23,7 @@ WAITS = {"xband": 2 * LENGTH}
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_promises_hold_from_file_to_file(name: str, stream: str, tmp_path: Path) -> None:
     real = STREAMS[stream]()
     real.write(tmp_path / "in.csv")
@@ -48,7 +48,7 @@ TWINS = {"castle": 300, "xband": 600}
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins(name: str, stream: str) -> None:
     real = STREAMS[stream]().head(TWINS.get(name, 1500))
     made = Anonymizer(Policy.parse(real.policy(10, {"count": 200}, name=name)))

@@ -14,10 +14,10 @@ from cli.base import ENVIRONMENT, files, shoal_run
 from shoal.cli import app, terminal
 from shoal.cli.kernels import compile_kernels
 from shoal.compiled import is_compiled
-from shoal.policy.algorithm import NAMES
+from shoal.policy.algorithm import WINDOWED
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_each_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     compile_kernels(name)
     assert is_compiled(name)

@@ -10,7 +10,7 @@ from shoal.demo import prepare, wearables
 from shoal.demo.wearables import BATCH
 from shoal.errors import InputError, PolicyError
 from shoal.pipeline import check
-from shoal.policy.algorithm import NAMES
+from shoal.policy.algorithm import WINDOWED
 
 
 def table(tuples: int, seed: int = 0) -> pa.Table:
@@ -66,5 +66,5 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 def test_an_unknown_algorithm(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as caught:
         prepare(tmp_path / "demo", 10, algorithm="magic")
-    assert caught.value.problems == (f"algorithm: 'magic' is none; known are {', '.join(NAMES)}",)
+    assert caught.value.problems == (f"algorithm: 'magic' is none; known are {', '.join(WINDOWED)}",)
     assert not (tmp_path / "demo").exists()

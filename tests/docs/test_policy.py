@@ -31,7 +31,7 @@ def keys(schema: Any) -> Iterator[str]:
 
 KEYS = sorted(set(keys(Policy.json_schema())))
 OWN = [
-    (algorithm, key, field.default)
+    (algorithm, key, "required" if field.is_required() else field.default)
     for algorithm, known in zip(NAMES, KNOWN, strict=True)
     for key, field in known.model_fields.items()
     if key not in Parameters.model_fields
@@ -59,7 +59,8 @@ def examples() -> Iterator[Any]:
     """The YAML blocks of all documents that are whole policies."""
     for document in DOCUMENTS:
         for number, block in enumerate(blocks(document.read_text(encoding="utf-8"))):
-            if block.language == "yaml" and "attributes:" in block.text and "privacy:" in block.text:
+            is_whole = ("attributes:" in block.text and "privacy:" in block.text) or "item:" in block.text
+            if block.language == "yaml" and is_whole:
                 yield pytest.param(block.text, id=f"{name(document)}-{number}")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from policy.base import changed
 from shoal.policy import Policy, Reuse, Window
-from shoal.policy.algorithm import KNOWN, NAMES, Castle, Fads, Fast, Idea, Iot, Kvarp, Parameters, Tide, Xband
+from shoal.policy.algorithm import KNOWN, NAMES, Castle, Fads, Fast, Idea, Iot, Kvarp, Parameters, Tide, Xband, Zanon
 
 COUNT, TIME, BUFFER = Window(count=2000), Window(time=30), Window(buffer=1000)
 
@@ -18,8 +18,8 @@ def resolved(parameters: Parameters, window: Window, k: int = 50) -> dict[str, A
 
 
 def test_the_known_ones() -> None:
-    assert list(KNOWN) == [Fads, Iot, Kvarp, Idea, Xband, Castle, Fast, Tide]
-    assert list(NAMES) == ["fads", "iot", "kvarp", "idea", "xband", "castle", "fast", "tide"]
+    assert list(KNOWN) == [Fads, Iot, Kvarp, Idea, Xband, Castle, Fast, Tide, Zanon]
+    assert list(NAMES) == ["fads", "iot", "kvarp", "idea", "xband", "castle", "fast", "tide", "zanon"]
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,15 @@ def test_the_public_names() -> None:
         "Fads",
         "Hierarchy",
         "Idea",
+        "Item",
         "Kvarp",
         "Policy",
         "Privacy",
         "Reuse",
         "Time",
+        "Tuned",
         "Window",
+        "Zanon",
         "canonical",
     ]
 

@@ -28,7 +28,7 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"zzz": 1},
         "zzz: unknown key; "
-        "known are version, person, person_missing, time, nulls, attributes, privacy, window, algorithm",
+        "known are version, person, person_missing, time, nulls, item, attributes, privacy, window, algorithm",
     ),
     ({"time": "ts"}, "time: is not a mapping; write the records' own time, such as {field: ts}"),
     ({"time": {}}, "time.field: is missing; add the field that holds the event time"),
@@ -110,20 +110,20 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
         {"algorithm": "idea"},
         "algorithm: is not a mapping; write the algorithm and its parameters, such as {name: idea}",
     ),
-    ({"algorithm": {}}, "algorithm.name: is missing; name one of fads, iot, kvarp, idea, xband, castle, fast, tide"),
+    ({"algorithm": {}}, "algorithm.name: is missing; name one of fads, iot, kvarp, idea, xband, castle, fast, tide, zanon"),
     (
         {"algorithm": {"name": "ideas"}},
-        "algorithm.name: 'ideas' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide; "
+        "algorithm.name: 'ideas' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide, zanon; "
         "did you mean 'idea'?",
     ),
     (
         {"algorithm": {"name": "K-VARP"}},
-        "algorithm.name: 'K-VARP' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide; "
+        "algorithm.name: 'K-VARP' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide, zanon; "
         "did you mean 'kvarp'?",
     ),
     (
         {"algorithm": {"name": "zzz"}},
-        "algorithm.name: 'zzz' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide",
+        "algorithm.name: 'zzz' is no algorithm; known are fads, iot, kvarp, idea, xband, castle, fast, tide, zanon",
     ),
     (
         {"algorithm": {"name": "idea", "reuse_los": 1}},

@@ -14,12 +14,16 @@ def test_it_is_json_and_names_every_section() -> None:
         "person_missing",
         "time",
         "nulls",
+        "item",
         "attributes",
         "privacy",
         "window",
         "algorithm",
     ]
-    assert schema["required"] == ["person", "attributes", "privacy", "window", "algorithm"]
+    assert schema["required"] == ["person", "algorithm"]
+    assert schema["if"] == {"properties": {"algorithm": {"properties": {"name": {"const": "zanon"}}}}}
+    assert schema["then"] == {"required": ["time", "item"], "properties": {"privacy": False, "window": False}}
+    assert schema["else"] == {"required": ["attributes", "privacy", "window"], "properties": {"item": False}}
     assert schema["additionalProperties"] is False
 
 
@@ -41,4 +45,5 @@ def test_bounds_are_said_in_json_schemas_own_words() -> None:
 
 def test_algorithms_are_told_apart_by_name() -> None:
     algorithm = Policy.json_schema()["properties"]["algorithm"]
-    assert set(algorithm["discriminator"]["mapping"]) == {"fads", "iot", "kvarp", "idea", "xband", "castle", "fast", "tide"}
+    names = {"fads", "iot", "kvarp", "idea", "xband", "castle", "fast", "tide", "zanon"}
+    assert set(algorithm["discriminator"]["mapping"]) == names

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.policy import Policy
 
-NAMES = ("castle", "fads", "fast", "idea", "iot", "kvarp", "tide", "xband")
+WINDOWED = ("castle", "fads", "fast", "idea", "iot", "kvarp", "tide", "xband")
+NAMES = (*WINDOWED, "zanon")
 
 
 class Algorithm(NamedTuple):

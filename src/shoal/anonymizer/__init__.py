@@ -1,7 +1,7 @@
 """The anonymizer: push, push_batch, tick, flush, snapshot, restore."""
 
 from shoal.anonymizer.anonymizer import Anonymizer
-from shoal.anonymizer.stats import Stats
+from shoal.anonymizer.stats import FilterStats, Stats
 from shoal.columns.rejection import Rejection
 
-__all__ = ["Anonymizer", "Rejection", "Stats"]
+__all__ = ["Anonymizer", "FilterStats", "Rejection", "Stats"]

@@ -27,6 +27,19 @@ class Stats:
     faults: Mapping[str, int]  # what the door stopped: empty unless an algorithm is wrong
 
 
+@dataclass(frozen=True, kw_only=True)
+class FilterStats:
+    """Where observations are released or withheld at once."""
+
+    received: int
+    rejected: int
+    reasons: Mapping[str, int]  # why records were rejected, and how many
+    released: int  # with their item, or with what it was generalized to
+    generalized: int  # of these
+    withheld: int
+    z: int | None  # now; None while a z that follows the stream lets nothing through yet
+
+
 def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record) -> Stats:
     released = int(tally.clustered + tally.reused + tally.suppressed)
     return Stats(

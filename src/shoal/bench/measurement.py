@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from os import PathLike
 
-from shoal.bench.adult import Adult, folder
 from shoal.bench.machine import load, machine, one_core
 from shoal.bench.report import PARTS, Report
 from shoal.bench.session import Progress, Session
@@ -45,11 +44,15 @@ def measure(
         The data is absent, or a part or an algorithm is unknown.
     """
     asked = chosen(parts)
-    session = Session(Adult(folder(data)), settings, contenders(algorithms), on_progress)
+    session = Session(data, settings, contenders(algorithms), on_progress)
+    on_adult = asked != ["zanon"]
+    if on_adult:
+        session.adult  # noqa: B018 - refuses before anything is measured
     with one_core() as session.cores:
         found = machine()
         session.part = "kernels"
-        session.warm_up()
+        if on_adult:
+            session.warm_up()
         for part in asked:
             session.part = part
             session.results[part] = PARTS[part].measure(session)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from shoal.bench import audit, files, growth, loss, roofline, speed, threads, twins
+from shoal.bench import audit, files, growth, loss, roofline, speed, threads, twins, zanon
 from shoal.bench.machine import Machine, described
 from shoal.bench.table import Table
 
@@ -21,6 +21,7 @@ PARTS: Mapping[str, ModuleType] = {
     "threads": threads,
     "roofline": roofline,
     "audit": audit,
+    "zanon": zanon,
 }
 
 
@@ -34,11 +35,13 @@ class Report:
     def headline(self) -> str:
         """What was measured, and on which machine."""
         p = self.parameters
+        rounds = f"one core, medians of {p['rounds']} interleaved round{'s' if p['rounds'] > 1 else ''}"
+        if list(self.parts) == ["zanon"]:
+            return f"{p['users']:,} users, {p['items']:,} items; {rounds}.\n{described(self.machine)}."
         what = (
             f"Adult, {p['quasi']} quasi-identifiers, up to {p['missing']} missing, k {p['k']}, window {p['window']:,}; "
-            f"one core, medians of {p['rounds']} interleaved round{'s' if p['rounds'] > 1 else ''}"
         )
-        return f"{what}.\n{described(self.machine)}."
+        return f"{what}{rounds}.\n{described(self.machine)}."
 
     def tables(self) -> list[Table]:
         return [table for name, result in self.parts.items() for table in PARTS[name].tables(result)]

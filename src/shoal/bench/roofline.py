@@ -105,7 +105,9 @@ def _held(session: Session, contender: Contender) -> float:
     for batch in session.stream(session.settings.growth):
         for start in range(0, batch.num_rows, _LOOKS):
             anonymizer.push_batch(batch.slice(start, _LOOKS))
-            held.append(anonymizer.stats.held)
+            stats = anonymizer.stats
+            assert isinstance(stats, Stats)
+            held.append(stats.held)
     settled = held[len(held) // 2 :]
     return sum(settled) / len(settled)
 

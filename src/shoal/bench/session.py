@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from shoal import Anonymizer, Policy, Stats
-from shoal.bench.adult import Adult
+from shoal.bench.adult import Adult, folder
 from shoal.bench.settings import Contender, Settings
 
 _ENOUGH = 300_000  # tuples; a shorter stream is timed in several passes
@@ -26,7 +28,7 @@ class Progress(NamedTuple):
 
 @dataclass
 class Session:
-    adult: Adult
+    data: str | PathLike[str] | None
     settings: Settings
     contenders: Sequence[Contender]
     on_progress: Callable[[Progress], None] = lambda progress: None
@@ -34,6 +36,11 @@ class Session:
     part: str = ""
     results: dict[str, Any] = field(default_factory=dict)
     _streams: dict[tuple[int, int], list[pa.RecordBatch]] = field(default_factory=dict)
+
+    @cached_property
+    def adult(self) -> Adult:
+        """UCI Adult; it is looked for when it is needed."""
+        return Adult(folder(self.data))
 
     @property
     def subject(self) -> Contender:
@@ -68,7 +75,9 @@ def anonymize(policy: Policy, batches: Sequence[pa.RecordBatch]) -> Stats:
     for batch in batches:
         anonymizer.push_batch(batch)
     anonymizer.flush()
-    return anonymizer.stats
+    stats = anonymizer.stats
+    assert isinstance(stats, Stats)
+    return stats
 
 
 def passes(tuples: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.policy.algorithm import NAMES
+from shoal.policy.algorithm import WINDOWED
 
 _VARIANTS: Mapping[str, tuple[str, Sequence[Any]]] = {"xband": ("band", (4, 10)), "tide": ("effort", ("quick", "thorough"))}
 
@@ -45,11 +45,16 @@ class Settings:
     loss_ks: Sequence[int] = (5, 10, 50, 100)
     loss_windows: Sequence[int] = (500, 1000, 2000)
     buffer: int = 256 * 2**20  # bytes, far more than the caches hold
+    observations: int = 10_000_000
+    users: int = 1_000_000
+    items: int = 100_000
+    peer: int = 100_000  # observations of them for the package that z-anonymity is compared with
 
 
 FULL = Settings()
 QUICK = Settings(
-    rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000, loss_ks=(10, 50), loss_windows=(1000,)
+    rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000, loss_ks=(10, 50), loss_windows=(1000,),
+    observations=2_000_000, peer=30_000,
 )
 
 
@@ -63,9 +68,9 @@ def contenders(names: Sequence[str] | None = None) -> list[Contender]:
         InputError: there is no such algorithm.
     """
     found = []
-    for name in NAMES if names is None else dict.fromkeys(names):
-        if name not in NAMES:
-            raise InputError(f"algorithm {name!r} is none; known are {', '.join(NAMES)}")
+    for name in WINDOWED if names is None else dict.fromkeys(names):
+        if name not in WINDOWED:
+            raise InputError(f"algorithm {name!r} is none; known are {', '.join(WINDOWED)}")
         key, values = _VARIANTS.get(name, ("", ()))
         found += [Contender(f"{name} {value}", name, {key: value}) for value in values] or [Contender(name, name)]
     return found

@@ -23,6 +23,7 @@ Examples:
   shoal bench speed --algorithms fads,idea --quick
   shoal bench loss --quick
   shoal bench all --json bench.json --plot bench.png
+  shoal bench zanon
 
 \b
 Parts:
@@ -34,6 +35,7 @@ Parts:
   threads   two streams on two threads, against one
   roofline  what must be read, against what this core can read
   audit     judging an output, with a trace and without; memory of shoal audit
+  zanon     z-anonymity on ten million visits, beside the package from PyPI
 """
 ALL = "all"
 
@@ -54,7 +56,7 @@ def bench(
     json: Annotated[str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE")] = None,
     plot: Annotated[str | None, typer.Option(help="Draw speed and growth, .png or .svg.", metavar="FILE")] = None,
 ) -> None:
-    """Measure how fast shoal is on one core of this machine, on UCI Adult.
+    """Measure how fast shoal is on one core of this machine, on UCI Adult, or on generated visits.
 
     Contenders take turns, each figure is a median. The full measurement takes some ten minutes, --quick one or two.
     """

@@ -14,6 +14,7 @@ from rich.progress import Progress as Bars
 from shoal.cli.figures import count, short, size
 
 if TYPE_CHECKING:
+    from shoal.anonymizer import FilterStats, Stats
     from shoal.pipeline import Progress
 
 _BAR = 28
@@ -30,15 +31,20 @@ class Bar:
     def __call__(self, progress: Progress) -> None:
         done, total, stats = progress
         rate = stats.received / max(perf_counter() - self._start, 1e-9)
-        told = (
-            size(done, total), f"{short(rate)} tuples/s", f"{count(stats.held)} held",
-            f"{count(stats.suppressed)} suppressed",
-        )  # fmt: skip
+        told = (size(done, total), f"{short(rate)} tuples/s", *_kept_back(stats))
         self._bars.update(self._task, completed=done, total=total, figures="  ".join(told))
 
     def full(self) -> None:
         done = self._bars.tasks[0].completed
         self._bars.update(self._task, completed=done or 1, total=done or 1)
+
+
+def _kept_back(stats: Stats | FilterStats) -> tuple[str, ...]:
+    from shoal.anonymizer import FilterStats
+
+    if isinstance(stats, FilterStats):
+        return (f"{count(stats.withheld)} withheld",)
+    return f"{count(stats.held)} held", f"{count(stats.suppressed)} suppressed"
 
 
 @contextmanager

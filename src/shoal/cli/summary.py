@@ -12,19 +12,24 @@ from rich.text import Text
 from shoal.cli.figures import count, seconds, share
 
 if TYPE_CHECKING:
-    from shoal.anonymizer import Stats
+    from shoal.anonymizer import FilterStats, Stats
     from shoal.policy import Policy
 
 
-def summary(policy: Policy, stats: Stats, elapsed: float) -> Panel:
+def summary(policy: Policy, stats: Stats | FilterStats, elapsed: float) -> Panel:
     """A panel of the figures that matter."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(no_wrap=True)
     grid.add_column(style="dim")
-    for name, figure, meaning in _figures(policy, stats, elapsed):
+    from shoal.anonymizer import FilterStats
+
+    if isinstance(stats, FilterStats):
+        title, figures = f"{policy.algorithm.name}, z = {_z(stats)}", _observed(stats, elapsed)
+    else:
+        title, figures = f"{policy.algorithm.name}, k = {policy.privacy.k}", _figures(policy, stats, elapsed)
+    for name, figure, meaning in figures:
         grid.add_row(name, Text(figure), Text(meaning))
-    title = f"{policy.algorithm.name}, k = {policy.privacy.k}"
     return Panel(grid, title=Text(title), title_align="left", expand=False, padding=(0, 2), border_style="cyan")
 
 
@@ -43,6 +48,22 @@ def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, st
     ]
 
 
+def _observed(stats: FilterStats, elapsed: float) -> list[tuple[str, str, str]]:
+    taken = stats.released + stats.withheld
+    return [
+        ("observations", count(taken), f"in {seconds(elapsed)}"),
+        ("observations a second", count(taken / max(elapsed, 1e-9)), ""),
+        ("released", share(stats.released, taken), "at least z users exposed the item"),
+        ("generalized", share(stats.generalized, taken), "of these, as an ancestor of the item"),
+        ("withheld", share(stats.withheld, taken), "fewer than z users did"),
+        ("rejected", share(stats.rejected, stats.received), "not as the policy says, or too late"),
+    ]
+
+
+def _z(stats: FilterStats) -> str:
+    return "not known yet" if stats.z is None else count(stats.z)
+
+
 def deadline(policy: Policy) -> str:
     """The longest that a tuple may wait."""
     from shoal.algorithms import algorithm
@@ -55,9 +76,10 @@ def _wait(longest: float, timed: bool) -> str:
     return seconds(longest) if timed else f"{count(longest)} arrivals"
 
 
-def faults(stats: Stats) -> list[str]:
+def faults(stats: Stats | FilterStats) -> list[str]:
     """What the door stopped, which only a wrong algorithm brings about."""
+    stopped = getattr(stats, "faults", {})
     return [
         f"a fault of the algorithm: {count(number)} releases were {name.replace('_', ' ')}; please report it"
-        for name, number in stats.faults.items()
+        for name, number in stopped.items()
     ]

@@ -17,6 +17,7 @@ from shoal.policy import Attribute, Policy, canonical
 
 _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LATEST = 9e12  # seconds; about the last that a 64-bit count of microseconds can hold
+UNREADABLE = "bytes that are not UTF-8 (value withheld); give text"
 _EXACT = 2**53  # up to here float64 holds every whole number
 
 
@@ -56,7 +57,7 @@ class Encoder:
         policy, size = self._policy, batch.num_rows
         rejections = Rejections(size)
         person = self._persons(batch, rows, rejections)
-        time = self._times(batch, rejections)
+        time = event_times(batch, policy, rejections)
         values = np.empty((len(policy.quasi), size))
         for q, (name, attribute) in enumerate(policy.quasi):
             encode = self._leaves if attribute.hierarchy else self._numbers
@@ -76,7 +77,7 @@ class Encoder:
 
     def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self.passed}
-        schema = pa.schema([_field(batch, name).with_type(array.type) for name, array in columns.items()])
+        schema = pa.schema([field_of(batch, name).with_type(array.type) for name, array in columns.items()])
         time = self._policy.time
         if time and time.publish == "generalize":
             columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
@@ -92,22 +93,11 @@ class Encoder:
         if text.null_count:
             missing = text.is_null().to_numpy(zero_copy_only=False)
             person[missing] = _own(rows[missing])
-            reason = "bytes that are not UTF-8 (value withheld); give text"
-            rejections.add(unreadable(array), self._policy.person, reason)
+            rejections.add(unreadable(array), self._policy.person, UNREADABLE)
             if self._policy.person_missing == "reject":
                 reason = "the person is missing; give one or set person_missing: own"
                 rejections.add(missing, self._policy.person, reason)
         return person
-
-    def _times(self, batch: pa.RecordBatch, rejections: Rejections) -> NDArray[np.float64]:
-        if self._policy.time is None:
-            return np.zeros(batch.num_rows)
-        field = self._policy.time.field
-        seconds, wrong = times(column(batch, field), self._policy.nulls)
-        wrong |= np.abs(seconds) > _LATEST
-        rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
-        rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")
-        return np.where(wrong, np.nan, seconds)
 
     def _numbers(
         self, name: str, attribute: Attribute, array: pa.Array, out: NDArray[np.float64], rejections: Rejections
@@ -151,6 +141,18 @@ class Encoder:
         if text is None or text in self._policy.nulls:
             return np.nan
         return tree.code.get(text, tree.leaves if attribute.unknown == "root" else -1)
+
+
+def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -> NDArray[np.float64]:
+    """The records' own time in seconds; 0 where the policy knows none."""
+    if policy.time is None:
+        return np.zeros(batch.num_rows)
+    field = policy.time.field
+    seconds, wrong = times(column(batch, field), policy.nulls)
+    wrong |= np.abs(seconds) > _LATEST
+    rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
+    rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")
+    return np.where(wrong, np.nan, seconds)
 
 
 def _own(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -198,10 +200,12 @@ def policy_fields(policy: Policy) -> tuple[str, ...]:
     """The fields of a record that a policy reads."""
     person = [policy.person] if policy.person else []
     time = [policy.time.field] if policy.time else []
-    return (*person, *time, *policy.attributes)
+    item = policy.item.names if policy.item else ()
+    return (*person, *time, *item, *policy.attributes)
 
 
-def _field(batch: pa.RecordBatch, name: str) -> pa.Field:
+def field_of(batch: pa.RecordBatch, name: str) -> pa.Field:
+    """How a batch describes a field."""
     index = batch.schema.get_field_index(name)
     return batch.schema.field(index) if index >= 0 else pa.field(name, pa.null())
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from shoal.demo.wearables import ACTIVITIES, DISTRICTS, wearables
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_writer
-from shoal.policy.algorithm import NAMES
+from shoal.policy.algorithm import WINDOWED
 
 MARK = "# Written by `shoal demo`"
 K = 20
@@ -58,8 +58,8 @@ def prepare(
     PolicyError
         There is no such algorithm.
     """
-    if algorithm not in NAMES:
-        raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(NAMES)}"])
+    if algorithm not in WINDOWED:
+        raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(WINDOWED)}"])
     home = Path(folder)
     demo = Demo(*(home / name for name in ("policy.yaml", "wearables.jsonl", "anonymized.jsonl", "trace.jsonl")))
     try:

@@ -50,7 +50,7 @@ class Tuner:
         self.probability = probability
         self.floor = floor
         self.z = max(floor, NOTHING if start is None else start)
-        self._margin = 0.0  # in logits, from what was achieved
+        self.margin = 0.0  # in logits, from what was achieved
 
     def observe(self, users: int, counts: ArrayLike, achieved: float | None = None) -> int:
         """Take in the last Δt, and give the z to use from now on.
@@ -68,8 +68,8 @@ class Tuner:
             asked for more than the probability.
         """
         if achieved is not None:
-            self._margin += _GAIN * (_logit(self.probability) - _logit(achieved))
-            self._margin = min(max(self._margin, 0.0), _MOST)
+            self.margin += _GAIN * (_logit(self.probability) - _logit(achieved))
+            self.margin = min(max(self.margin, 0.0), _MOST)
         if users >= 1:
             exposed = np.minimum(np.asarray(counts, np.float64) / users, 1.0)
             self.z = suitable_z(users, exposed, self.k, self.target, self.floor)
@@ -78,7 +78,7 @@ class Tuner:
     @property
     def target(self) -> float:
         """What the model is asked for."""
-        return min(_SURE, 1 / (1 + math.exp(-_logit(self.probability) - self._margin)))
+        return min(_SURE, 1 / (1 + math.exp(-_logit(self.probability) - self.margin)))
 
 
 def _logit(share: float) -> float:

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import NamedTuple
 
-from shoal.anonymizer import Anonymizer, Rejection, Stats
+from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
 from shoal.columns.encode import policy_fields
 from shoal.errors import InputError, RecordError
 from shoal.formats import open_reader, open_writer
@@ -22,7 +22,7 @@ class Progress(NamedTuple):
 
     done: int  # bytes of the input
     total: int | None  # None where it cannot be known
-    stats: Stats
+    stats: Stats | FilterStats
 
 
 def run(
@@ -34,7 +34,7 @@ def run(
     strict: bool = False,
     on_reject: Callable[[Rejection], None] = lambda rejection: None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
-) -> Stats:
+) -> Stats | FilterStats:
     """Anonymize a file by a policy.
 
     Parameters

@@ -11,6 +11,7 @@ from pydantic import Field
 from shoal.policy.part import Part
 from shoal.policy.scalar import Amount, Count, Limit, Seconds, Share, Span
 from shoal.policy.window import Window
+from shoal.policy.zanon import Zanon
 
 
 class Parameters(Part):
@@ -137,6 +138,13 @@ def _unit(key: str, value: float | None, window: Window) -> Iterator[tuple[str, 
         yield key, f"is a duration, but a {window.kind} window counts arrivals; give a number of arrivals"
 
 
-Algorithm: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast | Tide
-KNOWN: tuple[type[Parameters], ...] = get_args(Algorithm)
-NAMES: tuple[str, ...] = tuple(get_args(known.model_fields["name"].annotation)[0] for known in KNOWN)
+def _name(known: type[Part]) -> str:
+    return str(get_args(known.model_fields["name"].annotation)[0])
+
+
+Windowed: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast | Tide
+Algorithm: TypeAlias = Windowed | Zanon
+KNOWN: tuple[type[Part], ...] = get_args(Algorithm)
+NAMES: tuple[str, ...] = tuple(map(_name, KNOWN))
+WINDOWED: tuple[str, ...] = tuple(map(_name, get_args(Windowed)))
+FILTER = _name(Zanon)

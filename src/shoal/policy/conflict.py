@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from shoal.policy.algorithm import Parameters
+from shoal.policy.algorithm import FILTER, Parameters
+from shoal.policy.attribute import Attribute
 from shoal.policy.document import MOST_QUASI, NOBODY
 from shoal.policy.event_time import Time
 from shoal.policy.privacy import Privacy
 from shoal.policy.window import Window
 
 
-def conflicts(sections: Mapping[str, Any], names: Collection[object]) -> Iterator[str]:
-    """What does not go together, given the sections that could be read and the names of all attributes."""
+def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: bool) -> Iterator[str]:
+    """What does not go together, given the sections that could be read and the names of all attributes.
+
+    `filters` says whether observations are released or withheld at once, instead of held in a window.
+    """
     yield from _fields(sections, names)
-    attributes = sections.get("attributes")
+    attributes = sections.get("attributes") or None
+    if filters:
+        yield from _filter(sections, attributes or {})
+        return
+    if sections.get("item"):
+        yield f"item: is counted by {FILTER} only; remove it, or use algorithm: {{name: {FILTER}, …}}"
     if attributes is not None:
         yield from _quasi(sum(attribute.quasi is not None for attribute in attributes.values()))
     match sections:
@@ -37,6 +46,31 @@ def _fields(sections: Mapping[str, Any], names: Collection[object]) -> Iterator[
         yield f"attributes.{time.field}: is the event time, which is published by time.publish; remove it"
     if time and time.field == person and person != NOBODY:
         yield "time.field: is also the person; name another field"
+    if item := sections.get("item"):
+        others = {person: "the person", **({time.field: "the event time"} if time else {})}
+        for name in item.names:
+            if name in names:
+                yield f"attributes.{name}: is the item, which is published anyway; remove it"
+            if name in others and name != NOBODY:
+                yield f"item.{item.place}: is also {others[name]}; name another field"
+
+
+def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    """Where observations are released or withheld at once."""
+    time = sections.get("time")
+    if sections.get("person") == NOBODY:
+        yield "person: none tells no users apart; name the field that does"
+    if sections.get("person_missing") == "own":
+        yield "person_missing: own leaves nobody to count; use reject"
+    if time and "publish" in time.model_fields_set and time.publish != "keep":
+        yield f"time.publish: {FILTER} publishes each time as it came; use keep"
+    for name, attribute in attributes.items():
+        if attribute.quasi:
+            yield f"attributes.{name}.quasi: {FILTER} generalizes items only; use sensitive: true or publish: keep"
+    if sections.get("privacy"):
+        yield f"privacy: {FILTER} promises z users an item instead of k persons a group; remove it"
+    if sections.get("window"):
+        yield f"window: {FILTER} holds nothing; remove it, and give algorithm.window"
 
 
 def _quasi(number: int) -> Iterator[str]:

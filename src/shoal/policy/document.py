@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, PlainValidator, WithJsonSchema
 
-from shoal.policy.algorithm import Algorithm
+from shoal.policy.algorithm import FILTER, Algorithm
 from shoal.policy.attribute import Attribute
 from shoal.policy.event_time import Time
+from shoal.policy.item import Item
 from shoal.policy.part import Part, refusal
 from shoal.policy.privacy import Privacy
 from shoal.policy.scalar import Name, whole
@@ -17,6 +18,18 @@ from shoal.policy.window import Window
 
 NOBODY = "none"
 MOST_QUASI = 64
+
+NEEDED = ("attributes", "privacy", "window")
+"""What a policy needs whose algorithm holds a window."""
+
+NEEDED_TO_FILTER = ("time", "item")
+"""What it needs where nothing is held."""
+
+_FORMS: dict[str, JsonValue] = {
+    "if": {"properties": {"algorithm": {"properties": {"name": {"const": FILTER}}}}},
+    "then": {"required": [*NEEDED_TO_FILTER], "properties": {"privacy": False, "window": False}},
+    "else": {"required": [*NEEDED], "properties": {"item": False}},
+}
 
 
 def _person(value: object) -> object:
@@ -55,6 +68,8 @@ Nulls = Annotated[
 class Document(Part):
     """An anonymization policy of shoal."""
 
+    model_config = ConfigDict(json_schema_extra=_FORMS)
+
     version: Annotated[Literal[1], BeforeValidator(whole)] = Field(default=1, description="the version of this format")
     person: Annotated[Name, BeforeValidator(_person)] = Field(
         description="the field that tells persons apart, or none where every record is its own person"
@@ -64,11 +79,14 @@ class Document(Part):
     )
     time: Time | None = Field(default=None, description="the records' own time, such as {field: ts}")
     nulls: Nulls = Field(default=("",), description="texts that mean missing")
+    item: Item | None = Field(default=None, description="what is counted and published by zanon, such as {field: site}")
     attributes: Annotated[dict[Name, Attribute], BeforeValidator(_attributes)] = Field(
-        description="what is published and how; nothing else is published"
+        default={}, description="what is published and how; nothing else is published"
     )
-    privacy: Privacy = Field(description="what is promised, such as {k: 50}")
-    window: Window = Field(description="how long a tuple may be held, such as {count: 2000} or {time: 30s}")
+    privacy: Privacy | None = Field(default=None, description="what is promised, such as {k: 50}")
+    window: Window | None = Field(
+        default=None, description="how long a tuple may be held, such as {count: 2000} or {time: 30s}"
+    )
     algorithm: Algorithm = Field(
         description="the algorithm and its parameters, such as {name: idea}", discriminator="name"
     )

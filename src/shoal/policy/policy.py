@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 from shoal.errors import PolicyError
 from shoal.policy import note, source
-from shoal.policy.algorithm import Algorithm
+from shoal.policy.algorithm import Algorithm, Parameters
 from shoal.policy.attribute import Attribute
 from shoal.policy.document import NOBODY, Document
 from shoal.policy.event_time import Time
+from shoal.policy.item import Item
 from shoal.policy.mapping import FrozenMap
 from shoal.policy.privacy import Privacy
 from shoal.policy.reading import read
@@ -43,8 +44,9 @@ class Policy:
     person_missing: Literal["reject", "own"]
     time: Time | None
     nulls: tuple[str, ...]
+    item: Item | None
     attributes: Mapping[str, Attribute]
-    privacy: Privacy
+    privacy: Privacy  # this and the window are None where nothing is held: ask `is_filter` first
     window: Window
     algorithm: Algorithm
 
@@ -76,21 +78,32 @@ class Policy:
         """
         sections = read(source.parse(written) if isinstance(written, str) else written, folder)
         window, privacy, person = sections["window"], sections["privacy"], sections["person"]
+        time, algorithm = sections["time"], sections["algorithm"]
+        if isinstance(algorithm, Parameters):
+            algorithm = algorithm.resolved(privacy.k, window)
+        else:
+            time = time.model_copy(update={"publish": "keep"})
         return cls(
             person=None if person == NOBODY else person,
             person_missing=sections["person_missing"],
-            time=sections["time"],
+            time=time,
             nulls=sections["nulls"],
+            item=sections["item"],
             attributes=FrozenMap(sections["attributes"]),
             privacy=privacy,
             window=window,
-            algorithm=sections["algorithm"].resolved(privacy.k, window),
+            algorithm=algorithm,
         )
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
         """The JSON schema of a written policy, for editors."""
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Document.model_json_schema()}
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether observations are released or withheld at once: then no window is held, and no k is promised."""
+        return not isinstance(self.algorithm, Parameters)
 
     @cached_property
     def quasi(self) -> tuple[tuple[str, Attribute], ...]:
@@ -105,6 +118,7 @@ class Policy:
     @cached_property
     def reuse(self) -> Reuse:
         """The bounds of the reuse set."""
+        assert isinstance(self.algorithm, Parameters)
         age, loss = self.algorithm.reuse_age, self.algorithm.reuse_loss
         assert age is not None and loss is not None
         return Reuse(age, self.algorithm.reuse_limit, loss)
@@ -117,16 +131,18 @@ class Policy:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that decides the outcome, hierarchies included."""
-        parts = {
+        parts: dict[str, Any] = {
             "person": self.person,
             "person_missing": self.person_missing,
             "time": self.time and self.time.model_dump(),
             "nulls": sorted(self.nulls),
             "attributes": [[name, _plain(attribute)] for name, attribute in self.attributes.items()],
-            "privacy": self.privacy.model_dump(),
-            "window": [self.window.kind, self.window.length],
-            "algorithm": self.algorithm.model_dump(),
+            "algorithm": self.algorithm.model_dump(exclude={"secret_file"}),
         }
+        if self.item:
+            parts["item"] = self.item.plain()
+        else:
+            parts |= {"privacy": self.privacy.model_dump(), "window": [self.window.kind, self.window.length]}
         return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:

@@ -13,19 +13,22 @@ from shoal.policy.algorithm import KNOWN, NAMES
 from shoal.policy.attribute import Attribute
 from shoal.policy.document import Document
 from shoal.policy.event_time import Time
+from shoal.policy.item import Item
 from shoal.policy.part import REFUSED
 from shoal.policy.privacy import Privacy
 from shoal.policy.window import Window
+from shoal.policy.zanon import FIXED, TUNED, Auto, Tuned
 
 Place = tuple[Any, ...]
 
-_PARTS: dict[str, type[BaseModel]] = {"time": Time, "privacy": Privacy, "window": Window}
+_PARTS: dict[str, type[BaseModel]] = {"time": Time, "item": Item, "privacy": Privacy, "window": Window}
 _TEXTS = {
     "literal_error": "is not allowed; use {expected}",
     "greater_than": "is not above {gt:g}; use more than {gt:g}",
     "greater_than_equal": "is below {ge:g}; use at least {ge:g}",
     "less_than_equal": "is above {le:g}; use at most {le:g}",
 }
+_UNSEEN = ("[key]", FIXED, TUNED)
 _MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
 
 
@@ -63,7 +66,8 @@ def _said(place: Place, details: ErrorDetails) -> Iterator[str]:
     elif kind == "union_tag_invalid":
         yield f"algorithm.name: {context['tag']!r} is no algorithm; {_nearest(context['tag'], NAMES, listed=True)}"
     elif kind in _MAPPINGS:
-        example = "a role, such as {sensitive: true}" if place[1:] else Document.model_fields[place[0]].description
+        role = place[0] == "attributes" and place[1:]
+        example = "a role, such as {sensitive: true}" if role else _part(place).model_fields[place[-1]].description
         yield f"{_dotted(place)}: is not a mapping; write {example}"
     elif kind in _TEXTS:
         yield f"{_dotted(place)}: {_TEXTS[kind].format(**context)}"
@@ -78,6 +82,10 @@ def _part(place: Place) -> type[BaseModel]:
             return Document
         case ("attributes", *_):
             return Attribute
+        case ("algorithm", _, "z", str(), "auto", _):
+            return Auto
+        case ("algorithm", _, "z", str(), _):
+            return Tuned
         case ("algorithm", name, *_):
             return KNOWN[NAMES.index(name)]
     return _PARTS[place[0]]
@@ -86,7 +94,7 @@ def _part(place: Place) -> type[BaseModel]:
 def _dotted(place: Place) -> str:
     if len(place) > 2 and place[0] == "algorithm" and place[1] in NAMES:
         place = ("algorithm", *place[2:])
-    return ".".join(str(step) or "''" for step in place if step != "[key]")
+    return ".".join(str(step) or "''" for step in place if step not in _UNSEEN)
 
 
 def _nearest(word: str, known: tuple[str, ...], listed: bool = False) -> str:

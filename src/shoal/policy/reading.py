@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from shoal.errors import PolicyError
+from shoal.policy.algorithm import FILTER
 from shoal.policy.conflict import conflicts
-from shoal.policy.document import Document
+from shoal.policy.document import NEEDED, NEEDED_TO_FILTER, Document
 from shoal.policy.problem import missing, problems, unknown
 
 
@@ -35,18 +36,25 @@ def read(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
     context = {"folder": None if folder is None else Path(folder)}
     found = [unknown((key,), _SECTIONS) for key in written if key not in _SECTIONS]
     sections: dict[str, Any] = {}
+    filters = _filters(written)
+    needed = NEEDED_TO_FILTER if filters else NEEDED
     for name, field in Document.model_fields.items():
-        if name in written:
+        if name in written and not (written[name] is None and name in needed):
             try:
                 sections[name] = _SECTIONS[name].validate_python(written[name], context=context)
             except ValidationError as error:
                 found.extend(problems(name, error))
-        elif field.is_required():
+        elif field.is_required() or name in needed:
             found.append(missing((name,), Document))
         else:
             sections[name] = field.default
     attributes = written.get("attributes")
-    found.extend(conflicts(sections, attributes if isinstance(attributes, Mapping) else ()))
+    found.extend(conflicts(sections, attributes if isinstance(attributes, Mapping) else (), filters))
     if found:
         raise PolicyError(found)
     return sections
+
+
+def _filters(written: Mapping[Any, Any]) -> bool:
+    algorithm = written.get("algorithm")
+    return isinstance(algorithm, Mapping) and algorithm.get("name") == FILTER

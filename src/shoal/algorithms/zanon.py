@@ -1,0 +1,226 @@
+"""z-anonymity: an item is published once z users have exposed it within the last Δt, and not before.
+
+Every observation, a user who exposes an item at a time, is decided the moment it arrives: it leaves at once if at least z
+different users, its own included, exposed the item in [t-Δt, t]; else it is withheld. Nothing is held and nothing is
+delayed. Users leave under pseudonyms that change with every Δt. With a hierarchy, a withheld item is published as its
+nearest ancestor that enough users exposed.
+
+Parameters
+----------
+z
+    The fewest users who must have exposed an item. `{auto: {k, probability}, floor}` lets it follow the stream, so that a
+    user is k-anonymous with this probability.
+window (Δt)
+    How far back users are counted, and how long a pseudonym lasts.
+withheld (drop)
+    What becomes of a withheld observation: `drop`, or `blank` to publish it without its item.
+secret_file
+    A file in the policy's folder that holds the secret of the pseudonyms; without one it is SHOAL_SECRET.
+
+Examples
+--------
+>>> import os
+>>> os.environ["SHOAL_SECRET"] = "at least sixteen bytes"
+>>> from shoal import Anonymizer, Policy
+>>> policy = Policy.parse('''
+... person: user
+... time: {field: t}
+... item: {field: site, hierarchy: {web: {news: [bbc, lemonde], shops: [amazon]}}}
+... algorithm: {name: zanon, z: 2, window: 10s}
+... ''')
+>>> anonymizer = Anonymizer(policy)
+>>> for t, (user, site) in enumerate([("ann", "bbc"), ("ann", "bbc"), ("bob", "lemonde"), ("bob", "bbc"), ("cy", "amazon")]):
+...     for published in anonymizer.push({"t": t, "user": user, "site": site}):
+...         print(published)
+{'t': 2, 'user': 'b57616f34002ce70fd1e2f0ea6ee6731', 'site': 'news'}
+{'t': 3, 'user': 'b57616f34002ce70fd1e2f0ea6ee6731', 'site': 'bbc'}
+{'t': 4, 'user': '139a22a9b264333a750521f656ff3e01', 'site': 'web'}
+>>> del os.environ["SHOAL_SECRET"]
+
+Decisions
+---------
+- Late observations, with t before the newest time of their item by at most Δt: the user's stored time becomes the later of
+  the two, and those count whose stored time lies in [t-Δt, t]. The user at hand counts at its own time, also where it was
+  seen later already: so z = 1 withholds nothing. Older ones are rejected. The published algorithm knows none of them.
+- Every node on the way from the item to the root counts users of its own, so a user who exposes two children counts once
+  for their parent. The root is an ancestor like any other. An inner node may be exposed itself. An item that the hierarchy
+  does not know stands alone.
+- Whether an observation is too late is decided by its item. For an ancestor that is further ahead it counts as nothing.
+- Entries of items that nobody touches again are dropped where room runs out: before an observation that could need more
+  than there is room for, at first 65,536, all those from before two windows before the newest time seen go, and if more
+  than three quarters of the room are still needed then, it doubles. The points at which this happens depend on the stream
+  alone, not on how it is cut into batches. An observation more than a window late can meet an item that was forgotten so:
+  it is then taken in as its first instead of being rejected, which counts fewer users, never more.
+- Users and items are told apart by keys. A 64-bit whole number is its own key, also as text; any other text has a keyed
+  SipHash of 127 bits, several fields together too.
+- A period is floor(t / Δt), exactly; under a Δt of 0 every time is a period of its own.
+- A z that follows the stream is found anew after each quarter of a period, from the last Δt. Until a whole Δt was counted,
+  nothing is released.
+
+Guarantee
+---------
+Whatever item leaves, at least z different users, its own included, exposed it, or something below it, within the Δt
+before. No observation waits.
+
+References
+----------
+N. Jha, L. Vassio, M. Trevisan, E. Leonardi, M. Mellia: Practical anonymization for data streams: z-anonymity and relation
+with k-anonymity. Performance Evaluation 159 (2023), 102329.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocks.exposure import (
+    NONE,
+    Exposures,
+    at_hand,
+    expose,
+    find_item,
+    is_full_of_items,
+    mixed,
+    near,
+    nearer,
+    nearest,
+    new_item,
+    paired,
+)
+from shoal.compiled import inlined, kernel
+
+LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
+OUTCOMES = ("late", "withheld", "released", "generalized")
+
+DONE, FULL, FULL_OF_ITEMS, TURN = 0, 1, 2, 3
+"""Why `run` comes back: it is through; it needs room for entries, or for items; a quarter of a period is over."""
+
+RULE = np.dtype(
+    [
+        ("z", "i8"),
+        ("window", "f8"),
+        ("blank", "?"),  # whether withheld observations leave without their item
+        ("tuned", "?"),  # whether z follows the stream
+        ("quarter", "i8"),  # the newest quarter of a period, if it does
+        ("row", "i8"),  # of the batch: the next one
+        ("leaving", "i8"),  # of the batch: so many leave
+        ("tally", "i8", (len(OUTCOMES),)),
+    ]
+)
+
+
+class Observations(NamedTuple):
+    """A batch, and what becomes of it."""
+
+    time: NDArray[np.float64]
+    user: NDArray[np.uint64]  # two words each
+    item: NDArray[np.uint64]
+    quarter: NDArray[np.int64]  # of a period, if z follows the stream
+    user_hash: NDArray[np.uint64]
+    item_hash: NDArray[np.uint32]
+    pair_hash: NDArray[np.uint32]
+    how: NDArray[np.int8]
+    shown: NDArray[np.int32]  # the item that is published, or none
+    z: NDArray[np.int64]
+    leaving: NDArray[np.int64]  # the rows that leave, in order
+
+
+def observations(
+    x: Exposures, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64], quarter: NDArray[np.int64]
+) -> Observations:
+    size = len(time)
+    batch = Observations(
+        time, user, item, quarter, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
+        np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
+        np.empty(size, np.int64),
+    )  # fmt: skip
+    _prepare(x, batch)
+    return batch
+
+
+@kernel
+def _prepare(x, batch):
+    """What chains are found by, for the whole batch."""
+    for row in range(len(batch.time)):
+        item = np.uint32(mixed(batch.item[row, 0], batch.item[row, 1], x.key))
+        user = mixed(batch.user[row, 0], batch.user[row, 1], x.key)
+        batch.user_hash[row], batch.item_hash[row], batch.pair_hash[row] = user, item, paired(user, item)
+
+
+@kernel
+def run(x, rule, batch):
+    """Decide the rows of a batch from `rule.row` on; why it came back."""
+    book, size = x.book, len(batch.time)
+    for row in range(rule.row, size):
+        _look_ahead(x, rule, batch, row)
+        time = batch.time[row]
+        a = find_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row])
+        if a >= 0 and time < x.items[a].newest - rule.window:
+            batch.how[row] = LATE
+            rule.tally[LATE] += 1
+            continue
+        rule.row = row
+        if rule.tuned and batch.quarter[row] > rule.quarter:
+            return TURN
+        book.newest = max(book.newest, time)
+        if book.held + book.deepest > book.room:
+            return FULL
+        if a < 0:  # lines 2 to 6
+            if is_full_of_items(x):
+                return FULL_OF_ITEMS
+            a = new_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row], book.everyone)
+        shown = _observe(x, rule, batch, row, a)
+        how = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
+        batch.how[row], batch.shown[row], batch.z[row] = how, shown, rule.z
+        rule.tally[how] += 1
+        if rule.blank or how != WITHHELD:
+            batch.leaving[rule.leaving] = row
+            rule.leaving += 1
+    rule.row = size
+    return DONE
+
+
+@inlined
+def _observe(x, rule, batch, row, a):
+    """Count the user for the item and all that lies above it; the lowest that z users exposed, or none."""
+    time, user0, user1 = batch.time[row], batch.user[row, 0], batch.user[row, 1]
+    shown, own, e = np.int64(NONE), np.int64(NONE), np.int64(NONE)
+    node, hash = a, batch.pair_hash[row]
+    while node >= 0:
+        c, e = expose(x, node, user0, user1, hash, time, rule.window)  # lines 7 to 22
+        if shown < 0 and c >= rule.z and node != x.book.everyone:  # line 23
+            shown, own = node, e
+        node = np.int64(x.items[node].parent)
+        if node >= 0:
+            hash = paired(batch.user_hash[row], x.items[node].hash)
+    if rule.tuned and e >= 0 and batch.quarter[row] >> 2 == rule.quarter >> 2:
+        _note(x, rule.quarter >> 2, shown, own, e)
+    return shown
+
+
+@inlined
+def _note(x, period, shown, own, e):
+    """Add the published item to what its user published in this period; e is the user's entry of everyone."""
+    published = x.marks[e]
+    if published.period != period:
+        published.period, published.mark = period, np.uint64(0)
+    if shown >= 0 and x.marks[own].period != period:
+        x.marks[own].period = period
+        published.mark += mixed(x.items[shown].key0, x.items[shown].key1, x.key)
+
+
+@inlined
+def _look_ahead(x, rule, batch, row):
+    """Ask for the memory that the next rows will need: the chains, then what hangs in them, then what will be dropped."""
+    last = len(batch.time) - 1
+    ahead = min(row + 40, last)
+    near(x, batch.item_hash[ahead], batch.pair_hash[ahead])
+    ahead = min(row + 30, last)
+    nearer(x, batch.item_hash[ahead], batch.pair_hash[ahead])
+    ahead = min(row + 22, last)
+    nearest(x, batch.item_hash[ahead])
+    for skipped in range(3):
+        ahead = min(row + 15 - 5 * skipped, last)
+        at_hand(x, batch.item_hash[ahead], batch.time[ahead] - rule.window, skipped)

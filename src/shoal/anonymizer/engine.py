@@ -1,0 +1,59 @@
+"""What does the work behind an anonymizer: one engine holds a window, another releases or withholds at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.stats import FilterStats, Stats
+from shoal.columns.rejection import Rejection
+
+
+class Answer(NamedTuple):
+    """What leaves, how it left, and the records that were not accepted."""
+
+    published: pa.RecordBatch
+    trace: pa.RecordBatch
+    rejected: list[Rejection]
+
+
+class Engine(ABC):
+    fields: tuple[str, ...]
+    """What it reads of a record."""
+
+    generalized: frozenset[str]
+    """The published fields that may be intervals."""
+
+    @property
+    @abstractmethod
+    def no_trace(self) -> pa.RecordBatch:
+        """The trace of nothing."""
+
+    @abstractmethod
+    def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
+        """Take in records with these row numbers."""
+
+    @abstractmethod
+    def tick(self, now: float) -> Answer:
+        """Move the clock on."""
+
+    @abstractmethod
+    def flush(self) -> Answer:
+        """Let go of everything that waits."""
+
+    @abstractmethod
+    def stats(self, received: int, reasons: Mapping[str, int]) -> Stats | FilterStats: ...
+
+    @abstractmethod
+    def saved(self) -> Snapshot:
+        """All that is needed to go on."""
+
+    @abstractmethod
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from there."""

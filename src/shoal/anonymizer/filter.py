@@ -1,0 +1,128 @@
+"""The engine of z-anonymity: every observation is released or withheld the moment it arrives."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, Observations, observations, run
+from shoal.anonymizer.engine import Answer, Engine
+from shoal.anonymizer.secret import secret
+from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.stats import FilterStats
+from shoal.anonymizer.tuning import Tuning
+from shoal.blocks.exposure import NEVER, ROOM, exposures, with_items, with_room
+from shoal.blocks.exposure import restored as restored_exposures
+from shoal.blocks.exposure import saved as saved_exposures
+from shoal.columns.disclose import Discloser
+from shoal.columns.identity import identities
+from shoal.columns.observe import Observer
+from shoal.columns.period import periods
+from shoal.columns.pseudonym import Pseudonyms
+from shoal.policy import Policy, Tuned, Zanon
+
+_NOBODY = np.zeros(0, np.int64)
+
+
+class Filter(Engine):
+    """Counts who exposed what, and publishes what enough users did."""
+
+    generalized = frozenset[str]()
+
+    def __init__(self, policy: Policy, key: bytes | None = None) -> None:
+        """`key` is the secret, where it does not come from outside."""
+        assert isinstance(policy.algorithm, Zanon)
+        self._policy, self._parameters = policy, policy.algorithm
+        self._discloser = Discloser(policy, Pseudonyms(key or secret(policy.algorithm)))
+        self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
+
+    def _start(self, key: NDArray[np.uint64]) -> None:
+        tree = self._policy.item and self._policy.item.hierarchy
+        labels = identities(pa.array(tree.labels if tree else [], pa.string()), (), key).keys
+        parents = tree.parent if tree else np.zeros(0, np.int64)
+        depth = max(map(len, tree.lines())) if tree else 1
+        tuned = isinstance(self._parameters.z, Tuned)
+        self._key = key
+        self._observer = Observer(self._policy, key)
+        self.fields = self._observer.fields
+        self._exposures = exposures(labels, parents, depth, tuned, key, ROOM)
+        self._rule = np.zeros(1, RULE).view(np.recarray)[0]
+        self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
+        self._rule.blank = self._parameters.withheld == "blank"
+        z = self._parameters.z
+        self._tuning = Tuning(z, self._parameters.window) if isinstance(z, Tuned) else None
+        self._rule.z = self._tuning.z if self._tuning else z
+
+    @property
+    def no_trace(self) -> pa.RecordBatch:
+        return _trace(_NOBODY, _NOBODY, _NOBODY)
+
+    def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
+        observed = self._observer.observe(batch, rows)
+        period = periods(observed.time, self._parameters.window)
+        quarter = periods(observed.time, self._parameters.window / 4) if self._tuning else period
+        decided = observations(self._exposures, observed.time, observed.user, observed.item, quarter)
+        leaving, late = self._decide(decided)
+        rejected = [*observed.rejected, *self._observer.late(observed.rows[late])]
+        published = self._discloser.disclose(
+            observed.batch, leaving, observed.user, period, decided.shown, decided.how == GENERALIZED
+        )
+        return Answer(published, _trace(observed.rows[leaving], decided.how[leaving], decided.z[leaving]), sorted(rejected))
+
+    def tick(self, now: float) -> Answer:
+        """Nothing waits."""
+        return self.flush()
+
+    def flush(self) -> Answer:
+        return Answer(self._discloser.nothing, self.no_trace, [])
+
+    def _decide(self, batch: Observations) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows that leave, and those that came too late."""
+        before = int(self._rule.tally[LATE])
+        self._rule.row = self._rule.leaving = 0
+        while (reason := run(self._exposures, self._rule, batch)) != DONE:
+            if reason == TURN:
+                self._turn(int(batch.quarter[self._rule.row]), float(batch.time[self._rule.row]))
+            elif reason == FULL:
+                self._exposures = with_room(self._exposures, self._parameters.window)
+            else:
+                self._exposures = with_items(self._exposures)
+        late = np.flatnonzero(batch.how == LATE) if self._rule.tally[LATE] > before else _NOBODY
+        return batch.leaving[: int(self._rule.leaving)], late
+
+    def _turn(self, quarter: int, time: float) -> None:
+        assert self._tuning
+        self._tuning.turn(self._exposures, int(self._rule.quarter), quarter, time)
+        self._rule.z, self._rule.quarter = self._tuning.z, quarter
+
+    def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
+        _, withheld, released, generalized = self._rule.tally.tolist()
+        return FilterStats(
+            received=received, rejected=sum(reasons.values()), reasons=dict(reasons), released=released + generalized,
+            generalized=generalized, withheld=withheld,
+            z=int(self._rule.z) if self._tuning is None or self._tuning.knows else None,
+        )  # fmt: skip
+
+    def saved(self) -> Snapshot:
+        """It holds who was counted for what, but nothing of the secret."""
+        header = {"key": self._key.tolist(), "tuning": self._tuning and self._tuning.saved()}
+        arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
+        return Snapshot(header, arrays, pa.Table.from_batches([self._discloser.nothing]))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._start(np.array(snapshot.header["key"], np.uint64))
+        self._exposures = restored_exposures(self._exposures, snapshot.arrays)
+        self._rule = snapshot.arrays["rule"].view(np.recarray)[0]
+        if self._tuning:
+            self._tuning.restore(snapshot.header["tuning"])
+        self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
+
+
+def _trace(rows: NDArray[np.int64], how: NDArray[np.signedinteger[Any]], z: NDArray[np.int64]) -> pa.RecordBatch:
+    told = pa.DictionaryArray.from_arrays(how.astype(np.int8), list(OUTCOMES))
+    return pa.RecordBatch.from_pydict({"row": pa.array(rows), "how": told, "z": pa.array(z)})

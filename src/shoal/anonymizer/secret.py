@@ -1,0 +1,46 @@
+"""The secret of the pseudonyms: from the environment, or from a file that the policy names. It is kept nowhere else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shoal.errors import PolicyError
+from shoal.policy import Zanon
+
+VARIABLE = "SHOAL_SECRET"
+SHORTEST = 16  # bytes
+
+
+def secret(parameters: Zanon) -> bytes:
+    """
+    Raises:
+        PolicyError: there is none, or it is too short.
+    """
+    file = parameters.secret_file
+    place = VARIABLE if file is None else "algorithm.secret_file"
+    found = _set() if file is None else _read(Path(file))
+    if found is None:
+        raise PolicyError([
+            f"{VARIABLE}: is not set, and algorithm.secret_file names no file; pseudonyms need a secret of at least "
+            f"{SHORTEST} bytes"
+        ])  # fmt: skip
+    if len(found) < SHORTEST:
+        raise PolicyError([f"{place}: is shorter than {SHORTEST} bytes; choose a longer secret, by chance"])
+    return found
+
+
+def _set() -> bytes | None:
+    text = os.environ.get(VARIABLE)
+    return os.fsencode(text) if text else None
+
+
+def _read(path: Path) -> bytes:
+    """What a file holds, but for the end of its last line."""
+    try:
+        return path.read_bytes().rstrip(b"\r\n")
+    except FileNotFoundError:
+        problem = "does not exist in the policy's folder; add it or correct the name"
+    except OSError:
+        problem = "cannot be read; check that it is a file and its permissions"
+    raise PolicyError([f"algorithm.secret_file: {problem}"])

@@ -1,0 +1,60 @@
+"""Observations to records: what the filter lets through, under pseudonyms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.columns.encode import field_of
+from shoal.columns.pseudonym import Pseudonyms
+from shoal.columns.uniform import column, texts
+from shoal.policy import Policy
+
+
+class Discloser:
+    """Builds the published columns: the time as it came, the pseudonym, the item, what is kept."""
+
+    def __init__(self, policy: Policy, pseudonyms: Pseudonyms) -> None:
+        assert policy.person and policy.item and policy.time
+        self._person, self._item, self._nulls = policy.person, policy.item, policy.nulls
+        self._pseudonyms = pseudonyms
+        self._labels = pa.array(policy.item.hierarchy.labels if policy.item.hierarchy else [], pa.large_string())
+        names = (policy.time.field, policy.person, *policy.item.names, *policy.kept)
+        self.nothing = pa.RecordBatch.from_pydict({name: pa.nulls(0) for name in names})
+        """What was published last, without its rows."""
+
+    def disclose(
+        self, batch: pa.RecordBatch, leaving: NDArray[np.int64], user: NDArray[np.uint64], period: NDArray[np.int64],
+        shown: NDArray[np.int32], generalized: NDArray[np.bool_],
+    ) -> pa.RecordBatch:  # fmt: skip
+        """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized."""
+        if len(leaving) < batch.num_rows:
+            batch, user, period = batch.take(pa.array(leaving)), np.take(user, leaving, axis=0), period[leaving]
+            shown, generalized = shown[leaving], generalized[leaving]
+        columns, fields = [], []
+        for name in self.nothing.schema.names:
+            array = column(batch, name)
+            if name == self._person:
+                array = self._pseudonyms.of(user, texts(array, ()) if user[:, 1].any() else None, period)
+            elif name in self._item.names:
+                array = self._shown(array, shown, generalized)
+            columns.append(array)
+            fields.append(field_of(batch, name).with_type(array.type))
+        published = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        self.nothing = published.slice(0, 0)
+        return published
+
+    def _shown(self, array: pa.Array, shown: NDArray[np.int32], generalized: NDArray[np.bool_]) -> pa.Array:
+        if self._item.hierarchy:
+            array = texts(array, self._nulls)
+            if generalized.any():
+                labels = self._labels.take(pa.array(shown, mask=~generalized))
+                array = pc.if_else(pa.array(generalized), labels, array)
+        elif pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
+            array = array.dictionary_decode()
+        withheld = shown < 0
+        if withheld.any():
+            array = pc.if_else(pa.array(withheld), pa.scalar(None, array.type), array)
+        return array

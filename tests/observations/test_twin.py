@@ -1,0 +1,121 @@
+"""The filter and its naive twin, observation by observation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from naive.zanon import Observation, Zanon
+from observations.base import LEAVES, TREE, batch, policy, pushed, told
+from shoal import Anonymizer
+from shoal.anonymizer import filter as engine
+from shoal.policy import Hierarchy
+
+STEPS = st.sampled_from([0, 0, 0, 1, 1, 2, 0.5, 7, 30, -1, -2, -4, -9])
+USERS = st.integers(1, 7)
+ITEMS = st.sampled_from([*LEAVES, "bbc", "unknown", "12"])
+STREAMS = st.lists(st.tuples(STEPS, USERS, ITEMS), max_size=80)
+CUTS = st.lists(st.integers(0, 80), max_size=6)
+SEVERAL = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def stream(steps: list[tuple[float, Any, Any]]) -> list[Observation]:
+    now, found = 100.0, []
+    for step, user, item in steps:
+        now += step
+        found.append(Observation(now, user, item))
+    return found
+
+
+def paths() -> dict[Any, list[str]]:
+    """The way to the root from every node, leaf or not."""
+    lines = Hierarchy.of([line.split() for line in ("news.bbc bbc news any", "sport.bbc bbc news any")]).lines()
+    lines += [["lemonde", "press", "news", "any"], ["amazon", "shops", "any"]]
+    return {line[i]: line[i:] for line in lines for i in range(len(line))}
+
+
+def compare(seen: list[Observation], twin: Zanon, anonymizer: Anonymizer, cuts: list[int]) -> None:
+    expected = twin.run(seen)
+    found = pushed(anonymizer, seen, cuts)
+    assert [(f.row, f.time, f.item) for f in found] == [(e.row, e.time, e.item) for e in expected]
+    names: dict[tuple[Any, float], str] = {}
+    for f, e in zip(found, expected, strict=True):
+        assert names.setdefault((e.user, e.period), f.user) == f.user
+    assert len(set(names.values())) == len(names)
+    stats = anonymizer.stats
+    assert (stats.received, stats.rejected) == (len(seen), len(twin.rejected))
+    blank = sum(e.item is None for e in expected)
+    assert stats.released == len(expected) - blank
+    assert stats.released + stats.withheld == len(seen) - len(twin.rejected)
+
+
+@SEVERAL
+@given(steps=STREAMS, cuts=CUTS, z=st.integers(1, 4), window=st.sampled_from([0, 0.5, 3, 8]), blank=st.booleans())
+def test_plain(steps: list[Any], cuts: list[int], z: int, window: float, blank: bool) -> None:
+    withheld = "blank" if blank else "drop"
+    compare(stream(steps), Zanon(z, window, withheld=withheld), Anonymizer(policy(z, window, withheld=withheld)), cuts)
+
+
+@SEVERAL
+@given(steps=STREAMS, cuts=CUTS, z=st.integers(1, 4), window=st.sampled_from([0, 0.5, 3, 8]), blank=st.booleans())
+def test_with_a_hierarchy(steps: list[Any], cuts: list[int], z: int, window: float, blank: bool) -> None:
+    withheld = "blank" if blank else "drop"
+    twin = Zanon(z, window, withheld=withheld, paths=paths())
+    compare(stream(steps), twin, Anonymizer(policy(z, window, withheld=withheld, tree=TREE)), cuts)
+
+
+@SEVERAL
+@given(
+    steps=st.lists(st.tuples(STEPS, USERS, st.integers(0, 30)), min_size=20, max_size=200),
+    cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 1, 3]), room=st.integers(1, 20),
+)  # fmt: skip
+def test_where_room_runs_out(
+    steps: list[Any], cuts: list[int], z: int, window: float, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "ROOM", room)
+    compare(stream(steps), Zanon(z, window, room=room), Anonymizer(policy(z, window)), cuts)
+
+
+@SEVERAL
+@given(steps=STREAMS, cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), room=st.integers(1, 20))
+def test_where_room_runs_out_under_a_hierarchy(
+    steps: list[Any], cuts: list[int], z: int, window: float, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "ROOM", room)
+    twin = Zanon(z, window, paths=paths(), room=room)
+    compare(stream(steps), twin, Anonymizer(policy(z, window, tree=TREE)), cuts)
+
+
+@SEVERAL
+@given(steps=STREAMS, at=st.integers(0, 80), z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), tree=st.booleans())
+def test_a_snapshot_changes_nothing(
+    steps: list[Any], at: int, z: int, window: float, tree: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "ROOM", 16)
+    rule = policy(z, window, withheld="blank", tree=TREE if tree else None)
+    seen, straight, first, second = stream(steps), Anonymizer(rule), Anonymizer(rule), Anonymizer(rule)
+    expected = pushed(straight, seen)
+    found = pushed(first, seen[:at])
+    second.restore(first.snapshot())
+    assert second.stats == first.stats
+    assert found + pushed(second, seen[at:]) == expected
+    assert second.stats == straight.stats
+
+
+def test_a_thousand_times_the_same() -> None:
+    often = [Observation(t / 1000, 1, "a") for t in range(1000)]
+    assert pushed(Anonymizer(policy(2, 5)), often) == []
+    assert [f.row for f in pushed(Anonymizer(policy(2, 5)), [*often, Observation(1, 2, "a")])] == [1000]
+
+
+def test_one_record_at_a_time_is_the_same() -> None:
+    seen = stream([(1, user, item) for user in range(4) for item in LEAVES] * 3)
+    whole, single = Anonymizer(policy(3, 9, tree=TREE)), Anonymizer(policy(3, 9, tree=TREE))
+    found = []
+    for o in seen:
+        found += told(single, single.push_batch(batch([o])))
+    assert found == pushed(whole, seen)
+    assert single.stats == whole.stats
