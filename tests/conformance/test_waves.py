@@ -10,8 +10,9 @@ import pytest
 
 from shoal import Anonymizer
 from shoal.algorithms.tide import DONE, OPEN, SETTLE
+from tests.conformance.parameters import WINDOWS
 from tests.conformance.promises import check
-from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
+from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of, twin
 from tests.naive import Arrival, Numeric, Tick
 
 TEN = Numeric(0.0, 10.0)
@@ -30,7 +31,10 @@ def long_stream(seed: int, kind: str) -> Stream:
         events.append(Arrival(draw.randrange(persons), values, clock if kind == "time" else None))
     cuts = tuple(sorted(draw.sample(range(len(events)), 6)))
     length = draw.choice([32, 64, 100])
-    parameters = {"effort": draw.choice(["quick", "thorough"]), "reuse_limit": draw.choice([0, 3, 1000])}
+    parameters = {
+        "effort": draw.choice(["quick", "thorough"]), "reuse_limit": draw.choice([0, 3, 1000]),
+        "reuse_age": draw.choice([length - 3, length, 2 * length, 10 * length]),
+    }  # fmt: skip
     return Stream(attributes, draw.choice([2, 3, 8]), (kind, length), parameters, tuple(events), cuts)
 
 
@@ -42,7 +46,7 @@ def _value(draw: random.Random, attribute: Numeric | str) -> object:
     return draw.choice(sorted(TREES[attribute]))
 
 
-@pytest.mark.parametrize("kind", ["count", "time", "buffer"])
+@pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize("seed", range(6))
 def test_promises_hold_however_the_stream_is_cut(seed: int, kind: str) -> None:
     stream = long_stream(seed, kind)
@@ -53,6 +57,24 @@ def test_promises_hold_however_the_stream_is_cut(seed: int, kind: str) -> None:
     assert anonymizer.stats.faults == {}
     assert one_by_one(Anonymizer(policy), stream) == releases
     assert engine(Anonymizer(policy), stream._replace(cuts=())) == releases
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+@pytest.mark.parametrize("seed", range(6))
+def test_releases_equal_the_naive_twin(seed: int, kind: str) -> None:
+    agree(long_stream(seed, kind))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_releases_equal_the_naive_twin_on_hundreds_of_streams(kind: str) -> None:
+    for seed in range(6, 206):
+        agree(long_stream(seed, kind))
+
+
+def agree(stream: Stream) -> None:
+    assert engine(Anonymizer(policy_of("tide", stream)), stream) == twin("tide", stream)
 
 
 def people(count: int, window: tuple[str, float], k: int = 3, each: float = 0.0) -> Stream:

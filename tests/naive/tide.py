@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .common import Algorithm, Attribute, Entry, Numeric, Row, by_arrival, persons, valid
+from .common import Algorithm, Arrival, Attribute, Entry, Numeric, Row, by_arrival, persons, valid
 
 Group = list[Row]
 
@@ -28,7 +28,7 @@ class Tide(Algorithm):
         self.wave: list[Row] | None = None
         self.covers: dict[Row, Entry | None] = {}
 
-    def arrive(self, arrival: Any) -> None:
+    def arrive(self, arrival: Arrival) -> None:
         super().arrive(arrival)
         self.close_early()
 
@@ -95,23 +95,23 @@ class Units:
             return max(places) - min(places)
         return whole(attribute.loss(attribute.generalize(values)))
 
-    def weight(self, t: Row) -> int:
-        q_t = valid(t.values)
-        return math.floor(4096 / len(q_t) + 0.5) if q_t else 0
-
     def cost(self, group: Group) -> int:
         box = self.box(group)
-        return sum(self.weight(t) * sum(box[q] for q in valid(t.values)) for t in group)
+        return sum(weighted([box[q] for q in valid(t.values)]) for t in group)
 
     def cover(self, t: Row, cover: Entry | None) -> float:
         if cover is None:
             return math.inf
-        losses = [whole(self.attributes[q].loss(cover.generalization[q])) for q in valid(t.values)]
-        return self.weight(t) * sum(losses)
+        return weighted([whole(self.attributes[q].loss(cover.generalization[q])) for q in valid(t.values)])
 
 
 def whole(loss: float) -> int:
     return math.floor(loss * 65536 + 0.5)
+
+
+def weighted(losses: list[int]) -> int:
+    """The losses of all that a tuple has, by its weight."""
+    return math.floor(4096 / len(losses) + 0.5) * sum(losses) if losses else 0
 
 
 class Partition:
