@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 
@@ -13,7 +14,7 @@ from shoal.algorithms.tide import DONE, OPEN, SETTLE
 from tests.conformance.parameters import WINDOWS
 from tests.conformance.promises import check
 from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of, twin
-from tests.naive import Arrival, Numeric, Tick
+from tests.naive import Arrival, Numeric, Release, Tick
 
 TEN = Numeric(0.0, 10.0)
 
@@ -73,8 +74,20 @@ def test_releases_equal_the_naive_twin_on_hundreds_of_streams(kind: str) -> None
         agree(long_stream(seed, kind))
 
 
-def agree(stream: Stream) -> None:
-    assert engine(Anonymizer(policy_of("tide", stream)), stream) == twin("tide", stream)
+@pytest.mark.parametrize("length", [32.0, 10.0, 0.7, 3.3])
+def test_seconds_are_not_rounded(length: float) -> None:
+    """Who comes just before the last 32nd begins is in the wave; who comes as it begins is not."""
+    begins = length - length / 32
+    times = [0.0, 0.0, 0.0, math.nextafter(begins, 0.0), begins, length]
+    events = tuple(Arrival(i, (float(i),), time) for i, time in enumerate(times))
+    stream = Stream((TEN,), 2, ("time", length), {"reuse_age": 0}, (*events, Tick(length * 1.5)), ())
+    assert {r.row: r.released for r in agree(stream)} == {i: length if i < 4 else length * 1.5 for i in range(6)}
+
+
+def agree(stream: Stream) -> list[Release]:
+    releases = engine(Anonymizer(policy_of("tide", stream)), stream)
+    assert releases == twin("tide", stream)
+    return releases
 
 
 def people(count: int, window: tuple[str, float], k: int = 3, each: float = 0.0) -> Stream:
