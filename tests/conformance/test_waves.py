@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
@@ -39,6 +40,21 @@ def long_stream(seed: int, kind: str) -> Stream:
     return Stream(attributes, draw.choice([2, 3, 8]), (kind, length), parameters, tuple(events), cuts)
 
 
+def scarce_stream(seed: int, kind: str) -> Stream:
+    """Strangers are rare, so that the k-th person often comes, or the stream ends, in the last 32nd of a window."""
+    draw = random.Random(seed)
+    k, length = draw.choice([2, 3]), 32 if kind == "time" else draw.choice([33, 64, 70])
+    clock, events = 0.0, []
+    for _ in range(draw.randint(6, 50) if kind == "time" else length + draw.choice([-1, 0, 1, 2, 30, length])):
+        clock += draw.choice([0.0, 0.0, 0.25, 0.5, 1.0, 30.5, 31.0])
+        if kind == "time" and draw.random() < 0.2:
+            events.append(Tick(clock))
+        stranger = draw.random() < (0.4 if kind == "time" else k / length)
+        events.append(Arrival(draw.randint(1, 4) if stranger else 0, (float(draw.randint(0, 10)),), clock))
+    cuts = tuple(i for i in range(len(events)) if draw.random() < 0.2)
+    return Stream((TEN,), k, (kind, length), {"reuse_age": draw.choice([0, 31, 64])}, tuple(events), cuts)
+
+
 def _value(draw: random.Random, attribute: Numeric | str) -> object:
     if draw.random() < 0.2:
         return None
@@ -66,12 +82,19 @@ def test_releases_equal_the_naive_twin(seed: int, kind: str) -> None:
     agree(long_stream(seed, kind))
 
 
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_releases_equal_the_naive_twin_when_persons_are_scarce(kind: str) -> None:
+    for seed in range(100):
+        agree(scarce_stream(seed, kind))
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3000)
+@pytest.mark.parametrize("made", [long_stream, scarce_stream])
 @pytest.mark.parametrize("kind", WINDOWS)
-def test_releases_equal_the_naive_twin_on_hundreds_of_streams(kind: str) -> None:
-    for seed in range(6, 206):
-        agree(long_stream(seed, kind))
+def test_releases_equal_the_naive_twin_on_hundreds_of_streams(kind: str, made: Callable[[int, str], Stream]) -> None:
+    for seed in range(200):
+        agree(made(seed, kind))
 
 
 @pytest.mark.parametrize("length", [32.0, 10.0, 0.7, 3.3])
