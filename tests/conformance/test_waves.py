@@ -23,7 +23,7 @@ TEN = Numeric(0.0, 10.0)
 def long_stream(seed: int, kind: str) -> Stream:
     """Windows of several dozen tuples, so that a wave is closed before it leaves; persons who come back, bursts and ticks."""
     draw = random.Random(seed)
-    attributes = tuple(draw.choice([TEN, Numeric(-1.0, 3.0), "deep", "flat"]) for _ in range(draw.randint(1, 4)))
+    attributes = tuple(draw.choice([TEN, Numeric(-1.0, 3.0), "deep", "flat"]) for _ in range(draw.choice([1, 2, 4, 7])))
     persons, clock, events = draw.choice([4, 12, 60, 10**6]), 0.0, []
     for _ in range(draw.choice([90, 150, 260])):
         clock += draw.choice([0.0, 0.0, 0.2, 1.0, 2.0])
@@ -84,7 +84,7 @@ def test_releases_equal_the_naive_twin(seed: int, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_releases_equal_the_naive_twin_when_persons_are_scarce(kind: str) -> None:
-    for seed in range(100):
+    for seed in range(100 if kind == "time" else 30):
         agree(scarce_stream(seed, kind))
 
 
