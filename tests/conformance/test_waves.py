@@ -107,6 +107,15 @@ def test_seconds_are_not_rounded(length: float) -> None:
     assert {r.row: r.released for r in agree(stream)} == {i: length if i < 4 else length * 1.5 for i in range(6)}
 
 
+def test_when_no_candidate_is_left_the_oldest_is_a_seed() -> None:
+    """All six seeds, every third tuple, grow into one and the same group."""
+    others = iter([9.0, 9.0, 3.0, 7.0, 10.0, 9.0, 7.0, 10.0, 8.0, 6.0, 5.0, 7.0])
+    events = tuple(Arrival(i, (0.0 if i % 3 == 1 else next(others),)) for i in range(18))
+    releases = agree(Stream((TEN,), 6, ("count", 18), {}, events, ()))
+    groups = [[r.row for r in releases if r.cluster == number] for number in range(3)]
+    assert groups == [[0, 2, 5, 8, 9, 12], [1, 4, 7, 10, 13, 16], [3, 6, 11, 14, 15, 17]]
+
+
 def agree(stream: Stream) -> list[Release]:
     releases = engine(Anonymizer(policy_of("tide", stream)), stream)
     assert releases == twin("tide", stream)
