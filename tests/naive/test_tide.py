@@ -58,6 +58,10 @@ def test_cost_counts_each_loss_once_for_every_member_that_has_it(group: list[Row
     assert Units([TEN, TREE]).cost(group) == cost
 
 
+def test_weights_are_rounded() -> None:
+    assert Units([TEN] * 6).cost([row(0, *[0.0] * 6), row(1, *[10.0] * 6)]) == 2 * 683 * 6 * 65536
+
+
 def test_cost_of_a_cover() -> None:
     cover = Entry(((0.0, 2.5), "any"), 0, 0.0, 0)
     assert Units([TEN, TREE]).cover(row(0, 1.0, "c"), cover) == 2048 * (16384 + 65536)
