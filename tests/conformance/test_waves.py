@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
 from shoal import Anonymizer
 from shoal.algorithms.tide import DONE, OPEN, SETTLE
+from tests.conformance.parameters import WINDOWS
 from tests.conformance.promises import check
-from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
-from tests.naive import Arrival, Numeric, Tick
+from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of, twin
+from tests.naive import Arrival, Numeric, Release, Tick
 
 TEN = Numeric(0.0, 10.0)
 
@@ -20,7 +23,7 @@ TEN = Numeric(0.0, 10.0)
 def long_stream(seed: int, kind: str) -> Stream:
     """Windows of several dozen tuples, so that a wave is closed before it leaves; persons who come back, bursts and ticks."""
     draw = random.Random(seed)
-    attributes = tuple(draw.choice([TEN, Numeric(-1.0, 3.0), "deep", "flat"]) for _ in range(draw.randint(1, 4)))
+    attributes = tuple(draw.choice([TEN, Numeric(-1.0, 3.0), "deep", "flat"]) for _ in range(draw.choice([1, 2, 4, 7])))
     persons, clock, events = draw.choice([4, 12, 60, 10**6]), 0.0, []
     for _ in range(draw.choice([90, 150, 260])):
         clock += draw.choice([0.0, 0.0, 0.2, 1.0, 2.0])
@@ -30,8 +33,26 @@ def long_stream(seed: int, kind: str) -> Stream:
         events.append(Arrival(draw.randrange(persons), values, clock if kind == "time" else None))
     cuts = tuple(sorted(draw.sample(range(len(events)), 6)))
     length = draw.choice([32, 64, 100])
-    parameters = {"effort": draw.choice(["quick", "thorough"]), "reuse_limit": draw.choice([0, 3, 1000])}
+    parameters = {
+        "effort": draw.choice(["quick", "thorough"]), "reuse_limit": draw.choice([0, 3, 1000]),
+        "reuse_age": draw.choice([length - 3, length, 2 * length, 10 * length]),
+    }  # fmt: skip
     return Stream(attributes, draw.choice([2, 3, 8]), (kind, length), parameters, tuple(events), cuts)
+
+
+def scarce_stream(seed: int, kind: str) -> Stream:
+    """Strangers are rare, so that the k-th person often comes, or the stream ends, in the last 32nd of a window."""
+    draw = random.Random(seed)
+    k, length = draw.choice([2, 3]), 32 if kind == "time" else draw.choice([33, 64, 70])
+    clock, events = 0.0, []
+    for _ in range(draw.randint(6, 50) if kind == "time" else length + draw.choice([-1, 0, 1, 2, 30, length])):
+        clock += draw.choice([0.0, 0.0, 0.25, 0.5, 1.0, 30.5, 31.0])
+        if kind == "time" and draw.random() < 0.2:
+            events.append(Tick(clock))
+        stranger = draw.random() < (0.4 if kind == "time" else k / length)
+        events.append(Arrival(draw.randint(1, 4) if stranger else 0, (float(draw.randint(0, 10)),), clock))
+    cuts = tuple(i for i in range(len(events)) if draw.random() < 0.2)
+    return Stream((TEN,), k, (kind, length), {"reuse_age": draw.choice([0, 31, 64])}, tuple(events), cuts)
 
 
 def _value(draw: random.Random, attribute: Numeric | str) -> object:
@@ -42,7 +63,7 @@ def _value(draw: random.Random, attribute: Numeric | str) -> object:
     return draw.choice(sorted(TREES[attribute]))
 
 
-@pytest.mark.parametrize("kind", ["count", "time", "buffer"])
+@pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize("seed", range(6))
 def test_promises_hold_however_the_stream_is_cut(seed: int, kind: str) -> None:
     stream = long_stream(seed, kind)
@@ -53,6 +74,52 @@ def test_promises_hold_however_the_stream_is_cut(seed: int, kind: str) -> None:
     assert anonymizer.stats.faults == {}
     assert one_by_one(Anonymizer(policy), stream) == releases
     assert engine(Anonymizer(policy), stream._replace(cuts=())) == releases
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+@pytest.mark.parametrize("seed", range(6))
+def test_releases_equal_the_naive_twin(seed: int, kind: str) -> None:
+    agree(long_stream(seed, kind))
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_releases_equal_the_naive_twin_when_persons_are_scarce(kind: str) -> None:
+    for seed in range(100 if kind == "time" else 30):
+        agree(scarce_stream(seed, kind))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("made", [long_stream, scarce_stream])
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_releases_equal_the_naive_twin_on_hundreds_of_streams(kind: str, made: Callable[[int, str], Stream]) -> None:
+    for seed in range(200):
+        agree(made(seed, kind))
+
+
+@pytest.mark.parametrize("length", [32.0, 10.0, 0.7, 3.3])
+def test_seconds_are_not_rounded(length: float) -> None:
+    """Who comes just before the last 32nd begins is in the wave; who comes as it begins is not."""
+    begins = length - length / 32
+    times = [0.0, 0.0, 0.0, math.nextafter(begins, 0.0), begins, length]
+    events = tuple(Arrival(i, (float(i),), time) for i, time in enumerate(times))
+    stream = Stream((TEN,), 2, ("time", length), {"reuse_age": 0}, (*events, Tick(length * 1.5)), ())
+    assert {r.row: r.released for r in agree(stream)} == {i: length if i < 4 else length * 1.5 for i in range(6)}
+
+
+def test_when_no_candidate_is_left_the_oldest_is_a_seed() -> None:
+    """All six seeds, every third tuple, grow into one and the same group."""
+    others = iter([9.0, 9.0, 3.0, 7.0, 10.0, 9.0, 7.0, 10.0, 8.0, 6.0, 5.0, 7.0])
+    events = tuple(Arrival(i, (0.0 if i % 3 == 1 else next(others),)) for i in range(18))
+    releases = agree(Stream((TEN,), 6, ("count", 18), {}, events, ()))
+    groups = [[r.row for r in releases if r.cluster == number] for number in range(3)]
+    assert groups == [[0, 2, 5, 8, 9, 12], [1, 4, 7, 10, 13, 16], [3, 6, 11, 14, 15, 17]]
+
+
+def agree(stream: Stream) -> list[Release]:
+    releases = engine(Anonymizer(policy_of("tide", stream)), stream)
+    assert releases == twin("tide", stream)
+    return releases
 
 
 def people(count: int, window: tuple[str, float], k: int = 3, each: float = 0.0) -> Stream:

@@ -44,19 +44,30 @@ def test_promises_hold_from_file_to_file(name: str, stream: str, tmp_path: Path)
     assert stats.suppressed < 0.1 * len(real.rows), "most tuples leave in company"
 
 
-TWINS = {"castle": 300, "xband": 600}
+TWINS = {"castle": 300, "xband": 600, "tide": 450}
 
 
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins(name: str, stream: str) -> None:
+    agree(name, stream)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("stream", STREAMS)
+def test_releases_equal_the_naive_twin_of_a_thorough_tide(stream: str) -> None:
+    agree("tide", stream, effort="thorough")
+
+
+def agree(name: str, stream: str, **parameters: Any) -> None:
     real = STREAMS[stream]().head(TWINS.get(name, 1500))
-    made = Anonymizer(Policy.parse(real.policy(10, {"count": 200}, name=name)))
+    made = Anonymizer(Policy.parse(real.policy(10, {"count": 200}, name=name, **parameters)))
     releases: list[Release] = []
     for person, row in zip(real.persons, real.rows, strict=True):
         releases += releases_of(made, made.push({"pid": person, **dict(zip(real.quasi, row, strict=True))}))
     releases += releases_of(made, made.to_records(made.flush()))
-    assert releases == simulate(name, real.domains(), 10, ("count", 200), real.arrivals())
+    assert releases == simulate(name, real.domains(), 10, ("count", 200), real.arrivals(), **parameters)
 
 
 def releases_of(made: Anonymizer, records: list[dict[str, Any]]) -> list[Release]:

@@ -10,6 +10,7 @@ from .fast import Fast
 from .idea import Idea
 from .iot import Iot
 from .kvarp import Kvarp
+from .tide import Tide
 from .xband import Xband
 
 __all__ = ["ALGORITHMS", "Arrival", "Categorical", "Numeric", "Release", "Tick", "simulate"]
@@ -22,6 +23,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "xband": Xband,
     "castle": Castle,
     "fast": Fast,
+    "tide": Tide,
 }
 
 
