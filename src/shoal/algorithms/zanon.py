@@ -221,6 +221,5 @@ def _look_ahead(x, rule, batch, row):
     nearer(x, batch.item_hash[ahead], batch.pair_hash[ahead])
     ahead = min(row + 22, last)
     nearest(x, batch.item_hash[ahead])
-    for skipped in range(3):
-        ahead = min(row + 15 - 5 * skipped, last)
-        at_hand(x, batch.item_hash[ahead], batch.time[ahead] - rule.window, skipped)
+    ahead = min(row + 12, last)
+    at_hand(x, batch.item_hash[ahead], batch.time[ahead] - rule.window)

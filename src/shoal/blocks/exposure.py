@@ -246,16 +246,11 @@ def nearest(x, item_hash):
 
 
 @inlined
-def at_hand(x, item_hash, limit, skipped):
-    """Ask for what dropping entries of that list will touch: the one behind some others, and the chain of the one before."""
+def at_hand(x, item_hash, limit):
+    """Ask for what dropping the head of that list will touch, if it is from before the limit."""
     i = np.int64(x.item_chains[item_hash & np.uint32(len(x.item_chains) - 1)])
     if i >= 0:
-        e, before = np.int64(x.items[i].first), np.int64(NONE)
-        for _ in range(skipped):
-            if e >= 0 and x.links[e].time < limit:
-                e, before = np.int64(x.links[e].after), e
-        if before >= 0:
-            prefetch(x.chains, np.int64(x.entries[before].hash & np.uint32(len(x.chains) - 1)))
+        e = np.int64(x.items[i].first)
         if e >= 0 and x.links[e].time < limit:
             prefetch(x.entries, e)
             prefetch(x.links, max(np.int64(x.links[e].after), 0))
