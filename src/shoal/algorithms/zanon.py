@@ -75,20 +75,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.exposure import (
-    NONE,
-    Exposures,
-    at_hand,
-    expose,
-    find_item,
-    is_full_of_items,
-    mixed,
-    near,
-    nearer,
-    nearest,
-    new_item,
-    paired,
-)
+from shoal.blocks.ahead import at_hand, near, nearer, nearest
+from shoal.blocks.crowd import NONE, expose, find_item, is_full_of_items, mixed, new_item, paired
+from shoal.blocks.exposure import Exposures
 from shoal.compiled import inlined, kernel
 
 LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
