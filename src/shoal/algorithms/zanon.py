@@ -75,20 +75,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.exposure import (
-    NONE,
-    Exposures,
-    at_hand,
-    expose,
-    find_item,
-    is_full_of_items,
-    mixed,
-    near,
-    nearer,
-    nearest,
-    new_item,
-    paired,
-)
+from shoal.blocks.ahead import at_hand, near, nearer, nearest
+from shoal.blocks.crowd import NONE, expose, find_item, is_full_of_items, mixed, new_item, paired
+from shoal.blocks.exposure import Exposures
 from shoal.compiled import inlined, kernel
 
 LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
@@ -221,6 +210,5 @@ def _look_ahead(x, rule, batch, row):
     nearer(x, batch.item_hash[ahead], batch.pair_hash[ahead])
     ahead = min(row + 22, last)
     nearest(x, batch.item_hash[ahead])
-    for skipped in range(3):
-        ahead = min(row + 15 - 5 * skipped, last)
-        at_hand(x, batch.item_hash[ahead], batch.time[ahead] - rule.window, skipped)
+    ahead = min(row + 12, last)
+    at_hand(x, batch.item_hash[ahead], batch.time[ahead] - rule.window)

@@ -16,7 +16,8 @@ from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
 from shoal.anonymizer.tuning import Tuning
-from shoal.blocks.exposure import NEVER, ROOM, exposures, with_items, with_room
+from shoal.blocks.crowd import NEVER
+from shoal.blocks.exposure import ROOM, exposures, with_items, with_room
 from shoal.blocks.exposure import restored as restored_exposures
 from shoal.blocks.exposure import saved as saved_exposures
 from shoal.columns.disclose import Discloser

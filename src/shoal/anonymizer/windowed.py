@@ -43,6 +43,7 @@ class Windowed(Engine):
         self._lobby = Lobby(self._encoder.passed)
         self.fields = self._encoder.fields
         self.generalized = self._publisher.generalized
+        self._nothing: tuple[object, Answer] | None = None
 
     @property
     def no_trace(self) -> pa.RecordBatch:
@@ -95,7 +96,15 @@ class Windowed(Engine):
         return int(s.exits.tally.waiting)
 
     def _answer(self, leaving: int, rejected: list[Rejection]) -> Answer:
-        """Fetch the tuples that leave, as they are published."""
+        """Fetch the tuples that leave, as they are published; that none do is often the answer, and kept."""
+        if leaving:
+            return self._departed(leaving, rejected)
+        kind = self._lobby.guests.kept.schema, self._publisher.whole.tolist()
+        if self._nothing is None or self._nothing[0] != kind:
+            self._nothing = kind, self._departed(0, [])
+        return self._nothing[1]._replace(rejected=rejected)
+
+    def _departed(self, leaving: int, rejected: list[Rejection]) -> Answer:
         s = self._state
         s.exits.tally.waiting = 0
         guests = self._lobby.fetch(s.exits.seat[:leaving])
