@@ -134,3 +134,11 @@ def test_what_is_reused(sections: dict[str, Any], reuse: Reuse) -> None:
     assert policy.reuse == reuse
     assert type(policy.reuse.age) is float
     assert policy.algorithm.reuse_age == reuse.age
+
+
+@pytest.mark.parametrize(("written", "effort"), [(None, "quick"), ({}, "quick"), ({"effort": "thorough"}, "thorough")])
+def test_where_none_is_named_it_is_tide(written: dict[str, str] | None, effort: str) -> None:
+    policy = Policy.parse(changed(algorithm=written))
+    assert isinstance(policy.algorithm, Tide)
+    assert policy.algorithm.effort == effort
+    assert policy.reuse.age == 2 * policy.window.length

@@ -20,7 +20,7 @@ def test_it_is_json_and_names_every_section() -> None:
         "window",
         "algorithm",
     ]
-    assert schema["required"] == ["person", "algorithm"]
+    assert schema["required"] == ["person"]
     assert schema["if"] == {"properties": {"algorithm": {"properties": {"name": {"const": "zanon"}}}}}
     assert schema["then"] == {"required": ["time", "item"], "properties": {"privacy": False, "window": False}}
     assert schema["else"] == {"required": ["attributes", "privacy", "window"], "properties": {"item": False}}

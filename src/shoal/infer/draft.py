@@ -131,7 +131,7 @@ def _closing() -> Iterator[str]:
         ),
         (
             "Made for streams in which values are missing. Where hardly any are, fads serves as well.",
-            "algorithm: {name: idea}",
+            "algorithm: {name: tide}",
         ),
     ):
         yield from Entry(note, [setting], active=True).lines()

@@ -124,9 +124,9 @@ class Fast(Parameters):
 
 
 class Tide(Parameters):
-    """Tide."""
+    """Tide, which is used where a policy names no algorithm."""
 
-    name: Literal["tide"] = Field(description="the algorithm's name")
+    name: Literal["tide"] = Field(default="tide", description="the algorithm's name")
     effort: Literal["quick", "thorough"] = Field(default="quick", description="how much work is put into a wave")
 
     def _age(self, window: Window) -> float:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, PlainValidator, WithJsonSchema
 
-from shoal.policy.algorithm import FILTER, Algorithm
+from shoal.policy.algorithm import FILTER, Algorithm, Tide
 from shoal.policy.attribute import Attribute
 from shoal.policy.event_time import Time
 from shoal.policy.item import Item
@@ -19,6 +19,9 @@ from shoal.policy.window import Window
 NOBODY = "none"
 MOST_QUASI = 64
 
+DEFAULT = Tide()
+"""The algorithm of a policy that names none."""
+
 NEEDED = ("attributes", "privacy", "window")
 """What a policy needs whose algorithm holds a window."""
 
@@ -26,7 +29,10 @@ NEEDED_TO_FILTER = ("time", "item")
 """What it needs where nothing is held."""
 
 _FORMS: dict[str, JsonValue] = {
-    "if": {"properties": {"algorithm": {"properties": {"name": {"const": FILTER}}}}},
+    "if": {
+        "required": ["algorithm"],
+        "properties": {"algorithm": {"required": ["name"], "properties": {"name": {"const": FILTER}}}},
+    },
     "then": {"required": [*NEEDED_TO_FILTER], "properties": {"privacy": False, "window": False}},
     "else": {"required": [*NEEDED], "properties": {"item": False}},
 }
@@ -88,5 +94,5 @@ class Document(Part):
         default=None, description="how long a tuple may be held, such as {count: 2000} or {time: 30s}"
     )
     algorithm: Algorithm = Field(
-        description="the algorithm and its parameters, such as {name: idea}", discriminator="name"
+        default=DEFAULT, description="the algorithm and its parameters, such as {name: idea}", discriminator="name"
     )

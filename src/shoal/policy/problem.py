@@ -61,8 +61,6 @@ def _said(place: Place, details: ErrorDetails) -> Iterator[str]:
         yield unknown(place, _part(place).model_fields)
     elif kind == "missing":
         yield missing(place, _part(place))
-    elif kind == "union_tag_not_found":
-        yield f"algorithm.name: is missing; name one of {', '.join(NAMES)}"
     elif kind == "union_tag_invalid":
         yield f"algorithm.name: {context['tag']!r} is no algorithm; {_nearest(context['tag'], NAMES, listed=True)}"
     elif kind in _MAPPINGS:

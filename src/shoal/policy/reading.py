@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from shoal.errors import PolicyError
 from shoal.policy.algorithm import FILTER
 from shoal.policy.conflict import conflicts
-from shoal.policy.document import NEEDED, NEEDED_TO_FILTER, Document
+from shoal.policy.document import DEFAULT, NEEDED, NEEDED_TO_FILTER, Document
 from shoal.policy.problem import missing, problems, unknown
 
 
@@ -33,6 +33,7 @@ def read(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
     """
     if not isinstance(written, Mapping):
         raise PolicyError(["the policy is not a mapping; write it as key: value pairs"])
+    written = _named(written)
     context = {"folder": None if folder is None else Path(folder)}
     found = [unknown((key,), _SECTIONS) for key in written if key not in _SECTIONS]
     sections: dict[str, Any] = {}
@@ -53,6 +54,14 @@ def read(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
     if found:
         raise PolicyError(found)
     return sections
+
+
+def _named(written: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The same, with a name where the algorithm has parameters only."""
+    algorithm = written.get("algorithm")
+    if isinstance(algorithm, Mapping) and "name" not in algorithm:
+        return {**written, "algorithm": {"name": DEFAULT.name, **algorithm}}
+    return written
 
 
 def _filters(written: Mapping[Any, Any]) -> bool:
