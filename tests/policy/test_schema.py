@@ -21,7 +21,8 @@ def test_it_is_json_and_names_every_section() -> None:
         "algorithm",
     ]
     assert schema["required"] == ["person"]
-    assert schema["if"] == {"properties": {"algorithm": {"properties": {"name": {"const": "zanon"}}}}}
+    named = {"required": ["name"], "properties": {"name": {"const": "zanon"}}}
+    assert schema["if"] == {"required": ["algorithm"], "properties": {"algorithm": named}}
     assert schema["then"] == {"required": ["time", "item"], "properties": {"privacy": False, "window": False}}
     assert schema["else"] == {"required": ["attributes", "privacy", "window"], "properties": {"item": False}}
     assert schema["additionalProperties"] is False
