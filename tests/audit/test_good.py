@@ -162,3 +162,36 @@ def test_it_accepts_what_the_policy_says(tmp_path: Path) -> None:
     assert report.rows["input"] == 21
     assert report.rows["accepted"] == 9
     assert report.held
+
+
+SMALL = """
+person: pid
+attributes: {age: {quasi: numeric, range: [0, 100]}, note: {publish: keep}}
+privacy: {k: 2}
+window: {count: 4}
+algorithm: {name: fads}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b"pid,age,note\n1,2,a\n2,3,\xff\n3,4,\n4,5,b\n", id="a record that is not UTF-8"),
+        pytest.param(b"pid,age,note\n1,2,a\n\xff\n\xff,3,4,5\n3,4,\n4,5,b\n", id="one with too few fields either"),
+        pytest.param(b"pid,age,note,more\n1,2,a,x\n2,3,,\xff\n3,4,b,\n", id="a field that nobody asks for is not UTF-8"),
+        pytest.param(b"pid,age,note,m\xff\n1,2,a,x\n2,3,,y\n3,4,b,\n", id="its name is not UTF-8"),
+        pytest.param(b"pid,age,note\n1\n2\n3\n", id="no record is complete"),
+        pytest.param(b"pid,age,note", id="only a header, without a line end"),
+        pytest.param(b"pid,age,note\n1,-nan,a\n2,nan,b\n3,4,c\n4,5,d\n", id="negative NaN"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_awkward_csv(text: bytes, kind: str, tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.csv", tmp_path / f"out.{kind}", tmp_path / "trace.jsonl"
+    source.write_bytes(text)
+    chosen = shoal.Policy.parse(SMALL)
+    stats = shoal.run(chosen, source, target, trace=told)
+    for trace in (told, None):
+        report = audit(chosen, source, target, trace)
+        assert [str(each) for finding in report.promises for each in finding.violations] == []
+        assert report.rows["accepted"] == stats.received - stats.rejected

@@ -21,7 +21,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 _IS_CANONICAL = r"^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$"
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
+_NAN = re.compile(r"nan", re.IGNORECASE)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
