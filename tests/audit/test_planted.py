@@ -484,3 +484,11 @@ def test_a_value_that_only_the_dictionary_of_a_quasi_identifier_holds(field: str
         report = audit(bad.policy, bad.source, table.set_column(table.schema.get_field_index(field), field, leaking), bad.told)
         expected = [f"'{field}': the file holds values in its dictionary that no row shows"] if said else []
         assert [str(each) for finding in report.promises for each in finding.violations] == expected
+
+
+def test_a_number_that_became_a_truth_value(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = next(row for row, line in enumerate(bad.output) if line["note"] == 1)
+    bad.output[row]["note"] = True
+    said = f"output row {row}, input row 1, 'note': the value is not the one that came"
+    assert the_only(bad.report(), "unaltered") == [said]
