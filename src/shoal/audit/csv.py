@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from shoal.audit.block import BYTES, Block, named, opened
 from shoal.errors import InputError
 
-
 _LETTERS = "latin-1"  # each byte is a letter
 
 
