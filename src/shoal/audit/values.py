@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Collection
@@ -69,7 +70,8 @@ def distinct(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 def _distinct_nested(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
     numbers: dict[str, int] = {}
     values = column.to_pylist()
-    code = [-1 if value is None else numbers.setdefault(repr(value), len(numbers)) for value in values]
+    written = (None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values)
+    code = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in written]
     return np.array(code, np.int64), pa.array(list(numbers), pa.string())
 
 
