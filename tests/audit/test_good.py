@@ -210,6 +210,7 @@ def test_awkward_csv(text: bytes, kind: str, tmp_path: Path) -> None:
         pytest.param(b'{"pid": 2, "age": 3, "note": "\\ud800"}', id="half a pair of surrogates"),
         pytest.param(b'{"pid": 2, "age": 3, "more": "\\ud800"}', id="half a pair where nobody asks"),
         pytest.param(b'{"pid": 2, "age": 3, "note": ' + b"1" * 5000 + b"}", id="a number with too many digits"),
+        pytest.param(b'{"pid": ' + b"1" * 5000 + b', "age": 3, "note": "a"}', id="a person with too many digits"),
         pytest.param(b' {"pid": 2, "age": 3, "note": "x"}\r', id="white space around"),
         pytest.param(b"\n \n", id="blank lines"),
     ],

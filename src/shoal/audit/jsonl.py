@@ -102,8 +102,7 @@ def _is_coarse(column: pa.ChunkedArray) -> bool:
     """Whether whole numbers among others may have lost digits on the way to doubles."""
     if not pa.types.is_floating(column.type):
         return False
-    values = np.abs(column.to_numpy())
-    return bool((values[np.isfinite(values)] > 2**53).any())
+    return bool((np.abs(column.to_numpy()) > 2**53).any())
 
 
 def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Array], NDArray[np.bool_], int]:
