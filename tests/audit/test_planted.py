@@ -492,3 +492,27 @@ def test_a_number_that_became_a_truth_value(tmp_path: Path) -> None:
     bad.output[row]["note"] = True
     said = f"output row {row}, input row 1, 'note': the value is not the one that came"
     assert the_only(bad.report(), "unaltered") == [said]
+
+
+def test_an_output_of_malformed_lines_alone(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    source, target = tmp_path / "none.jsonl", tmp_path / "out.csv"
+    source.touch()
+    target.write_text("ts,age,pulse,city,illness,note\np17,33\np18,34\n")
+    with pytest.raises(InputError, match=r"out\.csv: row 0 is malformed; give the output as it was written"):
+        audit(bad.policy, source, target)
+
+
+def test_a_second_stream_behind_the_first(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    target = tmp_path / "out.arrow"
+    table, more = pa.Table.from_pylist(bad.output), pa.table({"pid": ["p17"]})
+    with pa.OSFile(str(target), "wb") as file:
+        with pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+        file.flush()
+        assert audit(bad.policy, bad.source, target, bad.told).held
+        with pa.ipc.new_stream(file, more.schema) as writer:
+            writer.write_table(more)
+    with pytest.raises(InputError, match=r"out\.arrow: cannot be read; check that it is complete and of the kind"):
+        audit(bad.policy, bad.source, target, bad.told)

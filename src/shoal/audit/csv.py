@@ -49,6 +49,8 @@ def csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
             good = _is_utf8(columns.values(), batch.num_rows)
             columns = {name: column.cast(pa.binary()).filter(pa.array(good)) for name, column in columns.items()}
             yield Block(columns, lines[good], start)
+        if malformed and malformed[-1] >= start:
+            yield Block({}, np.empty(0, np.int64), malformed[-1] + 1)
 
 
 def _encoding(path: str) -> str:

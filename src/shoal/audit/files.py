@@ -88,5 +88,7 @@ def _arrow(path: str) -> Iterator[pa.RecordBatch]:
         except pa.ArrowInvalid:
             file.seek(0)
             yield from pa.ipc.open_stream(file)
+            if file.tell() < file.size():
+                raise
             return
         yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
