@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pyarrow as pa
@@ -162,3 +163,107 @@ def test_it_accepts_what_the_policy_says(tmp_path: Path) -> None:
     assert report.rows["input"] == 21
     assert report.rows["accepted"] == 9
     assert report.held
+
+
+SMALL = """
+person: pid
+attributes: {age: {quasi: numeric, range: [0, 100]}, note: {publish: keep}}
+privacy: {k: 2}
+window: {count: 4}
+algorithm: {name: fads}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b"pid,age,note\n1,2,a\n2,3,\xff\n3,4,\n4,5,b\n", id="a record that is not UTF-8"),
+        pytest.param(b"pid,age,note\n1,2,a\n\xff\n\xff,3,4,5\n3,4,\n4,5,b\n", id="one with too few fields either"),
+        pytest.param(b"pid,age,note,more\n1,2,a,x\n2,3,,\xff\n3,4,b,\n", id="a field that nobody asks for is not UTF-8"),
+        pytest.param(b"pid,age,note,m\xff\n1,2,a,x\n2,3,,y\n3,4,b,\n", id="its name is not UTF-8"),
+        pytest.param(b"pid,age,note\n1\n2\n3\n", id="no record is complete"),
+        pytest.param(b"pid,age,note", id="only a header, without a line end"),
+        pytest.param(b"pid,age,note\n1,-nan,a\n2,nan,b\n3,4,c\n4,5,d\n", id="negative NaN"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_awkward_csv(text: bytes, kind: str, tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.csv", tmp_path / f"out.{kind}", tmp_path / "trace.jsonl"
+    source.write_bytes(text)
+    chosen = shoal.Policy.parse(SMALL)
+    stats = shoal.run(chosen, source, target, trace=told)
+    for trace in (told, None):
+        report = audit(chosen, source, target, trace)
+        assert [str(each) for finding in report.promises for each in finding.violations] == []
+        assert report.rows["accepted"] == stats.received - stats.rejected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b'{"pid": 2, "age": 3} {"pid": 3, "age": 4}', id="two records on a line"),
+        pytest.param(b'{"pid": 2,\n"age": 3}', id="a record on two lines"),
+        pytest.param(b'{"pid": 2, "age": 3,\n"note": 1} {"pid": 3, "age": 4}', id="two records on two lines"),
+        pytest.param(b'{"pid": 2, "age": 3, "note": "\xff"}', id="not UTF-8"),
+        pytest.param(b'{"pid": 2, "age": 3, "more": "\xff"}', id="not UTF-8 where nobody asks"),
+        pytest.param(b'\xef\xbb\xbf{"pid": 2, "age": 3}', id="a byte order mark inside"),
+        pytest.param(b'{"pid": 2, "age": 3, "note": "\\ud800"}', id="half a pair of surrogates"),
+        pytest.param(b'{"pid": 2, "age": 3, "more": "\\ud800"}', id="half a pair where nobody asks"),
+        pytest.param(b'{"pid": 2, "age": 3, "note": ' + b"1" * 5000 + b"}", id="a number with too many digits"),
+        pytest.param(b'{"pid": ' + b"1" * 5000 + b', "age": 3, "note": "a"}', id="a person with too many digits"),
+        pytest.param(b' {"pid": 2, "age": 3, "note": "x"}\r', id="white space around"),
+        pytest.param(b"\n \n", id="blank lines"),
+    ],
+)
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_awkward_json_lines(text: bytes, mark: bytes, tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    good = [b'{"pid": %d, "age": %d, "note": "a"}\n' % (pid, pid) for pid in range(8)]
+    source.write_bytes(mark + b"".join([*good[:3], text, b"\n", *good[3:]]))
+    chosen = shoal.Policy.parse(SMALL)
+    stats = shoal.run(chosen, source, target, trace=told)
+    for trace in (told, None):
+        report = audit(chosen, source, target, trace)
+        assert [str(each) for finding in report.promises for each in finding.violations] == []
+        assert report.rows["accepted"] == stats.received - stats.rejected
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        pytest.param(pa.array([math.nan, 1.5, None, 2.0]), id="NaN"),
+        pytest.param(pa.array([[1, None], None, [], [2]]), id="lists"),
+        pytest.param(pa.array([{"a": 1, "b": 'é"'}, None, {"a": None, "b": "x"}, {"a": 2, "b": ""}]), id="structures"),
+        pytest.param(pa.array(["a", None, "", "b"], pa.string_view()), id="views"),
+        pytest.param(pa.array([0.5, None, 0.1, 2.0], pa.float16()), id="half floats"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
+def test_values_of_every_type_are_passed_through(notes: pa.Array, kind: str, tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.parquet", tmp_path / f"out.{kind}", tmp_path / "trace.jsonl"
+    pa.parquet.write_table(pa.table({"pid": [1, 2, 3, 4], "age": [1, 2, 3, 4], "note": notes}), source)
+    chosen = shoal.Policy.parse(SMALL)
+    shoal.run(chosen, source, target, trace=told)
+    for trace in (told, None):
+        report = audit(chosen, source, target, trace)
+        assert [str(each) for finding in report.promises for each in finding.violations] == []
+
+
+def test_values_of_several_types_are_passed_through_as_json(tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.parquet", tmp_path / "trace.jsonl"
+    write(source, [{"pid": row, "age": row, "note": note} for row, note in enumerate(["flu", 1, 2.5, True, None, "1", [1]])])
+    shoal.run(shoal.Policy.parse(SMALL), source, target, trace=told)
+    assert audit(shoal.Policy.parse(SMALL), source, target, told).held
+    assert audit(shoal.Policy.parse(SMALL), source, target).held
+
+
+@pytest.mark.parametrize("time", ["1.7e15", "-1e13", "1.6e9"])
+def test_awkward_times(time: str, tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    times = [*["2019-12-31T23:59:50"] * 3, time, *["2020-01-01T00:00:00"] * 4]
+    write(source, [{"pid": row, "ts": ts, "age": row % 4, "note": row} for row, ts in enumerate(times)])
+    chosen = shoal.Policy.parse(SMALL.replace("{count: 4}", "{time: 30s}") + "time: {field: ts}")
+    shoal.run(chosen, source, target, trace=told)
+    report = audit(chosen, source, target, told)
+    assert report.held
+    assert '"held": true' in report.to_json()

@@ -229,6 +229,7 @@ def test_a_group_that_a_later_tuple_completes(tmp_path: Path) -> None:
     last = group[-1]
     bad.output.insert(last + 2, bad.output.pop(last))
     moved = bad.trace.pop(last)
+    moved["released"] = bad.trace[last + 1]["released"]
     bad.trace.insert(last + 2, moved)
     told = the_only(bad.report(), "k persons")
     assert [line.split(",")[0] for line in told[: K - 1]] == [f"output row {row}" for row in group[:-1]]
@@ -432,3 +433,86 @@ def test_an_output_with_a_malformed_line(tmp_path: Path) -> None:
     bad.target.write_text("\n".join(lines))
     with pytest.raises(InputError, match=r"out.jsonl: row 9 is malformed; give the output as it was written"):
         audit(bad.policy, bad.source, bad.target, bad.told)
+
+
+def test_an_output_of_which_no_record_was_accepted(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    write(bad.source, [{"pid": None}])
+    assert broken(bad.report()) == ["k persons", "once"]
+
+
+def test_a_tuple_that_stands_behind_those_that_left_later(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = bad.row("reuse")
+    bad.output.append(bad.output.pop(row))
+    bad.trace.append(bad.trace.pop(row))
+    last = len(bad.output) - 1
+    told = the_only(bad.report(), "in time")
+    assert told == [f"output row {last}, input row {bad.trace[last]['row']}: the trace lets it leave out of order"]
+
+
+def test_phone_numbers_beside_a_grid(tmp_path: Path) -> None:
+    chosen = shoal.Policy.parse(
+        "{person: pid, attributes: {phone: {quasi: numeric, range: [0, 1.0e+11], grid: 10}}, privacy: {k: 2}, "
+        "window: {count: 9}, algorithm: {name: fads}}"
+    )
+    people = pa.table({"pid": [1, 2], "phone": [31612345678, 31612345679]})
+    trace = pa.table({"row": [0, 1], "how": ["cluster"] * 2, "cluster": [0, 0], "arrived": [0, 1], "released": [1, 1]})
+    raw = pa.table({"phone": [[31612345678, 31612345679]] * 2})
+    told = the_only(audit(chosen, people, raw, trace), "silent")
+    assert told[0] == "output row 0, input row 0, 'phone': an end of the interval is not on the grid"
+    assert audit(chosen, people, pa.table({"phone": [[31612345670, 31612345680]] * 2}), trace).held
+
+
+@pytest.mark.parametrize("field", ["row", "cluster"])
+@pytest.mark.parametrize("value", [0.5, -7, 2**62])
+def test_a_trace_with_numbers_that_are_none(field: str, value: float, tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    bad.trace[3][field] = value
+    with pytest.raises(InputError, match="line 4 is no line of a trace; give the trace of the run that wrote the output"):
+        bad.report()
+
+
+@pytest.mark.parametrize(("field", "secret"), [("city", "Jane lives in Oslo"), ("age", "[33, 33]")])
+def test_a_value_that_only_the_dictionary_of_a_quasi_identifier_holds(field: str, secret: str, tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    table = pa.Table.from_pylist(bad.output)
+    texts = pa.array([each if isinstance(each, str | None) else str(each) for each in table.column(field).to_pylist()])
+    coded = texts.dictionary_encode()
+    for more, said in ((["Norway" if field == "city" else coded.dictionary[0].as_py()], False), ([secret], True)):
+        leaking = pa.DictionaryArray.from_arrays(coded.indices, pa.concat_arrays([coded.dictionary, pa.array(more)]))
+        report = audit(bad.policy, bad.source, table.set_column(table.schema.get_field_index(field), field, leaking), bad.told)
+        expected = [f"'{field}': the file holds values in its dictionary that no row shows"] if said else []
+        assert [str(each) for finding in report.promises for each in finding.violations] == expected
+
+
+def test_a_number_that_became_a_truth_value(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    row = next(row for row, line in enumerate(bad.output) if line["note"] == 1)
+    bad.output[row]["note"] = True
+    said = f"output row {row}, input row 1, 'note': the value is not the one that came"
+    assert the_only(bad.report(), "unaltered") == [said]
+
+
+def test_an_output_of_malformed_lines_alone(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    source, target = tmp_path / "none.jsonl", tmp_path / "out.csv"
+    source.touch()
+    target.write_text("ts,age,pulse,city,illness,note\np17,33\np18,34\n")
+    with pytest.raises(InputError, match=r"out\.csv: row 0 is malformed; give the output as it was written"):
+        audit(bad.policy, source, target)
+
+
+def test_a_second_stream_behind_the_first(tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    target = tmp_path / "out.arrow"
+    table, more = pa.Table.from_pylist(bad.output), pa.table({"pid": ["p17"]})
+    with pa.OSFile(str(target), "wb") as file:
+        with pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+        file.flush()
+        assert audit(bad.policy, bad.source, target, bad.told).held
+        with pa.ipc.new_stream(file, more.schema) as writer:
+            writer.write_table(more)
+    with pytest.raises(InputError, match=r"out\.arrow: cannot be read; check that it is complete and of the kind"):
+        audit(bad.policy, bad.source, target, bad.told)

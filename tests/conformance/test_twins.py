@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
 from tests.conformance.parameters import examples, generated
-from tests.conformance.streams import Stream, engine, policy_of, twin
+from tests.conformance.streams import TREES, Stream, engine, policy_of, twin
+from tests.naive import Arrival, Numeric
 
 
 def agree(name: str, number: int) -> None:
@@ -23,6 +26,23 @@ def agree(name: str, number: int) -> None:
 @pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins(name: str) -> None:
     agree(name, 1000)
+
+
+@pytest.mark.parametrize(("quasi", "k", "length"), [(1, 3, 70), (8, 5, 130), (9, 5, 130), (64, 4, 70), (2, 130, 200)])
+@pytest.mark.parametrize("name", NAMES)
+def test_releases_equal_the_naive_twins_over_several_vectors(name: str, quasi: int, k: int, length: int) -> None:
+    random = Random(quasi)
+    domains = tuple(random.choice([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), "deep", "flat"]) for _ in range(quasi))
+    events = []
+    for _ in range(2 * length + 20):
+        values = (
+            random.uniform(domain.low, domain.high) if isinstance(domain, Numeric) else random.choice(sorted(TREES[domain]))
+            for domain in domains
+        )
+        some = tuple(value if random.random() < 0.9 else None for value in values)
+        events.append(Arrival(random.randrange(3 * length), some))
+    stream = Stream(domains, k, ("count", length), {}, tuple(events), tuple(range(40, len(events), 57)))
+    assert engine(Anonymizer(policy_of(name, stream)), stream) == twin(name, stream)
 
 
 @pytest.mark.long

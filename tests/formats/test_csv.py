@@ -53,6 +53,18 @@ def test_rows_with_a_wrong_number_of_fields(path: Path) -> None:
     assert bad(blocks) == [(1, "1 fields where the header has 2"), (3, "3 fields where the header has 2")]
 
 
+def test_a_row_that_is_neither_complete_nor_utf8(path: Path) -> None:
+    path.write_bytes(b"a,b\n1,\xc3\xa9\n\xff\n2,\xff\n\xff,3,4\n5,x\n")
+    blocks = read(path, ["a", "b"])
+    assert values(blocks, "b") == ["é", "x"]
+    assert numbers(blocks) == [0, 4]
+    assert bad(blocks) == [
+        (1, "1 fields where the header has 2"),
+        (2, "not valid UTF-8"),
+        (3, "3 fields where the header has 2"),
+    ]
+
+
 @pytest.mark.parametrize("every", [2, 7, 97, 1999])
 @pytest.mark.parametrize("rows", [3, 65536])
 def test_rows_are_numbered_across_blocks(path: Path, every: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,6 +191,14 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ({"quasi": "numeric", "range": [0, 9], "grid": -1}, ".grid: is not above 0; use more than 0"),
     ({"quasi": "numeric", "range": [0, 9], "grid": True}, f".grid: {NUMBER}"),
     ({"quasi": "numeric", "range": [0, 9], "grid": float("inf")}, f".grid: {FINITE}"),
+    (
+        {"quasi": "numeric", "range": [-(2.0**60), 0], "grid": 127.9},
+        ".grid: is too fine for the range in floating point; use at least 128",
+    ),
+    (
+        {"quasi": "numeric", "range": [0, 1], "grid": 1e-310},
+        ".grid: is too fine for the range in floating point; use at least 1.1102230246251565e-16",
+    ),
     ({"quasi": "numeric", "range": [0, 9], "grid": 10}, ".grid: is wider than the range; use at most 9"),
     (
         {"quasi": "numeric", "range": [0, 9], "unknown": "root"},

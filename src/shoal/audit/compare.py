@@ -99,15 +99,34 @@ def _values(values: pa.Array, count: int) -> list[Any]:
 
 def _is_same(a: Any, b: Any) -> bool:
     if isinstance(a, str) and isinstance(b, str):
-        return a == b
-    if a in (None, "") or b in (None, ""):
-        return a in (None, "") and b in (None, "")
-    if isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b):
-        return True
-    return bool(a == b) or _text(a) == _text(b) or _meaning(a) == _meaning(b)
+        return a == b or bool(_unfolded(a) == _unfolded(b))
+    if _is_missing(a) or _is_missing(b):
+        return _is_missing(a) and _is_missing(b)
+    return _is_equal(a, b) or _text(a) == _text(b) or _is_equal(_meaning(a), _meaning(b))
+
+
+def _is_missing(value: Any) -> bool:
+    return value in (None, "") or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    """Equal, where Python takes 1 and True for equal and they are not."""
+    return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
+
+
+def _unfolded(text: str) -> Any:
+    """What a text says if it is the JSON of a text or a structure, where an absent field is a null; else the text."""
+    if text.startswith(('"', "[", "{")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(text, object_pairs_hook=lambda pairs: {name: each for name, each in pairs if each is not None})
+    return text
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str):
+        value = _unfolded(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value, sort_keys=True)
     with suppress(ValueError):
         return canonical(value) or ""
     return ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any, BinaryIO
+import re
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from shoal.audit.block import BYTES, Block, named, opened
 from shoal.errors import InputError
+
+_LETTERS = "latin-1"  # each byte is a letter
 
 
 def csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
@@ -23,35 +26,56 @@ def csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
         malformed.append(row.number - 2)
         return "skip"
 
-    with opened(path) as file:
-        names = _header(file, path)
+    encoding = _encoding(path)  # Arrow tells of a malformed record only if it can read it
+    names = _header(path, encoding)
+    if not names:
+        return
     kinds = {name: pa.dictionary(pa.int32(), pa.binary()) for name in names}
     with opened(path) as file:
         reader = pa.csv.open_csv(
             file,
-            read_options=pa.csv.ReadOptions(block_size=BYTES, use_threads=False),
+            read_options=pa.csv.ReadOptions(block_size=BYTES, use_threads=False, encoding=encoding),
             parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
             convert_options=pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
         )
         start = 0
         for batch in reader:
             lines, start = _numbered(start, batch.num_rows, malformed)
-            good = _is_utf8(batch)
-            columns = named(names, batch.columns, wanted)
-            if not good.all():
-                columns = {name: column.filter(pa.array(good)) for name, column in columns.items()}
+            if encoding != _LETTERS:
+                yield Block(named(names, batch.columns, wanted), lines, start)
+                continue
+            written = [name.encode(_LETTERS).decode("utf-8", "replace") for name in names]
+            columns = named(written, map(_as_bytes, batch.columns), wanted)
+            good = _is_utf8(columns.values(), batch.num_rows)
+            columns = {name: column.cast(pa.binary()).filter(pa.array(good)) for name, column in columns.items()}
             yield Block(columns, lines[good], start)
+        if malformed and malformed[-1] >= start:
+            yield Block({}, np.empty(0, np.int64), malformed[-1] + 1)
 
 
-def _is_utf8(batch: pa.RecordBatch) -> NDArray[np.bool_]:
-    """Which rows are UTF-8 throughout; a record that is not is malformed."""
-    good = np.ones(batch.num_rows, bool)
-    for column in batch.columns:
-        values = column.dictionary
-        with suppress(pa.ArrowInvalid):
-            values.cast(pa.string())
-            continue
-        fine = np.array([_decodes(value) for value in values.to_pylist()], bool)
+def _encoding(path: str) -> str:
+    decoder = getincrementaldecoder("utf-8")()
+    with opened(path) as file:
+        try:
+            while more := file.read(BYTES):
+                decoder.decode(more)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return _LETTERS
+    return "utf8"
+
+
+def _as_bytes(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The bytes that were read as letters."""
+    values = [value.decode().encode(_LETTERS) for value in column.dictionary.to_pylist()]
+    return pa.DictionaryArray.from_arrays(column.indices, pa.array(values, pa.binary()))
+
+
+def _is_utf8(columns: Iterable[pa.DictionaryArray], rows: int) -> NDArray[np.bool_]:
+    """Which rows are UTF-8 in all of these columns; a record that is not is malformed."""
+    good = np.ones(rows, bool)
+    for column in columns:
+        fine = np.array([_decodes(value) for value in column.dictionary.to_pylist()], bool)
         good &= fine[column.indices.to_numpy()]
     return good
 
@@ -64,18 +88,25 @@ def _decodes(value: bytes) -> bool:
     return True
 
 
-def _header(file: BinaryIO, path: str) -> list[str]:
-    """The names of a CSV file's columns."""
-    try:
-        reader = pa.csv.open_csv(
-            file,
-            read_options=pa.csv.ReadOptions(use_threads=False),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip"),
-            convert_options=pa.csv.ConvertOptions(strings_can_be_null=False),
-        )
-    except pa.ArrowInvalid:
-        raise InputError(f"{path}: has no header; write the names of the fields into its first line") from None
-    return list(reader.schema.names)
+def _header(path: str, encoding: str) -> list[str]:
+    """The names of a CSV file's columns; none where it is a header and nothing else, without a line end."""
+    with opened(path) as file:
+        try:
+            reader = pa.csv.open_csv(
+                file,
+                read_options=pa.csv.ReadOptions(use_threads=False, encoding=encoding),
+                parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip"),
+                convert_options=pa.csv.ConvertOptions(strings_can_be_null=False),
+            )
+        except pa.ArrowInvalid:
+            pass
+        else:
+            return list(reader.schema.names)
+    with opened(path) as file:
+        text = file.read()
+    if text and not re.search(rb"[\r\n]", text):
+        return []
+    raise InputError(f"{path}: has no header; write the names of the fields into its first line")
 
 
 def _numbered(start: int, rows: int, malformed: list[int]) -> tuple[NDArray[np.int64], int]:

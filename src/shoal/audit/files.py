@@ -19,6 +19,7 @@ Source: TypeAlias = "str | PathLike[str] | pa.Table | pa.RecordBatch"
 
 ROWS = 131_072
 _SUFFIXES = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow")
+_USUAL = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary(), pa.float16(): pa.float32()}
 _DAMAGED = "cannot be read; check that it is complete and of the kind that its suffix says"
 
 
@@ -56,10 +57,16 @@ def blocks(source: Source, fields: Iterable[str] | None = None) -> Iterator[Bloc
 def _tables(batches: Iterable[pa.RecordBatch], wanted: set[str] | None) -> Iterator[Block]:
     start = 0
     for batch in batches:
-        columns = named(batch.schema.names, batch.columns, wanted)
+        columns = named(batch.schema.names, map(_usual, batch.columns), wanted)
         end = start + batch.num_rows
         yield Block(columns, np.arange(start, end), end)
         start = end
+
+
+def _usual(column: pa.Array) -> pa.Array:
+    """A column in a type that Arrow can compute with."""
+    kind = _USUAL.get(column.type)
+    return column if kind is None else column.cast(kind)
 
 
 def _parquet(path: str, wanted: set[str] | None) -> Iterator[pa.RecordBatch]:
@@ -81,5 +88,7 @@ def _arrow(path: str) -> Iterator[pa.RecordBatch]:
         except pa.ArrowInvalid:
             file.seek(0)
             yield from pa.ipc.open_stream(file)
+            if file.tell() < file.size():
+                raise
             return
         yield from (reader.get_batch(i) for i in range(reader.num_record_batches))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -37,8 +38,9 @@ def jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
     """Blocks of whole lines."""
-    rest = b""
+    rest, mark = b"", BOM_UTF8
     while more := file.read(BYTES):
+        more, mark = more.removeprefix(mark), b""
         end = more.rfind(b"\n") + 1
         if end:
             yield rest + more[:end]
@@ -51,6 +53,9 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 def _parsed(block: bytes, as_text: dict[str, pa.DataType]) -> pa.Table | None:
     """The table of a block, or nothing where its lines are not all alike. Texts that look like times stay texts."""
+    lines = _objects(block)
+    if not lines:
+        return None
     options = pa.json.ReadOptions(use_threads=False, block_size=max(len(block), 1))
     while True:
         try:
@@ -59,11 +64,28 @@ def _parsed(block: bytes, as_text: dict[str, pa.DataType]) -> pa.Table | None:
             )
         except pa.ArrowException:
             return None
+        if table.num_rows != lines:
+            return None
         times = {field.name: _without_times(field.type) for field in table.schema}
         changed = {name: kind for name, kind in times.items() if kind != table.schema.field(name).type}
         if not changed:
             return None if any(_is_coarse(table.column(name)) for name in table.schema.names) else table
         as_text.update(changed)
+
+
+def _objects(block: bytes) -> int:
+    """How many lines there are, if each begins and ends as an object does and they are UTF-8; else 0.
+
+    Arrow minds no line ends. But inside an object `}` and `{` never stand side by side, so none goes on over a line end.
+    """
+    text = block.rstrip(b"\r\n")
+    lines = text.count(b"\n") + 1
+    joints = text.count(b"}\n{") + text.count(b"}\r\n{")
+    if joints != lines - 1 or text[:1] != b"{" or text[-1:] != b"}":
+        return 0
+    with suppress(UnicodeDecodeError):
+        return lines if text.isascii() or text.decode() else 0
+    return 0
 
 
 def _without_times(kind: pa.DataType) -> pa.DataType:
@@ -80,8 +102,7 @@ def _is_coarse(column: pa.ChunkedArray) -> bool:
     """Whether whole numbers among others may have lost digits on the way to doubles."""
     if not pa.types.is_floating(column.type):
         return False
-    values = np.abs(column.to_numpy())
-    return bool((values[np.isfinite(values)] > 2**53).any())
+    return bool((np.abs(column.to_numpy()) > 2**53).any())
 
 
 def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Array], NDArray[np.bool_], int]:
@@ -93,13 +114,24 @@ def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Arr
             continue
         record = None
         with suppress(ValueError, RecursionError):
-            record = json.loads(line, object_pairs_hook=_record)
+            record = json.loads(line.decode(), object_pairs_hook=_record)
+        if isinstance(record, dict) and b"\\u" in line and not _is_unicode(record, wanted):
+            record = None
         good.append(isinstance(record, dict))
         if isinstance(record, dict):
             records.append(record)
     names = dict.fromkeys(name for record in records for name in record if wanted is None or name in wanted)
     columns = {name: _array([record.get(name) for record in records]) for name in names}
     return columns, np.array(good, bool), len(good)
+
+
+def _is_unicode(record: dict[str, Any], wanted: set[str] | None) -> bool:
+    """Whether these fields can be written as UTF-8, which half a pair of surrogates cannot."""
+    try:
+        json.dumps([value for name, value in record.items() if wanted is None or name in wanted], ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

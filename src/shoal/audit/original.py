@@ -19,6 +19,7 @@ from shoal.policy import Attribute, Policy
 
 MISSING = -1
 UNKNOWN = -2
+_LATEST = 9e12  # seconds
 
 
 class Numeric(NamedTuple):
@@ -91,7 +92,7 @@ class _Reader:
         time = None
         if policy.time:
             read = seconds(_column(block, policy.time.field), self._nulls)
-            good &= ~read.bad & ~np.isnan(read.value)
+            good &= ~read.bad & (np.abs(read.value) <= _LATEST)
             time = read.value
         quasi = {
             name: self._numbers(block, name, attribute, good)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.audit.cells import NO_PAIR, NULL, Part, bands, moments, nodes, paired
 from shoal.audit.files import Source, blocks
 from shoal.audit.passed import Passed
+from shoal.audit.spare import Spare
 from shoal.audit.tree import Tree
 from shoal.audit.values import Flags, Floats
 from shoal.errors import InputError
@@ -89,6 +90,7 @@ class _Reader:
         self._passed = {name: Passed() for name in names}
         self._parts: dict[str, list[Part]] = {name: [] for name, _ in policy.quasi}
         self._moments: list[Part] = []
+        self._spare = {name: Spare(self._nodes.get(name, ())) for name in (*self._parts, *([field] if self._moment else []))}
         self._unlisted: dict[str, None] = {}
         self._seen: set[str] = set()
         self._rows = 0
@@ -100,11 +102,14 @@ class _Reader:
             column = columns.pop(name, None)
             if column is None:
                 column = pa.nulls(rows)
+            self._spare[name].take(column)
             read = bands if attribute.quasi == "numeric" else nodes(self._nodes[name])
             self._parts[name].append(self._noted(name, paired(column, read)))
         if self._moment is not None:
             column = columns.pop(self._moment, None)
-            self._moments.append(self._noted(self._moment, moments(pa.nulls(rows) if column is None else column)))
+            column = pa.nulls(rows) if column is None else column
+            self._spare[self._moment].take(column)
+            self._moments.append(self._noted(self._moment, moments(column)))
         for name, passed in self._passed.items():
             column = columns.pop(name, None)
             passed.take(pa.nulls(rows) if column is None else column)
@@ -127,7 +132,8 @@ class _Reader:
         moment = Band(*_band(self._moments)) if self._moment is not None else None
         listed = [*quasi, *passed, *([self._moment] if self._moment is not None else [])]
         absent = [name for name in listed if name not in self._seen and self._rows]
-        spare = {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
+        spare = {name: count for name, each in self._spare.items() if (count := each.count())}
+        spare |= {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
         return Published(quasi, passed, moment, list(self._unlisted), absent, spare, self._rows)
 
 

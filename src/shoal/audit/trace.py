@@ -18,6 +18,7 @@ CLUSTER, REUSE, SUPPRESSED = 0, 1, 2
 HOW = ("cluster", "reuse", "suppressed")
 NO_ROW = -1
 NO_CLUSTER = -1
+_MOST = 2**53  # up to here doubles hold every whole number
 FIELDS = ("row", "how", "cluster", "arrived", "released")
 
 
@@ -76,6 +77,8 @@ def _part(block: Block, line: NDArray[np.int64], name: str, start: int) -> Trace
     wrong = words < 0
     for field, found in read.items():
         wrong |= found.bad | (np.isnan(found.value) & (field != "cluster"))
+        if field in ("row", "cluster"):
+            wrong |= (found.value < 0) | (found.value > _MOST) | (found.value > np.floor(found.value))
     if wrong.any() or not np.array_equal(block.line, np.arange(start, start + block.rows)):
         first = int(np.flatnonzero(wrong)[0]) + start if wrong.any() else start
         raise InputError(f"{name}: line {first + 1} is no line of a trace; give the trace of the run that wrote the output")

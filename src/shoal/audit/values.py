@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Collection
@@ -21,7 +22,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 _IS_CANONICAL = r"^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$"
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
+_NAN = re.compile(r"nan", re.IGNORECASE)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -69,7 +70,8 @@ def distinct(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 def _distinct_nested(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
     numbers: dict[str, int] = {}
     values = column.to_pylist()
-    code = [-1 if value is None else numbers.setdefault(repr(value), len(numbers)) for value in values]
+    written = (None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values)
+    code = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in written]
     return np.array(code, np.int64), pa.array(list(numbers), pa.string())
 
 

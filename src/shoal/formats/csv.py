@@ -21,7 +21,7 @@ from shoal.formats.ends import last_end, record_ends
 from shoal.formats.sink import Sink
 from shoal.formats.source import Source
 from shoal.formats.text import Text
-from shoal.formats.unicode import filtered, valid
+from shoal.formats.unicode import as_bytes, as_letters, filtered, is_utf8, valid
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
@@ -94,7 +94,16 @@ class CsvReader(Reader):
         return [name for name, column in columns if 4 * pc.count_distinct(column).as_py() < len(table)]
 
     def _parsed(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
-        """The asked columns, and the malformed records by their place in the chunk."""
+        """The asked columns, and the malformed records by their place in the chunk.
+
+        Arrow hands over a malformed record only if it is UTF-8. Where the chunk is not, each byte is read as a letter.
+        """
+        if is_utf8(chunk):
+            return self._split(chunk)
+        table, bad = self._split(as_letters(chunk))
+        return pa.table({name: as_bytes(table.column(name).combine_chunks()) for name in table.column_names}), bad
+
+    def _split(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
         bad: list[tuple[int, str]] = []
 
         def refuse(row: pyarrow.csv.InvalidRow) -> str:

@@ -32,6 +32,26 @@ def filtered(column: pa.Array, good: npt.NDArray[np.bool_]) -> pa.Array:
     return column.dictionary.take(column.indices).dictionary_encode().cast(column.type)
 
 
+def is_utf8(text: bytes) -> bool:
+    return text.isascii() or _decodes(text)
+
+
+def as_letters(text: bytes) -> bytes:
+    """Each byte as the letter of its number, which is UTF-8 whatever the bytes are; ASCII stays."""
+    return text.decode("latin-1").encode()
+
+
+def as_bytes(column: pa.Array) -> pa.Array:
+    """The strings whose bytes were read as letters, as they came.
+
+    >>> as_bytes(pa.array([as_letters("é".encode()).decode()])).to_pylist()
+    ['é']
+    """
+    if pa.types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, as_bytes(column.dictionary))
+    return pa.array([value.encode("latin-1") for value in column.to_pylist()], pa.binary()).view(pa.string())
+
+
 def _valid(column: pa.Array) -> npt.NDArray[np.bool_] | None:
     if pa.types.is_dictionary(column.type):
         entries = _valid(column.dictionary)

@@ -17,6 +17,7 @@ from shoal.policy.text import canonical
 
 Role = Literal["numeric", "categorical", "sensitive", "kept"]
 
+_SMALLEST = 1e-270
 _OPTIONS = {
     "range": "numeric",
     "grid": "numeric",
@@ -111,6 +112,11 @@ class Attribute(Part):
         """The highest value of a numeric quasi-identifier."""
         return self.range[1] if self.range else math.nan
 
+    @property
+    def _finest(self) -> float:
+        """The least grid of which floating point tells all multiples in the range apart, and holds the fraction."""
+        return max(-self.low, self.high, _SMALLEST) / 2**53
+
     @model_validator(mode="after")
     def _one_role(self) -> Attribute:
         problems = list(self._problems())
@@ -135,3 +141,5 @@ class Attribute(Part):
             yield "hierarchy", "is missing; name a file in the policy's folder or write a mapping with one root"
         if self.range and self.grid and self.grid > self.high - self.low:
             yield "grid", f"is wider than the range; use at most {canonical(self.high - self.low)}"
+        elif self.range and self.grid and self.grid < self._finest:
+            yield "grid", f"is too fine for the range in floating point; use at least {canonical(self._finest)}"

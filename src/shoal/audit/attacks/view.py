@@ -112,7 +112,7 @@ def view(evidence: Evidence, trace: Trace, classes: Ints) -> View:
     rows = rows[int((classes < 0).sum()) :]
     start = np.append(np.flatnonzero(np.diff(classes[rows], prepend=-1)), len(rows))
     low, high, mask = _boxes(evidence, rows[start[:-1]])
-    person = np.where(trace.row >= 0, evidence.person[np.maximum(trace.row, 0)], -1)
+    person = np.append(evidence.person, -1)[trace.row]
     return View(evidence, trace, classes, low, high, mask, rows, start, person)
 
 

@@ -48,6 +48,7 @@ def check(evidence: Evidence) -> Finding:
     docket.lines(np.flatnonzero(wait < 0), "left before it came")
     late = _late(told, clock, stays(policy))
     docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {_unit(policy)}")
+    docket.lines(_displaced(told, late), "the trace lets it leave out of order")
     figures |= {"late": int(late.sum()), **_waiting(wait)}
     return docket.finding(NAME, SAYS, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
 
@@ -109,6 +110,15 @@ def _late(told: Trace, clock: Floats, stays: tuple[float, ...]) -> Flags:
     for stay in stays:
         due = _first(moments, due, stay)
     return told.released > due
+
+
+def _displaced(told: Trace, late: Flags) -> NDArray[np.int64]:
+    """The lines that left before one above them, or after one below, whichever are fewer; not those that are late anyway."""
+    lines = np.flatnonzero(~late)
+    released = told.released[lines]
+    early = released < np.maximum.accumulate(released)
+    delayed = released > np.minimum.accumulate(released[::-1])[::-1]
+    return lines[early if early.sum() <= delayed.sum() else delayed]
 
 
 def _first(moments: Floats, since: Floats, stay: float) -> Floats:

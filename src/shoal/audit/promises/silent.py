@@ -12,7 +12,7 @@ from shoal.policy import Attribute
 
 NAME = "silent"
 SAYS = "no identity, no field that the policy does not list, no raw quasi-identifier"
-_ROUNDING = 1e-9
+_ROUNDING = 4  # times the distance to the next double
 
 
 def check(evidence: Evidence) -> Finding:
@@ -47,6 +47,6 @@ def _on_grid(ends: Floats, attribute: Attribute) -> Flags:
     if attribute.grid is None:
         return np.ones(len(ends), bool)
     with np.errstate(invalid="ignore"):
-        steps = ends / attribute.grid
-        near = np.abs(steps - np.round(steps)) <= _ROUNDING * np.maximum(1, np.abs(steps))
+        multiple = np.round(ends / attribute.grid) * attribute.grid
+        near = np.abs(ends - multiple) <= _ROUNDING * np.spacing(np.abs(ends))
     return near | (ends == attribute.low) | (ends == attribute.high)

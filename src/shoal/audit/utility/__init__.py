@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,9 @@ def utility(evidence: Evidence, classes: NDArray[np.integer]) -> Utility:
     told = None if trace is None else np.flatnonzero(trace.row != NO_ROW)
     if trace is not None and told is not None and len(told):
         waits = np.maximum(trace.released[told] - trace.arrived[told], 0.0) / evidence.policy.window.length
-        cost = float((each[told] * np.exp2(waits)).mean())
+        with np.errstate(over="ignore"):
+            price = float((each[told] * np.exp2(waits)).mean())
+        cost = price if math.isfinite(price) else None
         reused = float((trace.how[told] == REUSE).mean())
     return Utility(
         loss=loss(each, attribute),
