@@ -137,7 +137,8 @@ def gather(
     place = np.full(after.rows, -1, np.int64)
     if releases is not None:
         place = placed(after.rows, len(releases.row), lambda: _Fit(found, before.passed, shown, releases))
-    names = pa.chunked_array([canonical_column(chunk)[0] for chunk in after.passed[person].chunks], pa.string()).combine_chunks()
+    parts = [canonical_column(chunk)[0] for chunk in after.passed[person].chunks]
+    names = pa.chunked_array(parts, pa.string()).combine_chunks()
     return Observed(
         policy=policy,
         rule=rule,

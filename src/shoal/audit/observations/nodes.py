@@ -24,7 +24,6 @@ class Nodes(NamedTuple):
 
     path: NDArray[np.int32]  # of each observation, from its item to the root, then NO_NODE
     shown: NDArray[np.int32]  # of each row of the output: BLANK, or UNKNOWN: neither an item of the input nor a node
-    count: int
 
 
 def nodes(item: Item, before: Mapping[str, pa.ChunkedArray], after: Mapping[str, pa.ChunkedArray]) -> Nodes:
@@ -36,7 +35,7 @@ def nodes(item: Item, before: Mapping[str, pa.ChunkedArray], after: Mapping[str,
         old, new, count = found if old is None or new is None else _paired((old, new, count), found)
     assert old is not None and new is not None
     above = _paths(item.hierarchy, count) if item.hierarchy else np.arange(count, dtype=np.int32)[:, None]
-    return Nodes(above[old], new.astype(np.int32), count)
+    return Nodes(above[old], new.astype(np.int32))
 
 
 def _coded(before: pa.ChunkedArray, after: pa.ChunkedArray, labels: pa.Array) -> tuple[Ints, Ints, int]:

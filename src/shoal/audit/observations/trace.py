@@ -29,9 +29,11 @@ class Trace(NamedTuple):
 
     def at(self, lines: NDArray[np.int64]) -> Trace:
         """These lines of it; where one is below 0, an entry that tells nothing."""
-        row, how, z = (np.append(column, none) for column, none in zip(self, (NO_ROW, WITHHELD, 0), strict=True))
-        place = np.where(lines < 0, len(self.row), lines)
-        return Trace(row[place], how[place].astype(np.int8), z[place])
+        known = lines >= 0
+        if not len(self.row):
+            return Trace(*(np.full(len(lines), none, kind) for none, kind in ((NO_ROW, "i8"), (WITHHELD, "i1"), (0, "i8"))))
+        found = Trace(self.row[lines], self.how[lines], self.z[lines])
+        return found._replace(row=np.where(known, found.row, NO_ROW))
 
 
 def trace(source: Source, line: NDArray[np.int64], on_rows: Callable[[int], None]) -> Trace:

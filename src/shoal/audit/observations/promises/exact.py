@@ -9,7 +9,7 @@ from shoal.audit.observations.evidence import BLANK, NO_LEVEL, NO_ROW, Observed
 from shoal.audit.observations.promises.z_users import required
 
 NAME = "exact"
-SAYS = "an observation is published as the nearest of its item and its ancestors that z users exposed, and withheld if there is none"
+SAYS = "an observation is published as its item, or else its nearest ancestor, that z users exposed; else it is withheld"
 
 
 def check(evidence: Observed) -> Finding:
@@ -23,7 +23,8 @@ def check(evidence: Observed) -> Finding:
     enough = count.users[evidence.told.row[rows]] >= required(evidence, rows)[:, None]
     nearest = np.where(enough.any(axis=1), enough.argmax(axis=1), NO_LEVEL)
     blank = evidence.nodes.shown[rows] == BLANK
-    docket.rows(rows[(level != NO_LEVEL) & (nearest != NO_LEVEL) & (nearest < level)], "a nearer ancestor, or the item, had z users")
+    farther = (nearest != NO_LEVEL) & (nearest < level)
+    docket.rows(rows[farther], "the item or a nearer ancestor had z users")
     docket.rows(rows[blank & (nearest != NO_LEVEL)], "left blank, but the item or an ancestor had z users")
     checked = len(rows)
     if evidence.rule.withheld == "drop":

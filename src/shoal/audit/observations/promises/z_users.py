@@ -22,18 +22,25 @@ def check(evidence: Observed) -> Finding:
         shown, users = _outsider(evidence)
         docket.rows(shown[users < evidence.least], _few(evidence))
         notes.append("needs a trace; without one the users of the whole input are counted, whenever they came")
-        figures = {"z": evidence.least, "smallest": int(users.min(initial=0)) if len(users) else None}
-        note = "; ".join(notes)
-        return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, checked=len(shown), note=note, figures=figures)
-    rows, users = counted(evidence)
-    told = evidence.told.z[rows]
-    if evidence.fixed:
-        docket.rows(evidence.linked[evidence.told.z[evidence.linked] != evidence.least], "the trace tells another z than the policy")
+        otherwise, checked = Verdict.NOT_CHECKABLE, len(shown)
     else:
-        docket.rows(rows[told < evidence.least], f"the z of the trace is below the floor of {evidence.least}")
+        otherwise = Verdict.HELD
+        users = _insider(evidence, docket)
+        checked = len(users)
+    figures = {"z": evidence.least, "fixed": evidence.fixed, "smallest": int(users.min()) if len(users) else None}
+    return docket.finding(NAME, SAYS, otherwise=otherwise, checked=checked, note="; ".join(notes), figures=figures)
+
+
+def _insider(evidence: Observed, docket: Docket) -> NDArray[np.int64]:
+    """Enter who left with too few users, or under a wrong z; the users of each release."""
+    rows, users = counted(evidence)
+    if evidence.fixed:
+        other = evidence.linked[evidence.told.z[evidence.linked] != evidence.least]
+        docket.rows(other, "the trace tells another z than the policy")
+    else:
+        docket.rows(rows[evidence.told.z[rows] < evidence.least], f"the z of the trace is below the floor of {evidence.least}")
     docket.rows(np.flatnonzero(too_few(evidence)), _few(evidence))
-    figures = {"z": evidence.least, "smallest": int(users.min()) if len(users) else None}
-    return docket.finding(NAME, SAYS, checked=len(rows), note="; ".join(notes), figures=figures)
+    return users
 
 
 def counted(evidence: Observed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -97,4 +104,4 @@ def _few(evidence: Observed) -> str:
 def _follows(evidence: Observed) -> str:
     if evidence.trace is None:
         return f"z follows the stream and stands in no file: counts are held against its floor of {evidence.least}"
-    return f"z follows the stream: counts are held against the z that the trace tells, and that against its floor of {evidence.least}"
+    return f"z follows the stream: counts are held against the z of the trace, and that against its floor of {evidence.least}"
