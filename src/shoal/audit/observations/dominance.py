@@ -16,16 +16,18 @@ def above(values: Ints, low: Ints, high: Ints, bound: Ints) -> Ints:
     >>> above(np.array([3, 1, 4, 1, 5]), np.array([0, 1]), np.array([5, 4]), np.array([2, 1])).tolist()
     [3, 1]
     """
-    found = np.zeros(len(low), np.int64)
+    values, low, high, bound = (each.astype(np.int32) for each in (values, low, high, bound))
+    found = np.zeros(len(low), np.int32)
     top = int(max(values.max(initial=0), bound.max(initial=0)))
     for bit in reversed(range(top.bit_length())):
         ones = (values >> bit & 1).astype(bool)
-        zeros_before = np.append(0, np.cumsum(~ones))
-        zeros = zeros_before[-1]
-        low_zeros, high_zeros = zeros_before[low], zeros_before[high]
+        ones_before = np.zeros(len(values) + 1, np.int32)
+        np.cumsum(ones, out=ones_before[1:])
+        zeros = np.int32(len(values) - ones_before[-1])
+        low_ones, high_ones = ones_before[low], ones_before[high]
         up = (bound >> bit & 1).astype(bool)
-        found += np.where(up, 0, (high - high_zeros) - (low - low_zeros))
-        low = np.where(up, zeros + low - low_zeros, low_zeros)
-        high = np.where(up, zeros + high - high_zeros, high_zeros)
+        found += np.where(up, 0, high_ones - low_ones)
+        low = np.where(up, zeros + low_ones, low - low_ones)
+        high = np.where(up, zeros + high_ones, high - high_ones)
         values = np.concatenate([values[~ones], values[ones]])
-    return found
+    return found.astype(np.int64)
