@@ -2,6 +2,6 @@
 
 from shoal.audit.finding import Finding, Verdict, Violation
 from shoal.audit.judge import Progress, audit
-from shoal.audit.report import Reading, Report
+from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 
-__all__ = ["Finding", "Progress", "Reading", "Report", "Verdict", "Violation", "audit"]
+__all__ = ["FilterReport", "Finding", "Progress", "Reading", "Report", "Verdict", "Violation", "WindowReport", "audit"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,12 +21,12 @@ _AHEAD = 512
 _MOST = 100  # lines too many that are looked for one by one
 
 
-def placed(policy: Policy, before: Original, after: Published, told: Trace) -> Rows:
+def placed(rows: int, lines: int, fit: Callable[[], Callable[[Rows, Rows], Flags]]) -> Rows:
     """The line of the trace of each row of the output, -1 where none tells of it.
 
-    Both have one order. Where one is longer, the place at which lines are missing is where rows stop to fit.
+    Both have one order. Where one is longer, the place at which lines are missing is where rows stop to fit; `fit` gives
+    what tells which rows fit which lines.
     """
-    rows, lines = after.rows, len(told.row)
     if rows == lines:
         return np.arange(rows)
     found = np.full(rows, -1)
@@ -32,7 +34,7 @@ def placed(policy: Policy, before: Original, after: Published, told: Trace) -> R
     if abs(missing) > _MOST:
         found[: min(rows, lines)] = np.arange(min(rows, lines))
         return found
-    fitting = _Fitting(policy, before, after, told)
+    fitting = _Fitting(rows, lines, fit())
     row = line = 0
     while row < rows and line < lines:
         run = fitting.run(row, line)
@@ -52,14 +54,10 @@ def placed(policy: Policy, before: Original, after: Published, told: Trace) -> R
 
 
 class _Fitting:
-    """Whether rows of the output can be what lines of the trace tell of."""
+    """Where rows of the output can be what lines of the trace tell of."""
 
-    def __init__(self, policy: Policy, before: Original, after: Published, told: Trace) -> None:
-        self._policy = policy
-        self._before = before
-        self._after = after
-        self._told = told
-        self._passed = [joint(before.passed[name], after.passed[name]) for name in after.passed]
+    def __init__(self, rows: int, lines: int, fits: Callable[[Rows, Rows], Flags]) -> None:
+        self._rows, self._lines, self._fits = rows, lines, fits
 
     def step(self, row: int, line: int, missing: int) -> int:
         """How many lines of the trace, or if below 0 rows of the output, to pass over so that most rows fit."""
@@ -76,13 +74,24 @@ class _Fitting:
         return total
 
     def _ahead(self, row: int, line: int) -> int:
-        count = min(_AHEAD, self._after.rows - row, len(self._told.row) - line)
+        count = min(_AHEAD, self._rows - row, self._lines - line)
         if count <= 0:
             return 0
         fits = self._fits(np.arange(row, row + count), np.arange(line, line + count))
         return count if fits.all() else int(np.argmin(fits))
 
-    def _fits(self, rows: Rows, lines: Rows) -> Flags:
+
+class Tuples:
+    """Whether rows of the output can be the tuples that lines of the trace tell of."""
+
+    def __init__(self, policy: Policy, before: Original, after: Published, told: Trace) -> None:
+        self._policy = policy
+        self._before = before
+        self._after = after
+        self._told = told
+        self._passed = [joint(before.passed[name], after.passed[name]) for name in after.passed]
+
+    def __call__(self, rows: Rows, lines: Rows) -> Flags:
         record = self._told.row[lines]
         hidden = self._told.how[lines] == SUPPRESSED
         fits = record >= 0

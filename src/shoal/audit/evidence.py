@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.audit.alignment import placed
+from shoal.audit.alignment import Tuples, placed
 from shoal.audit.cells import NO_NODE, NO_PAIR, NULL
 from shoal.audit.cover import shows_roots
 from shoal.audit.files import Source
@@ -85,11 +85,6 @@ class Evidence:
         """The name of the field with the records' own time."""
         return self.policy.time.field if self.policy.time else None
 
-    def row_of_line(self, line: int) -> int | None:
-        """The row of the output that a line of the trace tells of."""
-        found = np.flatnonzero(self.place == line)
-        return int(found[0]) if len(found) else None
-
     @cached_property
     def alike(self) -> Alike:
         """The classes of equal rows of the output."""
@@ -123,7 +118,9 @@ def gather(
     after = published(policy, target, trees, lambda rows: on_rows("output", rows))
     releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
-    place = np.full(after.rows, -1, np.int64) if releases is None else placed(policy, before, after, releases)
+    place = np.full(after.rows, -1, np.int64)
+    if releases is not None:
+        place = placed(after.rows, len(releases.row), partial(Tuples, policy, before, after, releases))
     matched = None if releases is None else releases.at(place) if len(releases.row) != after.rows else releases
     roots = shows_roots(policy, after.quasi)
     return Evidence(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import NO_ROW, Evidence
+from shoal.audit.trace import NO_ROW
 
 SHOWN = 20
 
@@ -61,10 +61,30 @@ class Finding:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Lines(Protocol):
+    """What is told of releases, one after the other."""
+
+    @property
+    def row(self) -> NDArray[np.int64]: ...
+
+
+class Places(Protocol):
+    """What tells where a violation lies: see `Evidence`."""
+
+    @property
+    def line(self) -> NDArray[np.int64]: ...
+    @property
+    def trace(self) -> Lines | None: ...
+    @property
+    def releases(self) -> Lines | None: ...
+    @property
+    def place(self) -> NDArray[np.int64]: ...
+
+
 class Docket:
     """Collects violations, of which only the first are kept."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Places) -> None:
         self._evidence = evidence
         self._found: list[Violation] = []
         self.broken = 0
@@ -86,9 +106,10 @@ class Docket:
         assert told is not None
         self.broken += len(lines)
         for line in lines[:SHOWN].tolist():
-            shown = self._evidence.row_of_line(line)
+            shown = np.flatnonzero(self._evidence.place == line)
             row = int(told.row[line])
-            self._found.append(Violation(what, shown, None if row == NO_ROW else int(self._evidence.line[row])))
+            where = None if row == NO_ROW else int(self._evidence.line[row])
+            self._found.append(Violation(what, int(shown[0]) if len(shown) else None, where))
 
     def records(self, rows: NDArray[np.integer], what: str) -> None:
         """A violation for each of these accepted records."""

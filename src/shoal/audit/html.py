@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from shoal.audit.page import assault, exposure, ground, use, verdict
+from shoal.audit.page import assault, exposure, ground, transactions, use, verdict
 from shoal.audit.page.element import Markup, tag
 
 if TYPE_CHECKING:
-    from shoal.audit.report import Report
+    from shoal.audit.report import FilterReport, Report, WindowReport
 
 _CONTENTS = {
     "promises": "Promises",
@@ -26,8 +27,42 @@ _CONTENTS = {
 }
 
 
-def html(report: Report) -> str:
-    """The page."""
+def windowed(report: WindowReport) -> str:
+    """The page on an algorithm that holds a window."""
+    return _page(
+        report,
+        verdict.facts(report),
+        _CONTENTS,
+        verdict.promises(report),
+        exposure.nulls(report),
+        exposure.risk(report),
+        exposure.sensitive(report),
+        assault.attacks(report),
+        use.utility(report),
+        use.answers(report),
+        ground.method(report),
+        ground.limits(),
+        ground.policy(report),
+    )
+
+
+def filtered(report: FilterReport) -> str:
+    """The page on z-anonymity."""
+    return _page(
+        report,
+        transactions.facts(report),
+        transactions.CONTENTS,
+        verdict.promises(report),
+        transactions.users(report),
+        transactions.crowds(report),
+        transactions.attacks(report),
+        transactions.method(report),
+        transactions.limits(),
+        transactions.policy(report),
+    )
+
+
+def _page(report: Report, facts: Markup, contents: Mapping[str, str], *sections: Markup) -> str:
     style = files("shoal.audit.page").joinpath("style.css").read_text("utf-8")
     head = tag(
         "head",
@@ -36,34 +71,18 @@ def html(report: Report) -> str:
         tag("title", f"Audit: {'every promise held' if report.held else 'a promise was broken'}"),
         Markup(f"<style>{style}</style>"),
     )
-    links = (tag("li", tag("a", name, href=f"#{place}")) for place, name in _CONTENTS.items())
-    body = tag(
-        "body",
-        tag(
-            "header",
-            tag("h1", "Audit of an anonymized stream"),
-            verdict.banner(report),
-            verdict.facts(report),
-            tag("nav", tag("ul", *links), aria_label="Contents"),
-        ),
-        tag(
-            "main",
-            verdict.promises(report),
-            exposure.nulls(report),
-            exposure.risk(report),
-            exposure.sensitive(report),
-            assault.attacks(report),
-            use.utility(report),
-            use.answers(report),
-            ground.method(report),
-            ground.limits(),
-            ground.policy(report),
-        ),
-        ground.versions(),
+    links = (tag("li", tag("a", name, href=f"#{place}")) for place, name in contents.items())
+    header = tag(
+        "header",
+        tag("h1", "Audit of an anonymized stream"),
+        verdict.banner(report),
+        facts,
+        tag("nav", tag("ul", *links), aria_label="Contents"),
     )
+    body = tag("body", header, tag("main", *sections), ground.versions())
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def framed(report: Report) -> str:
-    """The page in a frame of its own, for a notebook, whose style it must not touch."""
-    return f'<iframe srcdoc="{escape(html(report))}" title="Audit" style="width:100%;height:40rem;border:0"></iframe>'
+def framed(page: str) -> str:
+    """A page in a frame of its own, for a notebook, whose style it must not touch."""
+    return f'<iframe srcdoc="{escape(page)}" title="Audit" style="width:100%;height:40rem;border:0"></iframe>'

@@ -12,8 +12,11 @@ from shoal.audit.classes import READINGS, classes
 from shoal.audit.evidence import Evidence, gather
 from shoal.audit.figures import STEPS, figures
 from shoal.audit.files import Source
+from shoal.audit.observations import evidence as observations
+from shoal.audit.observations.figures import transactions
+from shoal.audit.observations.promises import PROMISES as PROMISES_OF_Z
 from shoal.audit.promises import PROMISES
-from shoal.audit.report import Reading, Report
+from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.policy import Policy
 
 
@@ -57,10 +60,12 @@ def audit(
         read[what] = read.get(what, 0) + rows
         on_progress(Progress(f"reading the {what}", read[what], None))
 
+    if policy.is_filter:
+        return judge_filter(observations.gather(policy, input, output, trace, count), on_progress)
     return judge(gather(policy, input, output, trace, count), on_progress)
 
 
-def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
+def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda progress: None) -> WindowReport:
     """The report on evidence that has been gathered."""
     findings = []
     steps = len(PROMISES) + len(READINGS) + len(STEPS)
@@ -95,4 +100,25 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
         "suppressed": int(np.count_nonzero(evidence.suppressed)),
     }
     unit = "rows" if evidence.trace is None else "persons"
-    return Report(evidence.policy, tuple(findings), rows, unit, nulls, measured)
+    return WindowReport(evidence.policy, tuple(findings), rows, unit, nulls, measured)
+
+
+def judge_filter(
+    evidence: observations.Observed, on_progress: Callable[[Progress], None] = lambda progress: None
+) -> FilterReport:
+    """The report on z-anonymity."""
+    findings = []
+    steps = len(PROMISES_OF_Z) + 1
+    for done, (name, promise) in enumerate(PROMISES_OF_Z.items()):
+        on_progress(Progress(f"checking: {name}", done, steps))
+        findings.append(promise.check(evidence))
+    on_progress(Progress("measuring: attacks", steps - 1, steps))
+    measured = transactions(evidence)
+    on_progress(Progress("done", steps, steps))
+    rows = {
+        "input": evidence.rows,
+        "accepted": evidence.accepted,
+        "output": evidence.released,
+        "withheld": max(0, evidence.accepted - measured.shown),
+    }
+    return FilterReport(evidence.policy, tuple(findings), rows, evidence.trace is not None, measured)

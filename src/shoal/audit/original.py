@@ -44,6 +44,8 @@ class Original(NamedTuple):
     passed: dict[str, pa.ChunkedArray]
     line: NDArray[np.int64]
     rows: int  # of the input, those that are rejected included
+    persons: pa.Array  # the texts of the persons, by their numbers
+    item: dict[str, pa.ChunkedArray]  # the texts of the fields that make the item
 
 
 def original(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Original:
@@ -71,6 +73,7 @@ class _Reader:
         self._passed = {name: Passed() for name in names}
         self._quasi: dict[str, list[NDArray[Any]]] = {name: [] for name, _ in policy.quasi}
         self._person: list[pa.Array] = []
+        self._item: dict[str, list[pa.Array]] = {name: [] for name in policy.item.names} if policy.item else {}
         self._time: list[Floats] = []
         self._line: list[NDArray[np.int64]] = []
         self._rows = 0
@@ -78,7 +81,7 @@ class _Reader:
     @property
     def fields(self) -> list[str]:
         policy = self._policy
-        found = [*policy.attributes]
+        found = [*policy.attributes, *self._item]
         if policy.person is not None:
             found.append(policy.person)
         if policy.time:
@@ -89,6 +92,7 @@ class _Reader:
         policy, rows = self._policy, block.rows
         good = np.ones(rows, bool)
         person = self._persons(block, good) if policy.person is not None else None
+        items = {name: self._texts(block, name, good, required=True) for name in self._item}
         time = None
         if policy.time:
             read = seconds(_column(block, policy.time.field), self._nulls)
@@ -108,6 +112,8 @@ class _Reader:
         mask = None if good.all() else pa.array(good)
         if person is not None:
             self._person.append(person if mask is None else person.filter(mask))
+        for name, text in items.items():
+            self._item[name].append(text if mask is None else text.filter(mask))
         for name, passed in self._passed.items():
             column = _column(block, name)
             passed.take(column if mask is None else column.filter(mask))
@@ -116,11 +122,14 @@ class _Reader:
 
     def _persons(self, block: Block, good: Flags) -> pa.Array:
         assert self._policy.person is not None
-        text, bad = canonical_column(_column(block, self._policy.person))
+        return self._texts(block, self._policy.person, good, required=self._policy.person_missing == "reject")
+
+    def _texts(self, block: Block, name: str, good: Flags, required: bool) -> pa.Array:
+        text, bad = canonical_column(_column(block, name))
         if self._nulls:
             text = _blanked(text, self._nulls)
         good &= ~bad
-        if self._policy.person_missing == "reject":
+        if required:
             good &= text.is_valid().to_numpy(zero_copy_only=False)
         return text
 
@@ -154,20 +163,20 @@ class _Reader:
                 quasi[name] = Category(_joined(parts, np.int32), self._trees[name])
         passed = {name: each.done() for name, each in self._passed.items()}
         time = _joined(self._time, np.float64) if self._policy.time else None
-        return Original(quasi, self._person_codes(len(line)), time, passed, line, self._rows)
+        person, persons = self._person_codes(len(line))
+        item = {name: pa.chunked_array(parts, pa.string()) for name, parts in self._item.items()}
+        return Original(quasi, person, time, passed, line, self._rows, persons, item)
 
-    def _person_codes(self, rows: int) -> NDArray[np.int32]:
-        """A number for each person; one of its own for each record without."""
-        if self._policy.person is None:
-            return np.arange(rows, dtype=np.int32)
-        if not rows:
-            return np.empty(0, np.int32)
-        codes = pa.chunked_array(self._person, pa.string()).combine_chunks().dictionary_encode().indices
+    def _person_codes(self, rows: int) -> tuple[NDArray[np.int32], pa.Array]:
+        """A number for each person, one of its own for each record without; and the texts of those that have one."""
+        if self._policy.person is None or not rows:
+            return np.arange(rows, dtype=np.int32), pa.nulls(0, pa.string())
+        coded = pa.chunked_array(self._person, pa.string()).combine_chunks().dictionary_encode()
         self._person = []
-        code = codes.fill_null(-1).to_numpy().copy()
+        code = coded.indices.fill_null(-1).to_numpy().copy()
         nobody = code < 0
         code[nobody] = code.max(initial=-1) + 1 + np.arange(nobody.sum())
-        return code
+        return code, coded.dictionary
 
 
 def _column(block: Block, name: str) -> pa.Array:

@@ -87,6 +87,8 @@ class _Reader:
         field = policy.time.field if policy.time else ""
         self._moment = field if shown == "generalize" else None
         names = [*policy.kept, *([field] if shown == "keep" else [])]
+        if policy.item and policy.person:
+            names += [policy.person, *policy.item.names]
         self._passed = {name: Passed() for name in names}
         self._parts: dict[str, list[Part]] = {name: [] for name, _ in policy.quasi}
         self._moments: list[Part] = []

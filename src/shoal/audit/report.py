@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from shoal.audit.figures import Figures
 from shoal.audit.finding import Finding, Verdict
-from shoal.audit.html import framed, html
+from shoal.audit.html import filtered, framed, windowed
+from shoal.audit.observations.figures import Transactions
 from shoal.policy import Policy
 
 
@@ -31,15 +33,12 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Report:
-    """The verdict on each promise, and figures."""
+class Report(ABC):
+    """The verdict on each promise."""
 
     policy: Policy
     promises: tuple[Finding, ...]
-    rows: Mapping[str, int]  # of the input, accepted, released, suppressed
-    unit: str  # what classes count: persons, or rows
-    nulls: Mapping[str, Reading]  # by the reading of nulls
-    figures: Figures
+    rows: Mapping[str, int]  # of the input, accepted, released, and hidden
 
     @property
     def held(self) -> bool:
@@ -50,8 +49,31 @@ class Report:
         """The finding on a promise."""
         return next(finding for finding in self.promises if finding.promise == promise)
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types."""
+
+    @abstractmethod
+    def to_html(self) -> str:
+        """Everything as one page that needs nothing else."""
+
+    def _repr_html_(self) -> str:
+        return framed(self.to_html())
+
+    def to_json(self) -> str:
+        """Everything as JSON."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class WindowReport(Report):
+    """The report on an algorithm that holds a window."""
+
+    unit: str  # what classes count: persons, or rows
+    nulls: Mapping[str, Reading]  # by the reading of nulls
+    figures: Figures
+
+    def to_dict(self) -> dict[str, Any]:
         policy = self.policy
         return {
             "held": self.held,
@@ -70,12 +92,31 @@ class Report:
         }
 
     def to_html(self) -> str:
-        """Everything as one page that needs nothing else."""
-        return html(self)
+        return windowed(self)
 
-    def _repr_html_(self) -> str:
-        return framed(self)
 
-    def to_json(self) -> str:
-        """Everything as JSON."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+@dataclass(frozen=True)
+class FilterReport(Report):
+    """The report on z-anonymity."""
+
+    traced: bool
+    figures: Transactions
+
+    def to_dict(self) -> dict[str, Any]:
+        policy = self.policy
+        assert policy.item is not None
+        return {
+            "held": self.held,
+            "policy": {
+                "fingerprint": policy.fingerprint,
+                "item": list(policy.item.names),
+                **policy.algorithm.model_dump(include={"z", "window", "withheld"}),
+                "algorithm": policy.algorithm.name,
+            },
+            "rows": dict(self.rows),
+            "promises": [asdict(finding) for finding in self.promises],
+            "figures": asdict(self.figures),
+        }
+
+    def to_html(self) -> str:
+        return filtered(self)

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from shoal.audit import Finding, Verdict
+from shoal.audit import FilterReport, Finding, Verdict, WindowReport
 from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
 
@@ -23,7 +23,10 @@ _STYLES = {
     Verdict.NOT_CHECKABLE: "yellow",
     Verdict.NOT_PROMISED: "dim",
 }
-_CHECKED = {"true": "rows", "alike": "rows", "unaltered": "values", "silent": "values"}
+_CHECKED = {
+    "true": "rows", "alike": "rows", "unaltered": "values", "silent": "values",
+    "exact": "observations", "in order": "rows", "pseudonyms": "rows",
+}  # fmt: skip
 _NULLS = {
     "basic": "a null matches nothing",
     "extended": "a null matches nulls",
@@ -46,7 +49,10 @@ def in_tables(report: Report, target: str, console: Console) -> None:
             for line in violations(finding):
                 console.print(Padding(Text(line), (0, 0, 0, 2)))
             console.print()
-    console.print(_nulls(report))
+    if isinstance(report, WindowReport):
+        console.print(_nulls(report))
+    for line in attacked(report):
+        console.print(Text(line))
     say(console, verdict(report, target), "bold green" if report.held else "bold red")
 
 
@@ -57,9 +63,12 @@ def in_lines(report: Report, target: str, console: Console) -> None:
         say(console, f"{finding.verdict}: {finding.promise}{f': {told}' if told else ''}")
         for line in violations(finding):
             say(console, f"{finding.promise}: {line}")
-    for reading, each in report.nulls.items():
-        smallest = f"smallest class {size(each)} {report.unit}"
-        say(console, f"nulls: {reading} match: {smallest}, {share(each.below, each.shown)} rows below k")
+    if isinstance(report, WindowReport):
+        for reading, each in report.nulls.items():
+            smallest = f"smallest class {size(each)} {report.unit}"
+            say(console, f"nulls: {reading} match: {smallest}, {share(each.below, each.shown)} rows below k")
+    for line in attacked(report):
+        say(console, line)
     say(console, verdict(report, target))
 
 
@@ -90,6 +99,9 @@ def found(report: Report, finding: Finding) -> str:
     if finding.promise == "k persons" and figures.get("smallest"):
         kind = "group of {} persons" if "groups" in figures else "class of at least {} rows"
         told.append(f"smallest {kind.format(count(figures.get('floor', figures['smallest'])))}, k = {figures['k']}")
+    if finding.promise == "z users" and figures.get("smallest") is not None:
+        least = "z" if figures["fixed"] else "floor"
+        told.append(f"at least {count(figures['smallest'])} users at a release, {least} = {figures['z']}")
     if finding.promise == "once":
         told.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
     if finding.promise == "in time" and figures.get("longest") is not None:
@@ -103,6 +115,17 @@ def found(report: Report, finding: Finding) -> str:
     return "; ".join(filter(None, [", ".join(told), finding.note]))
 
 
+def attacked(report: Report) -> list[str]:
+    """Of z-anonymity, what links a user's pseudonyms: a line an attack that was run."""
+    if not isinstance(report, FilterReport):
+        return []
+    found = [attack for attack in report.figures.attacks if attack.success is not None and attack.baseline is not None]
+    return [
+        f"attack: {each.name}: right in {each.success:.1%} of {count(each.tried)}, by chance in {each.baseline:.1%}"
+        for each in found
+    ]
+
+
 def size(reading: Reading) -> str:
     """The size of the smallest class, as far as it is certain."""
     certain = reading.floor == reading.smallest
@@ -113,7 +136,7 @@ def _wait(length: float, unit: str) -> str:
     return seconds(length) if unit == "seconds" else f"{count(length)} arrivals"
 
 
-def _nulls(report: Report) -> Table:
+def _nulls(report: WindowReport) -> Table:
     table = Table(
         title=Text("Classes of rows that look alike, by the reading of nulls"), title_justify="left", title_style="bold",
         box=SIMPLE_HEAD, pad_edge=False, header_style="",

@@ -10,10 +10,10 @@ from shoal.audit.page.element import Markup, section, tag
 from shoal.audit.page.number import chance, count, percent, sentence
 
 if TYPE_CHECKING:
-    from shoal.audit.report import Report
+    from shoal.audit.report import WindowReport
 
 
-def attacks(report: Report) -> Markup:
+def attacks(report: WindowReport) -> Markup:
     """Every attack, its success beside its baseline."""
     k = report.policy.privacy.k
     told = (
@@ -23,10 +23,11 @@ def attacks(report: Report) -> Markup:
         if report.unit == "persons"
         else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
     )
-    return section("attacks", "Attacks", tag("p", told), *map(_attack, report.figures.attacks))
+    return section("attacks", "Attacks", tag("p", told), *map(attack, report.figures.attacks))
 
 
-def _attack(attack: Attack) -> Markup:
+def attack(attack: Attack) -> Markup:
+    """One attack."""
     parts = [tag("h3", sentence(attack.name)[:-1]), tag("p", tag("b", "Knows: "), f"{attack.knows}.")]
     success, _, baseline = attack.meaning.partition("; baseline: ")
     parts.append(tag("p", tag("b", "Success: "), f"{success}."))

@@ -13,7 +13,7 @@ from shoal.audit.page.number import chance, count, decimal, percent, plural
 from shoal.audit.population import ENOUGH
 
 if TYPE_CHECKING:
-    from shoal.audit.report import Report
+    from shoal.audit.report import WindowReport
 
 _READINGS = {
     "maybe": "maybe: a null may be any value",
@@ -22,7 +22,7 @@ _READINGS = {
 }
 
 
-def nulls(report: Report) -> Markup:
+def nulls(report: WindowReport) -> Markup:
     """The smallest class under each reading, and how many are below k."""
     k, promised = report.policy.privacy.k, report.policy.privacy.nulls_match
     columns = 5 if any(found.unknown for found in report.nulls.values()) else 4
@@ -46,7 +46,7 @@ def nulls(report: Report) -> Markup:
     return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, sizes(report))
 
 
-def sizes(report: Report) -> Markup:
+def sizes(report: WindowReport) -> Markup:
     """How many classes have how many rows."""
     found: Histogram = report.figures.class_sizes
     most = max(found.counts, default=0) or 1
@@ -59,7 +59,7 @@ def sizes(report: Report) -> Markup:
     return bars(told, rows, ("size", "classes"))
 
 
-def risk(report: Report) -> Markup:
+def risk(report: WindowReport) -> Markup:
     """Prosecutor, journalist and marketer, under two readings."""
     rows = []
     for reading in ("maybe", "extended"):
@@ -95,7 +95,7 @@ def risk(report: Report) -> Markup:
     )
 
 
-def sensitive(report: Report) -> Markup:
+def sensitive(report: WindowReport) -> Markup:
     """Diversity of each sensitive attribute."""
     figures = report.figures
     if not figures.diversity:

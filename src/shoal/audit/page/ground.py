@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from shoal.audit.page.element import Markup, Part, section, table, tag
 from shoal.audit.page.number import count, decimal, plural, span
-from shoal.policy import Attribute
+from shoal.policy import Attribute, Hierarchy
 
 if TYPE_CHECKING:
-    from shoal.audit.report import Report
+    from shoal.audit.report import WindowReport
 
 _SECRET = ("secret", "key", "password", "token", "salt", "file", "path")
 _LIMITS = (
@@ -32,7 +33,7 @@ _LIMITS = (
 )
 
 
-def method(report: Report) -> Markup:
+def method(report: WindowReport) -> Markup:
     """What was checked and how."""
     traced = report.unit == "persons"
     rows = report.rows
@@ -60,13 +61,13 @@ def method(report: Report) -> Markup:
     )
 
 
-def limits() -> Markup:
+def limits(found: Iterable[tuple[str, str]] = _LIMITS) -> Markup:
     """What no promise covers."""
-    items = (tag("li", tag("b", name), " ", what) for name, what in _LIMITS)
+    items = (tag("li", tag("b", name), " ", what) for name, what in found)
     return section("limits", "What is not protected", tag("ul", *items))
 
 
-def policy(report: Report) -> Markup:
+def policy(report: WindowReport) -> Markup:
     """The policy, without anything secret."""
     held = report.policy
     unit = "seconds" if held.window.timed else "arrivals" if held.window.kind == "count" else "tuples held"
@@ -76,7 +77,7 @@ def policy(report: Report) -> Markup:
         ("time", f"{held.time.field}, publish: {held.time.publish}" if held.time else "none"),
         ("k", f"{held.privacy.k}, nulls match: {held.privacy.nulls_match}"),
         ("window", f"{held.window.kind}: {span(held.window.length, unit)}"),
-        ("algorithm", ", ".join(f"{key}: {value}" for key, value in _parameters(held.algorithm.model_dump()).items())),
+        ("algorithm", ", ".join(f"{key}: {value}" for key, value in parameters(held.algorithm.model_dump()).items())),
         ("fingerprint", tag("code", held.fingerprint)),
     ]
     fields = [(name, each.role, _described(each)) for name, each in held.attributes.items()]
@@ -88,10 +89,10 @@ def policy(report: Report) -> Markup:
     )
 
 
-def _parameters(written: dict[str, object]) -> dict[str, object]:
+def parameters(written: dict[str, object]) -> dict[str, object]:
     """Parameters as they can be shown.
 
-    >>> _parameters({"name": "zanon", "secret_file": "hush", "z": 3.0, "reuse_age": float("inf")})
+    >>> parameters({"name": "zanon", "secret_file": "hush", "z": 3.0, "reuse_age": float("inf")})
     {'name': 'zanon', 'secret_file': 'withheld', 'z': '3', 'reuse_age': 'unbounded'}
     """
     shown: dict[str, object] = {}
@@ -112,9 +113,13 @@ def _described(attribute: Attribute) -> str:
         return f"range {attribute.low:,.12g} to {attribute.high:,.12g}{grid}{clip}"
     if attribute.hierarchy is not None:
         unknown = ", unknown values as the root" if attribute.unknown == "root" else ""
-        inner = len(attribute.hierarchy.labels) - attribute.hierarchy.leaves
-        return f"hierarchy of {count(attribute.hierarchy.leaves)} leaves and {plural(inner, 'inner node')}{unknown}"
+        return f"{hierarchy(attribute.hierarchy)}{unknown}"
     return "as it came"
+
+
+def hierarchy(tree: Hierarchy) -> str:
+    """The size of a hierarchy."""
+    return f"hierarchy of {count(tree.leaves)} leaves and {plural(len(tree.labels) - tree.leaves, 'inner node')}"
 
 
 def versions() -> Markup:

@@ -11,10 +11,10 @@ from shoal.audit.page.number import count, decimal, percent, span
 from shoal.audit.utility import CategoryAnswer, NumberAnswer
 
 if TYPE_CHECKING:
-    from shoal.audit.report import Report
+    from shoal.audit.report import WindowReport
 
 
-def _waiting(report: Report) -> Markup:
+def _waiting(report: WindowReport) -> Markup:
     """How long tuples were held."""
     figures = report["in time"].figures
     counts = figures.get("histogram", {}).get("counts", [])
@@ -31,7 +31,7 @@ def _waiting(report: Report) -> Markup:
     return histogram(told, counts, ("0", span(top / 2, unit), span(top, unit)), f"{count(max(counts))} tuples", mark)
 
 
-def utility(report: Report) -> Markup:
+def utility(report: WindowReport) -> Markup:
     """Loss per attribute and over time, and the other measures of the papers."""
     use = report.figures.utility
     mean = use.loss.mean
@@ -69,7 +69,7 @@ def _told(number: float | None) -> str:
     return "needs a trace" if number is None else decimal(number)
 
 
-def answers(report: Report) -> Markup:
+def answers(report: WindowReport) -> Markup:
     """How far the answers to usual questions lie from the truth."""
     found = report.figures.utility.answers
     parts: list[Part] = [

@@ -9,7 +9,7 @@ from shoal.audit.page.element import Markup, Part, section, tag
 from shoal.audit.page.number import count, decimal, percent, plural, sentence, span
 
 if TYPE_CHECKING:
-    from shoal.audit.report import Report
+    from shoal.audit.report import Report, WindowReport
 
 _LOOKS = {Verdict.HELD: "held", Verdict.BROKEN: "broken"}
 _MARKS = {Verdict.HELD: "✓ ", Verdict.BROKEN: "✕ "}
@@ -35,7 +35,7 @@ def banner(report: Report) -> Markup:
     return tag("div", tag("strong", verdict), tag("p", " ".join(told)), class_=f"verdict {look}", role="status")
 
 
-def facts(report: Report) -> Markup:
+def facts(report: WindowReport) -> Markup:
     """The few numbers that everybody asks for."""
     policy, rows, use = report.policy, report.rows, report.figures.utility
     waits = report["in time"].figures

@@ -1,0 +1,181 @@
+"""What z-anonymity is judged by: the input, the output and the trace, as arrays, and the recount."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.audit.alignment import placed
+from shoal.audit.compare import joint
+from shoal.audit.files import Source
+from shoal.audit.observations.nodes import BLANK, UNKNOWN, Nodes, nodes
+from shoal.audit.observations.recount import Recount, recount
+from shoal.audit.observations.trace import WITHHELD, Trace, trace
+from shoal.audit.original import original
+from shoal.audit.published import published
+from shoal.audit.trace import NO_ROW
+from shoal.audit.values import Flags, Floats, canonical_column, seconds
+from shoal.policy import Item, Policy, Zanon
+
+__all__ = ["BLANK", "NO_LEVEL", "NO_ROW", "UNKNOWN", "Observed", "gather"]
+
+NO_LEVEL = -1
+_PSEUDONYM = r"^[0-9a-f]{32}$"
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """The n readable observations of the input in the order of arrival, and the m rows of the output."""
+
+    policy: Policy
+    rule: Zanon
+    item: Item
+    nodes: Nodes
+    user: NDArray[np.int32]
+    time: Floats  # seconds since 1970
+    kept: dict[str, pa.ChunkedArray]  # of the input; the time too
+    line: NDArray[np.int64]  # the input row of each observation, from 0
+    rows: int  # of the input, those that cannot be read included
+    shown: dict[str, pa.ChunkedArray]  # kept, of the output; the time too
+    pseudonym: NDArray[np.int64]  # of each row of the output, a number; -1 where there is none
+    raw: Flags  # of each row of the output: the person's field holds a user of the input
+    formed: Flags  # of each row of the output: the person's field looks like a pseudonym
+    unlisted: list[str]
+    absent: list[str]
+    spare: dict[str, int]
+    trace: Trace | None  # of each row of the output
+    releases: Trace | None  # the trace as it was written, line by line
+    place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
+
+    @property
+    def released(self) -> int:
+        """How many rows the output has."""
+        return len(self.place)
+
+    @property
+    def time_field(self) -> str:
+        """The name of the field with the time."""
+        assert self.policy.time is not None
+        return self.policy.time.field
+
+    @property
+    def least(self) -> int:
+        """The z that is certain from the policy alone: z, or the floor of one that follows the stream."""
+        return self.rule.z if isinstance(self.rule.z, int) else self.rule.z.floor
+
+    @property
+    def fixed(self) -> bool:
+        """Whether z is the same throughout."""
+        return isinstance(self.rule.z, int)
+
+    @cached_property
+    def count(self) -> Recount:
+        """The users of each item at each moment."""
+        return recount(self.nodes.path, self.user, self.time, self.rule.window)
+
+    @property
+    def accepted(self) -> int:
+        """How many observations were not too late."""
+        return len(self.line) - int(self.count.rejected.sum())
+
+    @cached_property
+    def linked(self) -> NDArray[np.int64]:
+        """The rows of the output whose observation the trace names."""
+        return np.flatnonzero(self.told.row != NO_ROW)
+
+    @property
+    def told(self) -> Trace:
+        """The trace of each row, where there is one."""
+        assert self.trace is not None
+        return self.trace
+
+    @cached_property
+    def level(self) -> NDArray[np.int64]:
+        """How far above its item each linked row is shown: 0 is the item itself; NO_LEVEL: no ancestor of it, or blank."""
+        hit = self.nodes.path[self.told.row[self.linked]] == self.nodes.shown[self.linked, None]
+        return np.where(hit.any(axis=1), hit.argmax(axis=1), NO_LEVEL)
+
+    @cached_property
+    def period(self) -> NDArray[np.int64]:
+        """The number of the period that each observation lies in, in the order of time."""
+        window = self.rule.window
+        return np.unique(np.floor_divide(self.time, window) if window else self.time, return_inverse=True)[1]
+
+    @cached_property
+    def shown_time(self) -> Floats:
+        """The time that each row of the output shows, NaN where it shows none."""
+        column = self.shown[self.time_field]
+        return np.concatenate([seconds(chunk).value for chunk in column.chunks] or [np.empty(0)])
+
+
+def gather(
+    policy: Policy,
+    source: Source,
+    target: Source,
+    told: Source | None = None,
+    on_rows: Callable[[str, int], None] = lambda what, rows: None,
+) -> Observed:
+    """Read the input, the output and, if there is one, the trace.
+
+    Raises:
+        InputError: one of them cannot be used.
+    """
+    rule, item, person = policy.algorithm, policy.item, policy.person
+    assert isinstance(rule, Zanon) and item is not None and person is not None
+    before = original(policy, source, {}, lambda rows: on_rows("input", rows))
+    after = published(policy, target, {}, lambda rows: on_rows("output", rows))
+    assert before.time is not None
+    releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
+    found = nodes(item, before.item, after.passed)
+    shown = {name: column for name, column in after.passed.items() if name in before.passed}
+    place = np.full(after.rows, -1, np.int64)
+    if releases is not None:
+        place = placed(after.rows, len(releases.row), lambda: _Fit(found, before.passed, shown, releases))
+    parts = [canonical_column(chunk)[0] for chunk in after.passed[person].chunks]
+    names = pa.chunked_array(parts, pa.string()).combine_chunks()
+    return Observed(
+        policy=policy,
+        rule=rule,
+        item=item,
+        nodes=found,
+        user=before.person,
+        time=before.time,
+        kept=before.passed,
+        line=before.line,
+        rows=before.rows,
+        shown=shown,
+        pseudonym=names.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64),
+        raw=pc.and_(pc.is_in(names, value_set=before.persons), names.is_valid()).to_numpy(zero_copy_only=False),
+        formed=pc.match_substring_regex(names, _PSEUDONYM).fill_null(False).to_numpy(zero_copy_only=False),
+        unlisted=after.unlisted,
+        absent=after.absent,
+        spare=after.spare,
+        trace=None if releases is None else releases.at(place),
+        releases=releases,
+        place=place,
+    )
+
+
+class _Fit:
+    """Whether rows of the output can be the observations that lines of the trace tell of."""
+
+    def __init__(
+        self, nodes: Nodes, before: dict[str, pa.ChunkedArray], after: dict[str, pa.ChunkedArray], told: Trace
+    ) -> None:
+        self._nodes, self._told = nodes, told
+        self._passed = [joint(before[name], after[name]) for name in after]
+
+    def __call__(self, rows: NDArray[np.int64], lines: NDArray[np.int64]) -> Flags:
+        record, shown = self._told.row[lines], self._nodes.shown[rows]
+        held = self._told.how[lines] == WITHHELD
+        above = (self._nodes.path[record] == shown[:, None]).any(axis=1)
+        fits: Flags = (record != NO_ROW) & np.where(held, shown == BLANK, above)
+        for old, new in self._passed:
+            fits &= old[record] == new[rows]
+        return fits

@@ -1,0 +1,21 @@
+"""The promises of z-anonymity, a file each; every one is checked from the evidence alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+
+from shoal.audit.observations.promises import exact, in_order, once, pseudonyms, silent, true, unaltered, z_users
+
+PROMISES: Mapping[str, ModuleType] = {
+    "z users": z_users,
+    "exact": exact,
+    "once": once,
+    "in order": in_order,
+    "true": true,
+    "unaltered": unaltered,
+    "pseudonyms": pseudonyms,
+    "silent": silent,
+}
+
+__all__ = ["PROMISES"]

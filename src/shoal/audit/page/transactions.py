@@ -1,0 +1,158 @@
+"""z-anonymity on the page: what left, who publishes the same, what links pseudonyms, what is not protected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.audit.histogram import Histogram
+from shoal.audit.page import assault, ground
+from shoal.audit.page.chart import bars
+from shoal.audit.page.element import Markup, Part, section, table, tag
+from shoal.audit.page.number import count, decimal, percent, plural
+from shoal.policy import Zanon
+
+if TYPE_CHECKING:
+    from shoal.audit.report import FilterReport
+
+CONTENTS = {
+    "promises": "Promises",
+    "users": "Users",
+    "crowds": "Who is alike",
+    "attacks": "Attacks",
+    "method": "Method",
+    "limits": "Not protected",
+    "policy": "Policy",
+}
+_LIMITS = (
+    ("z is not k.", "Each item is shared by z users. A set of items may still be one user's alone."),
+    ("Within a period", "all that a user publishes bears one pseudonym. One item known with its time finds the rest."),
+    (
+        "Across periods",
+        "the pseudonym changes, but habits do not: what is published in two periods can be linked by it. Counting slides on, "
+        "so that an item which had z users before the boundary is published after it at once, by the same users under new "
+        "pseudonyms. A session that runs over the boundary is the plainest link.",
+    ),
+    ("Kept attributes and times.", "They are published as they came, and z does not count them."),
+    ("Blank observations", "tell that a user did something, and when."),
+    ("Users of an attacker's own", "count like others: z - 1 made-up users and one real observation publish an item."),
+    ("An item's name", "may be personal by itself. Two accounts of one person count as two users."),
+    ("The secret.", "Who has it can link all pseudonyms with users. It is no part of these files, and was not judged."),
+    ("The trace.", "It links rows with observations. With this report it is not needed any more; guard it like the input."),
+)
+
+
+def facts(report: FilterReport) -> Markup:
+    """The few numbers that everybody asks for."""
+    rule, rows, found = _rule(report), report.rows, report.figures
+    fewest = report["z users"].figures.get("smallest")
+    told = f"fewest users at a release: {count(fewest)}" if fewest is not None else "nothing was released"
+    fixed = isinstance(rule.z, int)
+    tiles: list[tuple[str, str, str]] = [
+        ("z" if fixed else "floor of z", count(rule.z if isinstance(rule.z, int) else rule.z.floor), told),
+        ("published with an item", count(found.shown), f"of {plural(rows['accepted'], 'accepted observation')}"),
+        ("withheld", percent(rows["withheld"] / rows["accepted"]) if rows["accepted"] else "0", rule.withheld),
+    ]
+    if found.generalized is not None and report.policy.item and report.policy.item.hierarchy:
+        tiles.append(("generalized", percent(found.generalized / found.shown) if found.shown else "0", "of those published"))
+    tiles.append(("different items", count(found.published), f"of {count(found.items)} that came"))
+    return tag("dl", *(tag("div", tag("dt", a), tag("dd", b, tag("small", c))) for a, b, c in tiles), class_="facts")
+
+
+def users(report: FilterReport) -> Markup:
+    """How many users an item had when it was published."""
+    found = report.figures.users
+    if found is None:
+        told = "How many users an item had when it was published can be told with a trace, which was not given."
+        return section("users", "Users of an item", tag("p", told, class_="note"))
+    told = "How many users had exposed what a row shows, within the window before, by the recount. None may be below z."
+    return section("users", "Users of an item", tag("p", told), _histogram("Releases by the users of the item", found, "user"))
+
+
+def crowds(report: FilterReport) -> Markup:
+    """Who publishes the same as others."""
+    found = report.figures.crowds
+    if not found.pseudonyms:
+        return section("crowds", "Who is alike", tag("p", "Nothing was published."))
+    told = (
+        f"z is a promise about items, not about sets of them. Of {plural(found.pseudonyms, 'pseudonym')} that publish, "
+        f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that nobody else publishes "
+        "in the same period. Nothing is promised about it."
+    )
+    sizes = _histogram("Sets by how many publish them", found.sizes, "pseudonym")
+    return section("crowds", "Who is alike", tag("p", told), sizes)
+
+
+def attacks(report: FilterReport) -> Markup:
+    """What links the pseudonyms of two periods."""
+    told = (
+        "Counting slides and identities tumble: at the end of each period every pseudonym changes. Who is who in the next one "
+        "is guessed from what is published alone, for users drawn at random among those who publish in both. The trace tells "
+        "whether a guess is right."
+        if report.traced
+        else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
+    )
+    return section("attacks", "Attacks", tag("p", told), *map(assault.attack, report.figures.attacks))
+
+
+def method(report: FilterReport) -> Markup:
+    """What was checked and how."""
+    rows = report.rows
+    how = (
+        "The trace tells which observation is behind each row, so that the users of every item were counted again for the "
+        "moment at which it was published."
+        if report.traced
+        else "There was no trace. Rows cannot be linked with observations, so that only what an outsider sees was judged, and "
+        "users were counted over the whole input."
+    )
+    told = (
+        f"The input ({plural(rows['input'], 'record')}, {count(rows['accepted'])} of them accepted), the output "
+        f"({plural(rows['output'], 'row')}) and the policy were read by code that shares nothing with the code that "
+        f"anonymized them. {how} A promise is broken if one row breaks it. Rows count from 0, without a header."
+    )
+    return section("method", "What was checked, and how", tag("p", told))
+
+
+def limits() -> Markup:
+    """What no promise covers."""
+    return ground.limits(_LIMITS)
+
+
+def policy(report: FilterReport) -> Markup:
+    """The policy, without anything secret."""
+    held, rule = report.policy, _rule(report)
+    assert held.item is not None and held.time is not None
+    z: Part = rule.z
+    if not isinstance(rule.z, int):
+        z = f"follows the stream: k {rule.z.auto.k}, probability {decimal(rule.z.auto.probability)}, floor {rule.z.floor}"
+    tree = held.item.hierarchy
+    shown = ground.hierarchy(tree) if tree else "as it came, or not at all"
+    rows: list[tuple[Part, Part]] = [
+        ("person", f"{held.person}, under a pseudonym"),
+        ("records without a person", "are persons of their own" if held.person_missing == "own" else "are rejected"),
+        ("time", f"{held.time.field}, as it came"),
+        ("item", f"{', '.join(held.item.names)}: {shown}"),
+        ("z", z),
+        ("window", f"{decimal(rule.window)} seconds"),
+        ("withheld", rule.withheld),
+        ("fingerprint", tag("code", held.fingerprint)),
+    ]
+    parts = [table("What was promised", ("key", "value"), rows, numbers=9)]
+    if held.attributes:
+        fields = [(name, each.role, "as it came") for name, each in held.attributes.items()]
+        parts.append(table("What else is published; everything else is not", ("attribute", "role", "how"), fields, numbers=9))
+    return section("policy", "The policy", *parts)
+
+
+def _rule(report: FilterReport) -> Zanon:
+    rule = report.policy.algorithm
+    assert isinstance(rule, Zanon)
+    return rule
+
+
+def _histogram(caption: str, found: Histogram, noun: str) -> Markup:
+    most = max(found.counts, default=0) or 1
+    rows: list[tuple[Part, float, Part, str]] = []
+    for low, high, number in zip(found.edges, found.edges[1:], found.counts, strict=False):
+        name = plural(int(low), noun) if high - low == 1 else f"{count(low)} to {count(high - 1)} {noun}s"
+        rows.append((name, number / most, count(number), "mean"))
+    return bars(caption, rows, (f"{noun}s", "how many"))
