@@ -29,7 +29,7 @@ def test_releases_equal_the_naive_twins(name: str) -> None:
 
 
 @pytest.mark.parametrize(("quasi", "k", "length"), [(1, 3, 70), (8, 5, 130), (9, 5, 130), (64, 4, 70), (2, 130, 200)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins_over_several_vectors(name: str, quasi: int, k: int, length: int) -> None:
     random = Random(quasi)
     domains = tuple(random.choice([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), "deep", "flat"]) for _ in range(quasi))
