@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from audit.stream import Case, broken, write
+from audit.test_html import Reader
 from audit.visits import SECRET, Z, case, policy, visits
 from shoal import InputError, run
 from shoal.audit import Verdict, audit
@@ -331,6 +332,8 @@ def test_the_report_in_json_and_on_a_page(tmp_path):
         "fingerprint": "", "item": ["site"], "z": 3, "window": 50.0, "withheld": "blank", "algorithm": "zanon",
     }  # fmt: skip
     page = report.to_html()
+    found = Reader(page)
+    assert {f"#{place}" for place in found.ids} >= set(found.links)
     assert "✓ Every promise held" in page
     places = ["promises", "users", "crowds", "attacks", "method", "limits", "policy"]
     for place in places:
