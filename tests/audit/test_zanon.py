@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from audit.stream import Case, broken, write
+from audit.test_html import Reader
 from audit.visits import SECRET, Z, case, policy, visits
 from shoal import InputError, run
 from shoal.audit import Verdict, audit
@@ -241,6 +242,27 @@ def test_an_unlisted_field(tmp_path):
     assert named(told) == ["silent: 'shoe': the policy does not list this field"]
 
 
+@pytest.mark.parametrize(("field", "promise"), [("site", "true"), ("t", "unaltered"), ("user", "silent")])
+def test_a_field_that_is_not_there(tmp_path, field, promise):
+    told = case(tmp_path)
+    for line in told.output:
+        del line[field]
+    assert named(told) == [f"{promise}: '{field}': the output does not have this field"]
+
+
+def test_one_far_behind_the_stream_needs_z_users_too(tmp_path):
+    lines = [{"user": f"u{i}", "t": 10.0 * i, "site": "amazon", "note": 0} for i in range(2)]
+    lines += [{"user": "u9", "t": 900.0, "site": "lemonde", "note": 0}]
+    lines += [{"user": f"u{i}", "t": 20.0, "site": "amazon", "note": 0} for i in (0, 5)]
+    told = case(tmp_path, policy(item={"field": "site"}), lines)
+    report = told.report()
+    assert report.held
+    assert report["exact"].note == "2 observations more than a window behind the stream are not judged"
+    told.output[3]["site"], told.trace[3]["how"] = "amazon", "released"
+    few = "fewer than z=3 users had exposed what is published"
+    assert named(told) == [f"z users: output row 3, input row 3: {few}"]
+
+
 def test_a_withheld_item_in_the_dictionary(tmp_path):
     told = case(tmp_path)
     table = pa.Table.from_pylist(told.output)
@@ -331,6 +353,8 @@ def test_the_report_in_json_and_on_a_page(tmp_path):
         "fingerprint": "", "item": ["site"], "z": 3, "window": 50.0, "withheld": "blank", "algorithm": "zanon",
     }  # fmt: skip
     page = report.to_html()
+    found = Reader(page)
+    assert {f"#{place}" for place in found.ids} >= set(found.links)
     assert "✓ Every promise held" in page
     places = ["promises", "users", "crowds", "attacks", "method", "limits", "policy"]
     for place in places:

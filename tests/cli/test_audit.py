@@ -98,3 +98,43 @@ def test_bad_input(arguments: tuple[str, ...], said: str, shoal: Shoal, folder: 
     done = shoal("audit", *arguments)
     assert done.returncode == 2
     assert done.stderr == f"{said}\n"
+
+
+Z_POLICY = """
+person: pid
+time: {field: t}
+item: {field: city}
+algorithm: {name: zanon, z: 3, window: 60, secret_file: secret.txt}
+"""
+
+
+def test_z_anonymity(shoal: Shoal, folder: Path) -> None:
+    (folder / "z.yaml").write_text(Z_POLICY)
+    (folder / "secret.txt").write_text("sixteen bytes or more")
+    visits = [{"pid": f"p{i % 17}", "t": i, "city": ("Paris", "Lyon", "Oslo")[i % 3]} for i in range(100)]
+    (folder / "visits.jsonl").write_text("".join(json.dumps(visit) + "\n" for visit in visits))
+    files = ("z.yaml", "visits.jsonl", "z.jsonl")
+    assert shoal("run", *files, "--trace", "z-trace.jsonl").returncode == 0
+    done = shoal("audit", *files, "--trace", "z-trace.jsonl", "--json", "z.json", "--html", "z.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = done.stdout.splitlines()
+    assert told[:8] == [
+        "held: z users: at least 3 users at a release, z = 3",
+        "held: exact: 100 observations checked",
+        "held: once: 100 accepted, 94 released",
+        "held: in order: 94 rows checked",
+        "held: true: 94 rows checked",
+        "held: unaltered: 94 values checked",
+        "held: pseudonyms: 94 rows checked; whether they are made with the secret is not judged",
+        "held: silent: 94 values checked",
+    ]
+    attacks = [line.split(": right in")[0] for line in told[8:-1]]
+    assert attacks == ["attack: rotation, by items", "attack: rotation, by sessions"]
+    assert told[-1] == "z.jsonl: every promise held"
+    assert "withheld" in json.loads((folder / "z.json").read_text())["rows"]
+    lines = (folder / "z.jsonl").read_text().splitlines(keepends=True)
+    (folder / "z.jsonl").write_text("".join(lines[:50] + lines[51:]))
+    done = shoal("audit", *files, "--trace", "z-trace.jsonl")
+    assert done.returncode == 1
+    assert "once: input row 56: left by the trace, but is not in the output" in done.stdout.splitlines()
+    assert done.stdout.splitlines()[-1] == "z.jsonl: 1 promise broken: once"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.integer]
 
 
-def above(values: Ints, low: Ints, high: Ints, bound: Ints) -> Ints:
+def above(values: Ints, low: Ints, high: Ints, bound: Ints) -> NDArray[np.int64]:
     """For each query, how many of `values[low:high]` are above `bound`.
 
     A wavelet matrix, bit by bit from the highest: the values are parted by the bit, and each query follows its bound.

@@ -44,7 +44,7 @@ def sentence(text: str) -> str:
     """
     if not text:
         return ""
-    start = text[0] if text.startswith("k ") else text[0].upper()
+    start = text[0] if text.startswith(("k ", "z ")) else text[0].upper()
     return f"{start}{text[1:].removesuffix('.')}."
 
 

@@ -30,7 +30,7 @@ _LIMITS = (
         "Across periods",
         "the pseudonym changes, but habits do not: what is published in two periods can be linked by it. Counting slides on, "
         "so that an item which had z users before the boundary is published after it at once, by the same users under new "
-        "pseudonyms. A session that runs over the boundary is the plainest link.",
+        "pseudonyms. What goes on over the boundary links them too.",
     ),
     ("Kept attributes and times.", "They are published as they came, and z does not count them."),
     ("Blank observations", "tell that a user did something, and when."),

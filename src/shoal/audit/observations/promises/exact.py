@@ -17,6 +17,8 @@ def check(evidence: Observed) -> Finding:
     docket, told = Docket(evidence), evidence.releases
     if told is None:
         return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which tells what was withheld")
+    if set(evidence.item.names) & set(evidence.absent):
+        return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note="the output does not have the item")
     count, notes = evidence.count, []
     judged = ~count.behind[evidence.told.row[evidence.linked]]
     rows, level = evidence.linked[judged], evidence.level[judged]
