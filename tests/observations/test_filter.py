@@ -121,3 +121,17 @@ def test_an_empty_batch() -> None:
     anonymizer = Anonymizer(policy())
     assert anonymizer.push_batch(batch([])).num_rows == 0
     assert anonymizer.stats.received == 0
+
+
+@pytest.mark.parametrize("withheld", ["drop", "blank"])
+def test_what_is_withheld_is_in_no_dictionary(withheld: str) -> None:
+    time = pa.array(["2025-01-01T00:00:00Z", "2025-01-01T00:00:01Z", "2025-01-01T00:00:02Z", "2025-01-01T00:00:03Z"])
+    site = pa.array(["bbc", "bbc", "secret", "bbc"])
+    users = pa.array(["ann", "bo", "ann", "cy"])
+    came = {"t": time.dictionary_encode(), "user": users.dictionary_encode(), "site": site.dictionary_encode()}
+    published = Anonymizer(policy(z=2, withheld=withheld)).push_batch(pa.RecordBatch.from_pydict(came))
+    shown = [column for column in published.columns if pa.types.is_dictionary(column.type)]
+    assert len(shown) >= 2
+    for column in shown:
+        assert set(column.dictionary.to_pylist()) == set(column.to_pylist()) - {None}
+    assert published.column("site").to_pylist() == {"drop": ["bbc", "bbc"], "blank": [None, "bbc", None, "bbc"]}[withheld]

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.columns.dictionary import only_used
 from shoal.columns.encode import field_of
 from shoal.columns.pseudonym import Pseudonyms
 from shoal.columns.uniform import column, texts
@@ -40,6 +41,7 @@ class Discloser:
                 array = self._pseudonyms.of(user, texts(array, ()) if user[:, 1].any() else None, period)
             elif name in self._item.names:
                 array = self._shown(array, shown, generalized)
+            array = only_used(array)
             columns.append(array)
             fields.append(field_of(batch, name).with_type(array.type))
         published = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
@@ -52,8 +54,6 @@ class Discloser:
             if generalized.any():
                 labels = self._labels.take(pa.array(shown, mask=~generalized))
                 array = pc.if_else(pa.array(generalized), labels, array)
-        elif pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
-            array = array.dictionary_decode()
         withheld = shown < 0
         if withheld.any():
             array = pc.if_else(pa.array(withheld), pa.scalar(None, array.type), array)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.columns.bucket import buckets
+from shoal.columns.dictionary import only_used
 from shoal.columns.fingerprint import fingerprints
 from shoal.columns.rejection import Rejection, Rejections
 from shoal.columns.uniform import column, numbers, texts, times, uniques, unreadable
@@ -71,7 +72,7 @@ class Encoder:
             values = np.ascontiguousarray(values[:, accepted])
             pattern, person, time = pattern[accepted], person[accepted], time[accepted]
             kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
-        kept = _only_used(kept)
+        kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
         arrivals = Batch(values, pattern, person, time, np.arange(len(time)))
         return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
@@ -160,24 +161,6 @@ def _own(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
     person = np.full((len(rows), 2), _OWN)
     person[:, 0] = rows
     return person
-
-
-def _only_used(kept: pa.RecordBatch) -> pa.RecordBatch:
-    """The same values, in dictionaries that hold no others: an entry may come from a record that is not accepted."""
-    columns = [_trimmed(array) if pa.types.is_dictionary(array.type) else array for array in kept.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=kept.schema)
-
-
-def _trimmed(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    indices = array.indices.cast(pa.int64()).fill_null(len(array.dictionary)).to_numpy()
-    is_used = np.zeros(len(array.dictionary) + 1, bool)
-    is_used[indices] = True
-    if is_used[:-1].all():
-        return array
-    places = np.cumsum(is_used) - 1
-    entries = array.dictionary.filter(pa.array(is_used[:-1]))
-    codes = pa.array(places[indices], mask=indices == len(array.dictionary)).cast(array.indices.type)
-    return pa.DictionaryArray.from_arrays(codes, entries, ordered=array.type.ordered)
 
 
 @kernel
