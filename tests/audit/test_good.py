@@ -267,3 +267,14 @@ def test_awkward_times(time: str, tmp_path: Path) -> None:
     report = audit(chosen, source, target, told)
     assert report.held
     assert '"held": true' in report.to_json()
+
+
+@pytest.mark.parametrize("ages", [[-999, 3, 4, -999], ["-999", "3", "-999.00", "-9.99e2"], [-999.0, 3.5, 4.0, None]])
+def test_a_missing_number_however_it_is_written(ages: list[object], tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.parquet", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    pa.parquet.write_table(pa.table({"pid": [1, 2, 3, 4], "age": ages, "note": [1, 2, 3, 4]}), source)
+    chosen = shoal.Policy.parse(SMALL + 'nulls: ["", "-999.0"]')
+    shoal.run(chosen, source, target, trace=told)
+    report = audit(chosen, source, target, told)
+    assert report.held
+    assert report["true"].figures["missing"] >= 2
