@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.audit import Verdict, audit
-from tests.audit.stream import ALGORITHMS, WINDOWS, case, policy, records, write
+from tests.audit.stream import ALGORITHMS, WINDOWS, case, policy, read, records, write
 
 FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet", "arrow")
 UNPROMISED = {("fast", "time"), *((name, "buffer") for name in ALGORITHMS)}
@@ -278,3 +278,13 @@ def test_a_missing_number_however_it_is_written(ages: list[object], tmp_path: Pa
     report = audit(chosen, source, target, told)
     assert report.held
     assert report["true"].figures["missing"] >= 2
+
+
+def test_a_group_that_shows_the_root_everywhere_and_a_null(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    ages = [(0, 0), (100, 100), (None, 50)]
+    write(source, [{"pid": row, "age": age, "size": size, "note": row} for row, (age, size) in enumerate(ages)])
+    both = SMALL.replace("note:", "size: {quasi: numeric, range: [0, 100]}, note:").replace("k: 2", "k: 3")
+    shoal.run(shoal.Policy.parse(both), source, target)
+    assert [line["age"] for line in read(target)] == [[0, 100], [0, 100], None]
+    assert audit(shoal.Policy.parse(both), source, target).held
