@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.audit import Verdict, audit
-from tests.audit.stream import ALGORITHMS, WINDOWS, case, policy, records, write
+from tests.audit.stream import ALGORITHMS, WINDOWS, case, policy, read, records, write
 
 FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet", "arrow")
 UNPROMISED = {("fast", "time"), *((name, "buffer") for name in ALGORITHMS)}
@@ -267,3 +267,24 @@ def test_awkward_times(time: str, tmp_path: Path) -> None:
     report = audit(chosen, source, target, told)
     assert report.held
     assert '"held": true' in report.to_json()
+
+
+@pytest.mark.parametrize("ages", [[-999, 3, 4, -999], ["-999", "3", "-999.00", "-9.99e2"], [-999.0, 3.5, 4.0, None]])
+def test_a_missing_number_however_it_is_written(ages: list[object], tmp_path: Path) -> None:
+    source, target, told = tmp_path / "in.parquet", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    pa.parquet.write_table(pa.table({"pid": [1, 2, 3, 4], "age": ages, "note": [1, 2, 3, 4]}), source)
+    chosen = shoal.Policy.parse(SMALL + 'nulls: ["", "-999.0"]')
+    shoal.run(chosen, source, target, trace=told)
+    report = audit(chosen, source, target, told)
+    assert report.held
+    assert report["true"].figures["missing"] >= 2
+
+
+def test_a_group_that_shows_the_root_everywhere_and_a_null(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    ages = [(0, 0), (100, 100), (None, 50)]
+    write(source, [{"pid": row, "age": age, "size": size, "note": row} for row, (age, size) in enumerate(ages)])
+    both = SMALL.replace("note:", "size: {quasi: numeric, range: [0, 100]}, note:").replace("k: 2", "k: 3")
+    shoal.run(shoal.Policy.parse(both), source, target)
+    assert [line["age"] for line in read(target)] == [[0, 100], [0, 100], None]
+    assert audit(shoal.Policy.parse(both), source, target).held

@@ -126,9 +126,7 @@ def numbers(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
     there = column.is_valid().to_numpy(zero_copy_only=False)
     if is_number(kind):
         value = column.cast(pa.float64(), safe=False).fill_null(math.nan).to_numpy(zero_copy_only=False)
-        for null in nulls:
-            if _NUMBER.fullmatch(null) and canonical(float(null)) == null:
-                value = np.where(value == float(null), math.nan, value)
+        value = np.where(np.isin(value, _listed(nulls)), math.nan, value)
         infinite = np.isinf(value)
         return Readings(np.where(infinite, math.nan, value), infinite)
     if pa.types.is_boolean(kind):
@@ -137,10 +135,16 @@ def numbers(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
     return Readings(np.full(len(column), math.nan), there)
 
 
+def _listed(nulls: Collection[str]) -> list[float]:
+    """The numbers that are missing, however they are written."""
+    return [float(null) for null in nulls if _NUMBER.fullmatch(null)]
+
+
 def _numbers_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
+    listed = _listed(nulls)
     with suppress(pa.ArrowInvalid):
         value = values.cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        if np.isfinite(value).all() and not any(_NUMBER.fullmatch(null) for null in nulls):
+        if np.isfinite(value).all() and not listed:
             return Readings(value, np.zeros(len(value), bool))
     value, bad = np.full(len(values), math.nan), np.zeros(len(values), bool)
     for i, raw in enumerate(values.to_pylist()):
@@ -155,7 +159,7 @@ def _numbers_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
             number = float(text)
             if math.isinf(number):
                 bad[i] = True
-            elif canonical(number) not in nulls:
+            elif number not in listed:
                 value[i] = number
         else:
             bad[i] = not _NAN.fullmatch(text)

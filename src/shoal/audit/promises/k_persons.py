@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.classes import classes
+from shoal.audit.cover import is_root
 from shoal.audit.evidence import CLUSTER, NO_CLUSTER, NO_ROW, REUSE, Evidence, Trace
 from shoal.audit.finding import Docket, Finding, Verdict
 
@@ -37,7 +38,8 @@ def check(evidence: Evidence) -> Finding:
 def _outsider(evidence: Evidence) -> Finding:
     docket, k = Docket(evidence), evidence.policy.privacy.k
     found = classes(evidence, evidence.policy.privacy.nulls_match)
-    few = np.flatnonzero((found.size < k) & ~evidence.suppressed & ~found.unknown)
+    size = found.size + np.where(_shows_nothing(evidence), np.count_nonzero(evidence.suppressed), 0)
+    few = np.flatnonzero((size < k) & ~evidence.suppressed & ~found.unknown)
     docket.rows(few, f"fewer than k={k} rows look like it")
     figures = {"k": k, "smallest": found.smallest, "floor": found.floor}
     note = "without a trace rows that look alike are counted, as an outsider sees them, not persons"
@@ -47,6 +49,12 @@ def _outsider(evidence: Evidence) -> Finding:
     checked = int((~evidence.suppressed).sum()) - unknown
     otherwise = Verdict.NOT_CHECKABLE if unknown else Verdict.HELD
     return docket.finding(NAME, SAYS, otherwise=otherwise, checked=checked, figures=figures, note=note)
+
+
+def _shows_nothing(evidence: Evidence) -> NDArray[np.bool_]:
+    """Which rows show a root or null everywhere: those that show roots alone, suppressed or not, look like them."""
+    shown = ((evidence.published[name], attribute) for name, attribute in evidence.policy.quasi)
+    return np.logical_and.reduce([is_root(column, attribute) | column.null for column, attribute in shown])
 
 
 class _Groups:
