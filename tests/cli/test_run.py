@@ -76,7 +76,7 @@ def test_strict_stops_at_the_first(folder: Path, shoal: Shoal) -> None:
 
 
 def test_all_problems_of_a_policy_in_one_go(folder: Path, shoal: Shoal) -> None:
-    wrong = "persn: pid\nattributes: {age: {quasi: numeric}}\nprivacy: {k: 0}\nwindow: {}\n"
+    wrong = "persn: pid\nattributes: {age: {quasi: numeric}}\nprivacy: {k: 0}\nwindow: {}\nalgorithm: []\n"
     (folder / "policy.yaml").write_text(wrong)
     done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
     assert (done.returncode, done.stdout) == (2, "")
