@@ -13,11 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.anonymizer.engine import Answer, Engine
-from shoal.anonymizer.filter import Filter
 from shoal.anonymizer.records import to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
 from shoal.anonymizer.stats import FilterStats, Stats
-from shoal.anonymizer.windowed import Windowed
 from shoal.columns.rejection import Rejection
 from shoal.errors import InputError
 from shoal.policy import Policy
@@ -46,7 +44,7 @@ class Anonymizer:
         self.policy = policy
         self.rejected: list[Rejection] = []
         """The records of the last call that were not accepted."""
-        self._engine: Engine = Filter(policy) if policy.is_filter else Windowed(policy)
+        self._engine = _engine(policy)
         self._received = 0
         self._reasons: Counter[str] = Counter()
         self._traces: list[pa.RecordBatch] = []
@@ -124,6 +122,17 @@ class Anonymizer:
         self.refuse(answer.rejected)
         self._traces.append(answer.trace)
         return answer.published
+
+
+def _engine(policy: Policy) -> Engine:
+    """The engine that a policy asks for; the other, with its kernels, is not even loaded."""
+    if policy.is_filter:
+        from shoal.anonymizer.filter import Filter
+
+        return Filter(policy)
+    from shoal.anonymizer.windowed import Windowed
+
+    return Windowed(policy)
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

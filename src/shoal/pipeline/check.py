@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 from shoal.errors import InputError, PolicyError
-from shoal.pipeline.observations import Observations
-from shoal.pipeline.tuples import Tuples
+from shoal.pipeline.sample import Sample
 from shoal.policy import Policy
 
 Name = str | PathLike[str]
@@ -49,7 +48,7 @@ def check(policy: Policy | Name, source: Name | None = None, *, rows: int = 10_0
         return Findings(problems=error.problems, warnings=unseen)
     if source is None:
         return Findings(warnings=policy.notes)
-    sample = Observations(policy) if policy.is_filter else Tuples(policy)
+    sample = _sample(policy)
     broken = []
     try:
         sample.read(fspath(source), rows)
@@ -63,3 +62,14 @@ def check(policy: Policy | Name, source: Name | None = None, *, rows: int = 10_0
         rows=sample.rows,
         complete=sample.complete,
     )
+
+
+def _sample(policy: Policy) -> Sample:
+    """What looks at the data; only what is needed is loaded."""
+    if policy.is_filter:
+        from shoal.pipeline.observations import Observations
+
+        return Observations(policy)
+    from shoal.pipeline.tuples import Tuples
+
+    return Tuples(policy)
