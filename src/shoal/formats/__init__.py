@@ -43,7 +43,7 @@ def field_names(path: str) -> list[str]:
     return names_of(path, kind(path))
 
 
-def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 49_152) -> Reader:
+def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 32_768) -> Reader:
     """Read the named fields of a file, block by block.
 
     Parameters

@@ -23,7 +23,7 @@ from shoal.formats.source import Source
 from shoal.formats.text import Text
 from shoal.formats.unicode import as_bytes, as_letters, filtered, is_utf8, valid
 
-CHUNK = 4 << 20
+CHUNK = 3 << 20
 LONGEST = 64 << 20
 SAMPLE = 1 << 18
 """Bytes that are looked at to see which columns repeat their values."""
