@@ -31,19 +31,19 @@ def test_a_demo_and_every_command_it_prints(tmp_path: Path) -> None:
     compile_kernels("fads")
     done = shoal_run("demo", "a demo", "--tuples", "3000", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert max(map(len, done.stdout.splitlines()[:-6])) <= 100
+    assert max(map(len, done.stdout.splitlines()[:-7])) <= 100
     for told in ("tuples a second", "loss", "smallest group", "longest wait", "suppressed"):
         assert told in done.stdout
     made = {"policy.yaml", "activity.csv", "district.csv", "wearables.jsonl", "anonymized.jsonl"}
     assert files(tmp_path / "a demo") == made
     assert len((tmp_path / "a demo" / "anonymized.jsonl").read_text().splitlines()) == 3000
     commands = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ") and "shoal" in line]
-    assert [shlex.split(command)[3] for command in commands] == ["check", "run", "run"]
+    assert [shlex.split(command)[3] for command in commands] == ["check", "run", "audit", "run"]
     for command in commands:
         again = subprocess.run(command, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
         assert (again.returncode, again.stderr) == (0, "")
     assert [len(json.loads(line)) for line in again.stdout.splitlines()] == [8, 8, 8]
-    assert files(tmp_path / "a demo") == {*made, "anonymized.parquet"}
+    assert files(tmp_path / "a demo") == {*made, "anonymized.parquet", "trace.jsonl"}
 
 
 def test_a_short_demo(tmp_path: Path) -> None:

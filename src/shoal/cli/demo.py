@@ -61,11 +61,13 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     console.print(summary(policy, stats, elapsed))
     shoal_ = command()
     parquet = files.target.with_suffix(".parquet")
-    policy_, source, target = (shlex.quote(str(path)) for path in (files.policy, files.source, parquet))
+    paths = (files.policy, files.source, parquet, files.trace)
+    policy_, source, target, trace = (shlex.quote(str(path)) for path in paths)
     console.print(f"\nPolicy, input and output lie in {folder}. Go on with\n", markup=False)
     for line in (
         f"{shoal_} check {policy_} {source}",
-        f"{shoal_} run {policy_} {source} {target}",
+        f"{shoal_} run {policy_} {source} {target} --trace {trace}",
+        f"{shoal_} audit {policy_} {source} {target} --trace {trace}",
         f"{shoal_} run {policy_} {source} - | head -3",
     ):
         console.print(f"  {line}", markup=False, soft_wrap=True, style="bold")
