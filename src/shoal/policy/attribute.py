@@ -10,20 +10,25 @@ from pydantic import ConfigDict, Field, JsonValue, PlainValidator, ValidationInf
 
 from shoal.errors import PolicyError
 from shoal.policy import hierarchy_file, hierarchy_tree
+from shoal.policy.diversity import Distribution, Diverse
 from shoal.policy.hierarchy import Hierarchy
 from shoal.policy.part import Part, refusal
-from shoal.policy.scalar import Positive, number
+from shoal.policy.scalar import Closeness, Positive, number
 from shoal.policy.text import canonical
 
 Role = Literal["numeric", "categorical", "sensitive", "kept"]
 
 _SMALLEST = 1e-270
+_NUMERIC, _CATEGORICAL, _SENSITIVE = "numeric quasi-identifiers", "categorical quasi-identifiers", "sensitive attributes"
 _OPTIONS = {
-    "range": "numeric",
-    "grid": "numeric",
-    "out_of_range": "numeric",
-    "hierarchy": "categorical",
-    "unknown": "categorical",
+    "range": ("numeric", _NUMERIC),
+    "grid": ("numeric", _NUMERIC),
+    "out_of_range": ("numeric", _NUMERIC),
+    "hierarchy": ("categorical", _CATEGORICAL),
+    "unknown": ("categorical", _CATEGORICAL),
+    "l": ("sensitive", _SENSITIVE),
+    "t": ("sensitive", _SENSITIVE),
+    "distribution": ("sensitive", _SENSITIVE),
 }
 _FORMS: dict[str, JsonValue] = {
     "oneOf": [
@@ -95,6 +100,11 @@ class Attribute(Part):
     hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
     unknown: Literal["reject", "root"] = Field(default="reject", description="what becomes of a value that is no leaf")
     sensitive: Mark = Field(default=False, description="true: published as it is")
+    l: Diverse | None = Field(default=None, description="how much its values differ in a group; privacy.l if absent")
+    t: Closeness | None = Field(default=None, description="how far its values in a group may be from all; privacy.t if absent")
+    distribution: Distribution | None = Field(
+        default=None, description="what t compares with: every value with its share; the accepted input so far if absent"
+    )
     publish: Literal["keep"] | None = Field(default=None, description="keep: published as it is")
 
     @property
@@ -132,9 +142,9 @@ class Attribute(Part):
         if len(roles) > 1:
             yield f"has more than one role ({', '.join(roles)}); keep one"
             return
-        for option, role in _OPTIONS.items():
+        for option, (role, whose) in _OPTIONS.items():
             if option in self.model_fields_set and role != self.role:
-                yield option, f"applies to {role} quasi-identifiers only; remove it"
+                yield option, f"applies to {whose} only; remove it"
         if self.quasi == "numeric" and self.range is None:
             yield "range", "is missing; write [lowest, highest]"
         if self.quasi == "categorical" and self.hierarchy is None:

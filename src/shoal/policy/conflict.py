@@ -10,6 +10,7 @@ from shoal.policy.attribute import Attribute
 from shoal.policy.document import MOST_QUASI, NOBODY
 from shoal.policy.event_time import Time
 from shoal.policy.privacy import Privacy
+from shoal.policy.sparse import SUPPRESS
 from shoal.policy.window import Window
 
 
@@ -27,6 +28,10 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
         yield f"item: is counted by {FILTER} only; remove it, or use algorithm: {{name: {FILTER}, …}}"
     if attributes is not None:
         yield from _quasi(sum(attribute.quasi is not None for attribute in attributes.values()))
+        yield from _weights(sections.get("weights") or {}, attributes)
+    match sections:
+        case {"privacy": Privacy() as privacy, "attributes": dict() as listed}:
+            yield from _sensitive(privacy, listed)
     match sections:
         case {"privacy": Privacy() as privacy, "window": Window() as window}:
             yield from _size(privacy, window)
@@ -71,6 +76,14 @@ def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) ->
         yield f"privacy: {FILTER} promises z users an item instead of k persons a group; remove it"
     if sections.get("window"):
         yield f"window: {FILTER} holds nothing; remove it, and give algorithm.window"
+    if sections.get("weights"):
+        yield f"weights: {FILTER} knows no quasi-identifiers; remove it"
+    if sections.get("sparse", SUPPRESS) != SUPPRESS:
+        yield f"sparse: {FILTER} holds nothing; remove it"
+    for name, attribute in attributes.items():
+        for key in ("l", "t", "distribution"):
+            if getattr(attribute, key):
+                yield f"attributes.{name}.{key}: {FILTER} publishes no groups; remove it"
 
 
 def _quasi(number: int) -> Iterator[str]:
@@ -78,6 +91,24 @@ def _quasi(number: int) -> Iterator[str]:
         yield "attributes: has no quasi-identifier; give at least one quasi: numeric or quasi: categorical"
     if number > MOST_QUASI:
         yield f"attributes: has {number} quasi-identifiers; use at most {MOST_QUASI}"
+
+
+def _weights(weights: Mapping[str, float], attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    for name in weights:
+        if name not in attributes or not attributes[name].quasi:
+            yield f"weights.{name}: is no quasi-identifier; remove it, or list it under attributes"
+
+
+def _sensitive(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    for key in ("l", "t"):
+        if getattr(privacy, key) is not None and not any(attribute.sensitive for attribute in attributes.values()):
+            yield f"privacy.{key}: no attribute is sensitive; mark one with sensitive: true, or remove it"
+    for name, attribute in attributes.items():
+        if attribute.distribution and attribute.t is None and privacy.t is None:
+            yield f"attributes.{name}.distribution: is compared by t, which is absent; give t, or remove it"
+        l = attribute.l or privacy.l
+        if attribute.sensitive and l and l.kind == "distinct" and l.l > privacy.k:
+            yield f"privacy.l: is above k={privacy.k}; raise k to {l.l:.0f}, or lower l"
 
 
 def _size(privacy: Privacy, window: Window) -> Iterator[str]:

@@ -12,7 +12,8 @@ from shoal.policy.event_time import Time
 from shoal.policy.item import Item
 from shoal.policy.part import Part, refusal
 from shoal.policy.privacy import Privacy
-from shoal.policy.scalar import Name, whole
+from shoal.policy.scalar import Name, Weight, whole
+from shoal.policy.sparse import SUPPRESS, Sparse
 from shoal.policy.text import canonical
 from shoal.policy.window import Window
 
@@ -33,7 +34,7 @@ _FORMS: dict[str, JsonValue] = {
         "required": ["algorithm"],
         "properties": {"algorithm": {"required": ["name"], "properties": {"name": {"const": FILTER}}}},
     },
-    "then": {"required": [*NEEDED_TO_FILTER], "properties": {"privacy": False, "window": False}},
+    "then": {"required": [*NEEDED_TO_FILTER], "properties": dict.fromkeys(["privacy", "window", "weights", "sparse"], False)},
     "else": {"required": [*NEEDED], "properties": {"item": False}},
 }
 
@@ -92,6 +93,13 @@ class Document(Part):
     privacy: Privacy | None = Field(default=None, description="what is promised, such as {k: 50}")
     window: Window | None = Field(
         default=None, description="how long a tuple may be held, such as {count: 2000} or {time: 30s}"
+    )
+    weights: dict[Name, Weight] = Field(
+        default={}, description="how much each quasi-identifier counts in losses and distances, such as {age: 2}; 1 if absent"
+    )
+    sparse: Sparse = Field(
+        default=SUPPRESS,
+        description="what becomes of a tuple that is due while fewer than k persons are there: suppress, or {stretch: 4}",
     )
     algorithm: Algorithm = Field(
         default=DEFAULT, description="the algorithm and its parameters, such as {name: idea}", discriminator="name"

@@ -27,7 +27,8 @@ def notes(policy: Policy) -> Iterator[str]:
             yield f"attributes.{name}.hierarchy: has a leaf that nulls lists too; it is always read as missing"
     if policy.privacy.k == 1:
         yield "privacy.k: 1 hides nobody among others"
-    yield "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+    if policy.privacy.nulls_match == "maybe":
+        yield "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
     if policy.window.kind == "buffer":
         yield "window.buffer: bounds memory but promises no delay; count and time do"
 

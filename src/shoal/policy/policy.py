@@ -15,6 +15,7 @@ from shoal.errors import PolicyError
 from shoal.policy import note, source
 from shoal.policy.algorithm import Algorithm, Parameters
 from shoal.policy.attribute import Attribute
+from shoal.policy.demand import Demand
 from shoal.policy.document import NOBODY, Document
 from shoal.policy.event_time import Time
 from shoal.policy.item import Item
@@ -48,6 +49,8 @@ class Policy:
     attributes: Mapping[str, Attribute]
     privacy: Privacy  # this and the window are None where nothing is held: ask `is_filter` first
     window: Window
+    weights: Mapping[str, float]
+    stretch: float  # how many times as long the window may become while fewer than k persons are there
     algorithm: Algorithm
 
     @classmethod
@@ -92,6 +95,8 @@ class Policy:
             attributes=FrozenMap(sections["attributes"]),
             privacy=privacy,
             window=window,
+            weights=FrozenMap(sections["weights"]),
+            stretch=sections["sparse"],
             algorithm=algorithm,
         )
 
@@ -114,6 +119,16 @@ class Policy:
     def kept(self) -> tuple[str, ...]:
         """The names of what is published as it is, in order."""
         return tuple(name for name, attribute in self.attributes.items() if not attribute.quasi)
+
+    @cached_property
+    def diverse(self) -> tuple[Demand, ...]:
+        """What is asked of the sensitive attributes, of which anything is."""
+        asked = (
+            Demand(name, attribute.l or self.privacy.l, attribute.t or self.privacy.t, attribute.distribution)
+            for name, attribute in self.attributes.items()
+            if attribute.sensitive
+        )
+        return tuple(demand for demand in asked if demand.l or demand.t)
 
     @cached_property
     def reuse(self) -> Reuse:
@@ -143,6 +158,7 @@ class Policy:
             parts["item"] = self.item.plain()
         else:
             parts |= {"privacy": self.privacy.model_dump(), "window": [self.window.kind, self.window.length]}
+            parts |= {"weights": sorted(self.weights.items()), "stretch": self.stretch}
         return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
