@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoal import Anonymizer
-from shoal.blocks.distance import distance
+from shoal.blocks.distance import by_values, distance
 from tests.columns.encoding import policy
 
 
@@ -39,9 +39,9 @@ def test_distances() -> None:
     for i, city in enumerate(["zz", "yy", "a", "b", "1"]):
         made.push({"pid": i, "city": city})
     domain, window = made._engine._state.domain, made._engine._state.window
-    assert [distance(domain, window, 0, other) for other in range(5)] == [0.0, 0.0, 1.0, 1.0, 1.0]
-    assert distance(domain, window, 2, 3) == 0.4
-    assert distance(domain, window, 2, 4) == 1.0
+    assert [distance(domain, window, 0, other, by_values(1.0)) for other in range(5)] == [0.0, 0.0, 1.0, 1.0, 1.0]
+    assert distance(domain, window, 2, 3, by_values(1.0)) == 0.4
+    assert distance(domain, window, 2, 4, by_values(1.0)) == 1.0
 
 
 def test_the_nearest_of_an_unknown_is_another_unknown() -> None:

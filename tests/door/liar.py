@@ -10,7 +10,7 @@ from shoal.blocks.groups import generalize
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import admit, best_cover
-from shoal.blocks.window import is_due, is_open, take_in
+from shoal.blocks.arrival import is_due, is_open, take_in
 from shoal.compiled import inlined, kernel
 from tests.conformance.streams import Stream, policy_of
 
@@ -51,10 +51,10 @@ def run(s, batch, closing, told):
         is_patient = lie in (NEWEST, HOLD)
         if closing and not is_open(c) and c.held > 0:
             told[1] -= publish(s, NONE if is_patient else lie)
-        elif is_due(s.window) and not is_patient:
+        elif is_due(s) and not is_patient:
             told[1] -= publish(s, lie)
         elif is_open(c):
-            if c.announced and is_due(s.window):
+            if c.announced and is_due(s):
                 told[1] -= publish(s, lie) if lie == NEWEST else 1
             take_in(s, batch)
         else:
@@ -78,7 +78,7 @@ def publish(s, lie):
         if size < k:
             _honest(s, _company(w, k, chosen, False))
             return 0
-    row = generalize(s.domain, w, chosen[:size], g)
+    row = generalize(s, chosen[:size])
     how = CLUSTER
     if lie == LOW:
         g.low[row, 0] = np.nextafter(g.low[row, 0], np.inf)
@@ -109,8 +109,8 @@ def publish(s, lie):
         elif lie == ADMITTED:
             g.published[row] = w.clock.now
             admit(s.reuse, g, row, w.clock.now)
-            row = best_cover(s.reuse, g, w, chosen[0])
-    release(s.domain, w, g, s.exits, s.scratch, chosen[:size], row, how)
+            row = best_cover(s, chosen[0])
+    release(s, chosen[:size], row, how)
     return 1
 
 
@@ -120,7 +120,7 @@ def _honest(s, size):
         s.scratch.chosen[0] = s.window.clock.oldest
         let_go(s, 1, -1, SUPPRESSED)
     else:
-        let_go(s, size, generalize(s.domain, s.window, s.scratch.chosen[:size], s.groups), CLUSTER)
+        let_go(s, size, generalize(s, s.scratch.chosen[:size]), CLUSTER)
 
 
 @inlined

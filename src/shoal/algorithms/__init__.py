@@ -20,24 +20,29 @@ class Algorithm(NamedTuple):
 
     run: Callable[..., None]  # takes in a batch and releases what has to leave; compiled
     parameters: dict[str, float]  # its own parameters, besides k and those of the reuse set (PARAMETERS)
-    deadline: float  # the longest wait that it promises, on the window's clock
+    deadlines: tuple[float, float]  # the longest wait that it promises, on the window's clock: usually, and at all
     memory: tuple[NDArray[Any], ...]  # what it keeps besides the window and the reuse set
+
+    @property
+    def deadline(self) -> float:
+        """The longest wait, however few persons there are."""
+        return self.deadlines[1]
 
 
 def algorithm(policy: Policy) -> Algorithm:
     """The algorithm that a policy names, with its parameters."""
     module = import_module(f"{__name__}.{policy.algorithm.name}")
-    names = getattr(module, "PARAMETERS", ())
+    names, longest = getattr(module, "PARAMETERS", ()), getattr(module, "deadline", _window)
     return Algorithm(
         run=module.run,
         parameters={name: float(getattr(policy.algorithm, name)) for name in names},
-        deadline=getattr(module, "deadline", _window)(policy),
+        deadlines=(longest(policy, 1.0), longest(policy, policy.stretch)),
         memory=getattr(module, "memory", _nothing)(policy),
     )
 
 
-def _window(policy: Policy) -> float:
-    return math.inf if policy.window.kind == "buffer" else policy.window.length
+def _window(policy: Policy, stretch: float) -> float:
+    return math.inf if policy.window.kind == "buffer" else policy.window.length * stretch
 
 
 def _nothing(policy: Policy) -> tuple[NDArray[Any], ...]:

@@ -75,14 +75,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.distance import rough_distances
-from shoal.blocks.domain import common_ancestor
-from shoal.blocks.groups import generalize, group_loss, mean_loss
-from shoal.blocks.nearest import nearest
+from shoal.blocks.arrival import is_due, is_open, take_in
+from shoal.blocks.company import completed, gather
+from shoal.blocks.domain import common_ancestor, weight_of
+from shoal.blocks.groups import MAYBE, generalize, group_loss, mean_loss
+from shoal.blocks.outcome import keep
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
-from shoal.blocks.reuse import admit, best_cover
-from shoal.blocks.window import in_order, is_due, is_open, take_in
-from shoal.compiled import inlined, kernel, popcount
+from shoal.blocks.reuse import best_cover
+from shoal.blocks.window import in_order
+from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
 PARAMETERS = ("clusters", "recent")
@@ -97,7 +98,8 @@ class Memory(NamedTuple):
     opened: NDArray[np.int64]  # when it was opened, as a number in order
     low: NDArray[np.float64]  # a column a quasi-identifier; infinite where no member has it
     high: NDArray[np.float64]
-    weight: NDArray[np.float64]  # the sum of 1/|Q_t| over the members that have it
+    weight: NDArray[np.float64]  # the sum, over the members that have it, of its share in what they have: 1/|Q_t|
+    common: NDArray[np.uint64]  # what all members have
     enlargement: NDArray[np.float64]  # room to compare them in
     recent: NDArray[np.float64]  # a ring of the losses of the last published groups
     openings: NDArray[np.int64]
@@ -108,7 +110,7 @@ class Memory(NamedTuple):
 def memory(policy: Policy) -> Memory:
     rows, quasi = policy.algorithm.clusters + 1, len(policy.quasi)
     box = np.zeros((rows, quasi))
-    return Memory(np.zeros(rows, np.int64), np.zeros(rows, np.int64), box, box.copy(), box.copy(),
+    return Memory(np.zeros(rows, np.int64), np.zeros(rows, np.int64), box, box.copy(), box.copy(), np.zeros(rows, np.uint64),
                   np.zeros(rows), np.zeros(policy.algorithm.recent), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1))
 
 
@@ -116,7 +118,7 @@ def memory(policy: Policy) -> Memory:
 def run(s, batch, closing):
     c = s.window.clock
     while True:
-        if is_due(s.window) or (closing and not is_open(c) and c.held > 0):
+        if is_due(s) or (closing and not is_open(c) and c.held > 0):
             expire(s)
         elif is_open(c):
             slot = take_in(s, batch)
@@ -132,7 +134,7 @@ def join(s, t):
     w, m = s.window, s.memory
     newcomer = len(m.members) - 1
     w.home[t] = newcomer
-    _measure(w, m, newcomer, t, t + 1)
+    _measure(s, newcomer, t, t + 1)
     best = _least_enlargement(s, newcomer, False, m.tau[0])
     if best < 0:
         best = _opened(m)
@@ -150,7 +152,7 @@ def expire(s):
     row, how = -1, CLUSTER
     persons = _persons(s, own)
     if persons < k:
-        row = best_cover(s.reuse, s.groups, w, t)
+        row = best_cover(s, t)
         if row >= 0:
             how = REUSE
         elif _is_outlier(m, own) or w.persons.size[0] < k:
@@ -158,22 +160,41 @@ def expire(s):
         while how == CLUSTER and persons < k:
             _merge(w, m, own, _least_enlargement(s, own, True, np.inf))
             persons = _persons(s, own)
-    while True:
-        size, loss = 1, 0.0
-        last = how != CLUSTER or persons < 2 * k
+    if how == CLUSTER:
+        _output(s, own, persons)
+    else:
         s.scratch.chosen[0] = t
-        if how == CLUSTER:
-            size = _all_of(s, own) if last else _split_off(s, own)
-            in_order(w, s.scratch.chosen[:size], s.scratch)
-            row = generalize(s.domain, w, s.scratch.chosen[:size], s.groups)
-            loss = group_loss(s.groups, row, w, s.scratch.chosen[:size])
-        published = release(s.domain, w, s.groups, s.exits, s.scratch, s.scratch.chosen[:size], row, how)
-        if published and how == CLUSTER:
-            _remember(s, row, loss)
-        if last:
-            break
+        release(s, s.scratch.chosen[:1], row, how)
+        _measure(s, own, 0, w.clock.held)
+
+
+@inlined
+def _output(s, own, persons):
+    """Publish a cluster in groups of k persons or more; one that cannot be diverse enough loses its oldest, and ends it."""
+    w, g, k, chosen = s.window, s.groups, s.rule.k, s.scratch.chosen
+    last = joined = False
+    while not last:
+        last = persons < 2 * k
+        t = _oldest_of(w, own)
+        size = _all_of(s, own, t) if last else gather(s, t, 1.0, own)
+        if size > 0:
+            in_order(w, chosen[:size], s.scratch)
+            for i in range(size):
+                joined |= w.home[chosen[i]] != own
+            row = generalize(s, chosen[:size])
+            loss = group_loss(s.domain, g, row, w, chosen[:size])
+            if release(s, chosen[:size], row, CLUSTER):
+                _remember(s, row, loss)
+        else:
+            chosen[0] = t
+            row = best_cover(s, t)
+            release(s, chosen[:1], row, REUSE if row >= 0 else SUPPRESSED)
+            last = True
         persons = _persons(s, own)
-    _measure(w, m, own, 0, w.clock.held)
+        last |= persons < k
+    for cluster in range(len(s.memory.members) - 1):
+        if cluster == own or (joined and s.memory.members[cluster] > 0):
+            _measure(s, cluster, 0, w.clock.held)
 
 
 @inlined
@@ -187,29 +208,22 @@ def _is_outlier(m, own):
 
 
 @inlined
-def _all_of(s, cluster):
+def _oldest_of(w, cluster):
+    t = w.clock.oldest
+    while w.home[t] != cluster:
+        t = w.newer[t]
+    return t
+
+
+@inlined
+def _all_of(s, cluster, t):
+    """Choose all tuples of a cluster, of which `t` is the oldest; how many there are when they are diverse enough."""
     size = 0
     for j in range(s.window.clock.held):
         if s.window.home[j] == cluster:
             s.scratch.chosen[size] = j
             size += 1
-    return size
-
-
-@inlined
-def _split_off(s, cluster):
-    """Choose the oldest tuple of a cluster and its k-1 nearest in it."""
-    w, scratch = s.window, s.scratch
-    seed = w.clock.oldest
-    while w.home[seed] != cluster:
-        seed = w.newer[seed]
-    rough_distances(s.domain, w, seed, 1.0, scratch)
-    for j in range(w.clock.held):
-        if w.home[j] != cluster:
-            scratch.distance[j] = np.inf
-    scratch.chosen[0] = seed
-    nearest(s.domain, w, seed, s.rule.k - 1, 1.0, scratch, scratch.chosen[1 : s.rule.k])
-    return s.rule.k
+    return completed(s, t, size, 1.0)
 
 
 @inlined
@@ -225,7 +239,7 @@ def _remember(s, row, loss):
         total += m.recent[i % size]
     m.tau[0] = total / (m.published[0] - first)
     if loss <= m.tau[0] and loss < s.reuse.rule.loss:
-        admit(s.reuse, s.groups, row, s.window.clock.now)
+        keep(s, row)
 
 
 @inlined
@@ -239,6 +253,7 @@ def _opened(m):
                 m.low[c, q] = np.inf
                 m.high[c, q] = -np.inf
                 m.weight[c, q] = 0.0
+            m.common[c] = ~np.uint64(0)
             return c
     return -1
 
@@ -253,14 +268,17 @@ def _merge(w, m, cluster, other):
         m.low[cluster, q] = min(m.low[cluster, q], m.low[other, q])
         m.high[cluster, q] = max(m.high[cluster, q], m.high[other, q])
         m.weight[cluster, q] += m.weight[other, q]
+    m.common[cluster] &= m.common[other]
     m.members[cluster] += m.members[other]
     m.members[other] = 0
 
 
 @inlined
-def _measure(w, m, cluster, first, last):
+def _measure(s, cluster, first, last):
     """Find anew the size, the box and the weights of a cluster whose tuples lie in the slots from `first` to `last`."""
+    domain, w, m = s.domain, s.window, s.memory
     m.members[cluster] = 0
+    m.common[cluster] = ~np.uint64(0)
     for q in range(m.low.shape[1]):
         m.low[cluster, q] = np.inf
         m.high[cluster, q] = -np.inf
@@ -268,13 +286,14 @@ def _measure(w, m, cluster, first, last):
     for j in range(first, last):
         if w.home[j] == cluster:
             m.members[cluster] += 1
-            share = 1.0 / max(1, popcount(w.pattern[j]))
+            m.common[cluster] &= w.pattern[j]
+            whole = weight_of(domain, w.pattern[j])
             for q in range(m.low.shape[1]):
                 value = w.values[j, q]
                 if value == value:
                     m.low[cluster, q] = min(m.low[cluster, q], value)
                     m.high[cluster, q] = max(m.high[cluster, q], value)
-                    m.weight[cluster, q] += share
+                    m.weight[cluster, q] += domain.weight[q] / whole
 
 
 @inlined
@@ -303,11 +322,11 @@ def _least_enlargement(s, x, merging, bound):
         if m.members[c] == 0 or c == x:
             continue
         a, b = (x, c) if merging else (c, x)
-        union = _rough_loss(s.domain, m, a, b)
+        union = _rough_loss(s, a, b)
         if abs(union - bound) <= DOUBT:
             union = _exact_loss(s, a, b)
         if union <= bound:
-            m.enlargement[c] = union - _rough_loss(s.domain, m, a, a)
+            m.enlargement[c] = union - _rough_loss(s, a, a)
             least = min(least, m.enlargement[c])
     if least == np.inf:
         return -1
@@ -337,23 +356,27 @@ def _goes_first(m, c, d):
 
 
 @inlined
-def _attribute_loss(domain, m, a, b, q):
-    """The loss of quasi-identifier q in the box around two clusters."""
+def _attribute_loss(s, a, b, q):
+    """The loss of quasi-identifier q in the box around two clusters; all of it if a member lacks it and nulls match nulls."""
+    domain, m = s.domain, s.memory
     low, high = min(m.low[a, q], m.low[b, q]), max(m.high[a, q], m.high[b, q])
     if low > high:
         return 0.0
+    if s.exits.promise.match != MAYBE and not (m.common[a] & m.common[b]) >> np.uint64(q) & np.uint64(1):
+        return 1.0
     if domain.categorical[q]:
         return domain.node_loss[common_ancestor(domain, q, low, high)]
     return (high - low) / domain.width[q]
 
 
 @inlined
-def _rough_loss(domain, m, a, b):
+def _rough_loss(s, a, b):
     """loss(A and B together), summed by quasi-identifier; of A alone if they are the same."""
+    m = s.memory
     total = 0.0
-    for q in range(len(domain.width)):
+    for q in range(len(s.domain.width)):
         weight = m.weight[a, q] if a == b else m.weight[a, q] + m.weight[b, q]
-        total += _attribute_loss(domain, m, a, b, q) * weight
+        total += _attribute_loss(s, a, b, q) * weight
     return total / (m.members[a] if a == b else m.members[a] + m.members[b])
 
 
@@ -363,12 +386,12 @@ def _exact_loss(s, a, b):
     w, g = s.window, s.groups
     row = g.rows[0]
     for q in range(len(s.domain.width)):
-        g.loss[row, q] = _attribute_loss(s.domain, s.memory, a, b, q)
+        g.loss[row, q] = _attribute_loss(s, a, b, q)
     total, members = 0.0, 0
     slot = w.clock.oldest
     while slot >= 0:
         if w.home[slot] == a or w.home[slot] == b:
-            total += mean_loss(g.loss, row, w.pattern[slot])
+            total += mean_loss(s.domain, g.loss, row, w.pattern[slot])
             members += 1
         slot = w.newer[slot]
     return total / members

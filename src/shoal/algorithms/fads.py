@@ -61,13 +61,12 @@ Knowledge-Based Systems 46 (2013), 95-108.
 
 from __future__ import annotations
 
-from shoal.blocks.distance import rough_distances
+from shoal.blocks.arrival import next_due
+from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, loss
-from shoal.blocks.nearest import nearest
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
-from shoal.blocks.window import next_due
 from shoal.compiled import inlined, kernel
 
 
@@ -80,17 +79,15 @@ def run(s, batch, closing):
 
 @inlined
 def publish(s):
-    domain, w, g, r, scratch, k = s.domain, s.window, s.groups, s.reuse, s.scratch, s.rule.k
+    domain, w, g, chosen = s.domain, s.window, s.groups, s.scratch.chosen
     t = w.clock.oldest
-    chosen = scratch.chosen
     chosen[0] = t
     size = 1
-    row = best_cover(r, g, w, t)
+    row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    if w.persons.size[0] >= k:
-        rough_distances(domain, w, t, 1.0, scratch)
-        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])
-        new = generalize(domain, w, chosen[:k], g)
-        if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):
-            how, row, size = CLUSTER, new, k
+    company = gather(s, t, 1.0, ANY) if w.persons.size[0] >= s.rule.k else 0
+    if company > 0:
+        new = generalize(s, chosen[:company])
+        if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):
+            how, row, size = CLUSTER, new, company
     let_go(s, size, row, how)

@@ -82,13 +82,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.distance import rough_distances
+from shoal.blocks.arrival import is_open, take_in
+from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, loss
-from shoal.blocks.nearest import nearest
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import best_cover, renew
-from shoal.blocks.window import TIME, is_open, take_in
+from shoal.blocks.window import TIME
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
@@ -99,16 +99,17 @@ class Memory(NamedTuple):
     read: NDArray[np.float64]  # the clock at the end of the last round: how many tuples, or the newest time, were read
     longest: NDArray[np.float64]  # the longest round so far
     rounds: NDArray[np.int64]
+    idle: NDArray[np.int64]  # 1: the last round let nobody go, so that the next needs one more tuple
 
 
 def memory(policy: Policy) -> Memory:
-    return Memory(np.zeros(1), np.zeros(1), np.zeros(1, np.int64))
+    return Memory(np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
-def deadline(policy: Policy) -> float:
+def deadline(policy: Policy, stretch: float) -> float:
     """Only arrivals start a round, so in seconds nothing can be promised: the next arrival may be long in coming."""
     longest: float = policy.algorithm.deadline  # type: ignore[assignment]
-    return longest if policy.window.kind == "count" else math.inf
+    return longest * stretch if policy.window.kind == "count" else math.inf
 
 
 @kernel
@@ -116,18 +117,19 @@ def run(s, batch, closing):
     """Algorithm 1, FAST: a round as soon as the source holds enough tuples, or at its end."""
     c = s.window.clock
     while True:
-        if c.held >= s.rule.round or (closing and not is_open(c) and c.held > 0):
-            publish(s)
+        at_end = closing and not is_open(c) and c.held > 0
+        if at_end or (c.held >= s.rule.round and s.memory.idle[0] == 0):
+            publish(s, at_end)
         elif is_open(c):
-            take_in(s, batch)
+            s.memory.idle[0] *= take_in(s, batch) < 0
         else:
             break
 
 
 @inlined
-def publish(s):
+def publish(s, at_end):
     """Algorithm 3, PublishData, on all tuples that are held: those handed back and the new ones."""
-    domain, w, g, r, scratch, k = s.domain, s.window, s.groups, s.reuse, s.scratch, s.rule.k
+    domain, w, g, chosen, k = s.domain, s.window, s.groups, s.scratch.chosen, s.rule.k
     c, m = w.clock, s.memory
     seen = c.now
     now = w.since[c.newest] if c.kind == TIME else np.float64(c.arrivals)
@@ -139,25 +141,28 @@ def publish(s):
     m.read[0] = now
     m.rounds[0] += 1
     t = c.oldest
-    chosen = scratch.chosen
     chosen[0] = t
     size = 1
-    row = best_cover(r, g, w, t)
+    row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    if w.persons.size[0] >= k:  # C_new and g_cnew
-        rough_distances(domain, w, t, 1.0, scratch)
-        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])
-        new = generalize(domain, w, chosen[:k], g)
-        if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):
-            how, row, size = CLUSTER, new, k
-    if how == REUSE:
-        renew(r, g, row, c.now)  # "update C_k-best publish time"
-    let_go(s, size, row, how)
+    company = gather(s, t, 1.0, ANY) if w.persons.size[0] >= k else 0
+    if company > 0:  # C_new and g_cnew
+        new = generalize(s, chosen[:company])
+        if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):
+            how, row, size = CLUSTER, new, company
+    patient = w.persons.size[0] < k and how == SUPPRESSED and not at_end
+    bound = s.rule.deadline * (c.stretched / c.length if patient else 1.0)
+    m.idle[0] = patient and now - w.since[t] + m.longest[0] < bound and c.stretched > c.length
+    if m.idle[0] == 0:
+        if how == REUSE:
+            renew(s.reuse, g, row, c.now)  # "update C_k-best publish time"
+        let_go(s, size, row, how)
     urgent = 0
     for slot in range(c.held):
-        if not now - w.since[slot] + m.longest[0] < s.rule.deadline:  # equation 6
+        if not now - w.since[slot] + m.longest[0] < bound:  # equation 6
             chosen[urgent] = slot
             urgent += 1
     if urgent > 0:
-        release(domain, w, g, s.exits, scratch, chosen[:urgent], -1, SUPPRESSED)
+        release(s, chosen[:urgent], -1, SUPPRESSED)
+    m.idle[0] *= urgent == 0
     c.now = seen

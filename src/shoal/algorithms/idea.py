@@ -65,14 +65,14 @@ Tsinghua Science and Technology 27 (2022), 127-140.
 
 from __future__ import annotations
 
-from shoal.blocks.distance import rough_distances
-from shoal.blocks.groups import generalize, loss
-from shoal.blocks.nearest import nearest
+from shoal.blocks.arrival import next_due
+from shoal.blocks.company import ANY, gather, with_nearest
+from shoal.blocks.distance import by_values, rough_distances
+from shoal.blocks.groups import EXTENDED, generalize, loss
 from shoal.blocks.outcome import let_go
 from shoal.blocks.partitions import is_apart, measure_similarity, merge, only_union, persons_within
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
-from shoal.blocks.window import next_due
 from shoal.compiled import inlined, kernel
 
 
@@ -86,28 +86,33 @@ def run(s, batch, closing):
 @inlined
 def publish(s):
     """Algorithm 2, publishTuple; the cover is looked up first, since every branch may need it."""
-    domain, w, g, r, scratch, k = s.domain, s.window, s.groups, s.reuse, s.scratch, s.rule.k
+    domain, w, g, scratch, k = s.domain, s.window, s.groups, s.scratch, s.rule.k
     t = w.clock.oldest
     chosen = scratch.chosen
     chosen[0] = t
     size = 1
-    row = best_cover(r, g, w, t)  # Alg. 2, line 7; Alg. 3, line 1; Alg. 5, line 1
+    row = best_cover(s, t)  # Alg. 2, line 7; Alg. 3, line 1; Alg. 5, line 1
     how = REUSE if row >= 0 else SUPPRESSED
+    company = 0
     if w.persons.size[0] >= k:  # Alg. 2, lines 2 and 4
-        _widen(w, t, k, scratch)
-        rough_distances(domain, w, t, 1.0, scratch)
-        only_union(w, scratch)
-        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])  # Alg. 3, line 2; Alg. 5, line 6
-        new = generalize(domain, w, chosen[:k], g)
-        if row < 0 or not loss(g, row, w.pattern[t]) < loss(g, new, w.pattern[t]):  # Alg. 3, line 3; 5, line 7
-            how, row, size = CLUSTER, new, k
+        persons = persons_within(w, scratch, w.partition[t])
+        if persons >= k or s.exits.promise.match != EXTENDED:
+            _widen(w, t, k, persons, scratch)
+            rough_distances(domain, w, t, by_values(1.0), scratch)
+            only_union(w, scratch)
+            company = with_nearest(s, t, 1.0)  # Alg. 3, line 2; Alg. 5, line 6
+        else:
+            company = gather(s, t, 1.0, ANY)
+    if company > 0:
+        new = generalize(s, chosen[:company])
+        if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):  # Alg. 3, line 3; 5, line 7
+            how, row, size = CLUSTER, new, company
     let_go(s, size, row, how)  # Alg. 2, lines 8-13; Alg. 3, lines 4-9; Alg. 4; Alg. 5, lines 8-14
 
 
 @inlined
-def _widen(w, t, k, scratch):
+def _widen(w, t, k, persons, scratch):
     """Alg. 5, lines 2-5: all partitions at the smallest attribute distance join at once, until k persons are there."""
-    persons = persons_within(w, scratch, w.partition[t])
     if persons >= k:
         return
     measure_similarity(w, t, scratch)

@@ -61,14 +61,14 @@ Information Sciences 467 (2018), 238-255.
 
 from __future__ import annotations
 
-from shoal.blocks.distance import rough_distances
-from shoal.blocks.groups import generalize, impute, loss
-from shoal.blocks.nearest import nearest
+from shoal.blocks.arrival import next_due
+from shoal.blocks.company import ANY, gather, with_nearest
+from shoal.blocks.distance import by_values, rough_distances
+from shoal.blocks.groups import EXTENDED, MAYBE, generalize, impute, loss
 from shoal.blocks.outcome import let_go
 from shoal.blocks.partitions import measure_partitions, merge_similar, only_union, persons_within
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
-from shoal.blocks.window import next_due
 from shoal.compiled import inlined, kernel
 
 
@@ -81,25 +81,30 @@ def run(s, batch, closing):
 @inlined
 def publish(s):
     """As K-VARP, with another merge order, imputed merged groups, and reuse only within one set."""
-    domain, w, g, r, scratch, k = s.domain, s.window, s.groups, s.reuse, s.scratch, s.rule.k
+    domain, w, g, scratch, k, match = s.domain, s.window, s.groups, s.scratch, s.rule.k, s.exits.promise.match
     t = w.clock.oldest
     chosen = scratch.chosen
     chosen[0] = t
     size = 1
-    row = best_cover(r, g, w, t, alike=True)
+    row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
     persons = persons_within(w, scratch, w.partition[t])
     in_partition = persons >= k
+    company = 0
     if in_partition or (row < 0 and w.persons.size[0] >= k):
-        if not in_partition:
-            measure_partitions(w, t, scratch)
-            merge_similar(w, k, persons, scratch)
-        rough_distances(domain, w, t, 1.0, scratch)
-        only_union(w, scratch)
-        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])
-        new = generalize(domain, w, chosen[:k], g)
-        if not in_partition:
-            impute(w, chosen[:k], g, new)
-        if row < 0 or not loss(g, row, w.pattern[t]) <= loss(g, new, w.pattern[t]):
-            how, row, size = CLUSTER, new, k
+        if in_partition or match != EXTENDED:
+            if not in_partition:
+                measure_partitions(w, t, scratch)
+                merge_similar(w, k, persons, scratch)
+            rough_distances(domain, w, t, by_values(1.0), scratch)
+            only_union(w, scratch)
+            company = with_nearest(s, t, 1.0)
+        else:
+            company = gather(s, t, 1.0, ANY)
+    if company > 0:
+        new = generalize(s, chosen[:company])
+        if not in_partition and match == MAYBE:
+            impute(w, chosen[:company], g, new)
+        if row < 0 or not loss(domain, g, row, w.pattern[t]) <= loss(domain, g, new, w.pattern[t]):
+            how, row, size = CLUSTER, new, company
     let_go(s, size, row, how)

@@ -68,14 +68,14 @@ Information Sciences 467 (2018), 238-255.
 
 from __future__ import annotations
 
-from shoal.blocks.distance import rough_distances
-from shoal.blocks.groups import generalize, loss
-from shoal.blocks.nearest import nearest
+from shoal.blocks.arrival import next_due
+from shoal.blocks.company import ANY, gather, with_nearest
+from shoal.blocks.distance import by_values, rough_distances
+from shoal.blocks.groups import EXTENDED, generalize, loss
 from shoal.blocks.outcome import let_go
 from shoal.blocks.partitions import measure_likeness, measure_partitions, merge_similar, only_union, persons_within
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
-from shoal.blocks.window import next_due
 from shoal.compiled import inlined, kernel
 
 PARAMETERS = ("radius",)
@@ -91,24 +91,29 @@ def run(s, batch, closing):
 @inlined
 def publish(s):
     """Algorithm 2, TriggerPublish; the cover is looked up first, since every branch needs it."""
-    domain, w, g, r, scratch, k = s.domain, s.window, s.groups, s.reuse, s.scratch, s.rule.k
+    domain, w, g, scratch, k = s.domain, s.window, s.groups, s.scratch, s.rule.k
     t = w.clock.oldest
     chosen = scratch.chosen
     chosen[0] = t
     size = 1
-    row = best_cover(r, g, w, t)  # Alg. 3, line 2; Alg. 4, line 1; Alg. 5, line 1
+    row = best_cover(s, t)  # Alg. 3, line 2; Alg. 4, line 1; Alg. 5, line 1
     how = REUSE if row >= 0 else SUPPRESSED
     persons = persons_within(w, scratch, w.partition[t])
     in_partition = persons >= k  # Alg. 2, line 3
+    company = 0
     if in_partition or (row < 0 and w.persons.size[0] >= k):  # else Alg. 4, lines 2-6, or Alg. 5
-        rough_distances(domain, w, t, 1.0, scratch)
-        if not in_partition:
-            measure_partitions(w, t, scratch)
-            measure_likeness(domain, w, t, s.rule.radius, scratch)
-            merge_similar(w, k, persons, scratch)  # Alg. 4, lines 7-10
-        only_union(w, scratch)
-        nearest(domain, w, t, k - 1, 1.0, scratch, chosen[1:k])  # Alg. 3, line 1; Alg. 4, line 11
-        new = generalize(domain, w, chosen[:k], g)
-        if row < 0 or not loss(g, row, w.pattern[t]) <= loss(g, new, w.pattern[t]):  # Alg. 3, line 4
-            how, row, size = CLUSTER, new, k
+        if in_partition or s.exits.promise.match != EXTENDED:
+            rough_distances(domain, w, t, by_values(1.0), scratch)
+            if not in_partition:
+                measure_partitions(w, t, scratch)
+                measure_likeness(domain, w, t, s.rule.radius, scratch)
+                merge_similar(w, k, persons, scratch)  # Alg. 4, lines 7-10
+            only_union(w, scratch)
+            company = with_nearest(s, t, 1.0)  # Alg. 3, line 1; Alg. 4, line 11
+        else:
+            company = gather(s, t, 1.0, ANY)
+    if company > 0:
+        new = generalize(s, chosen[:company])
+        if row < 0 or not loss(domain, g, row, w.pattern[t]) <= loss(domain, g, new, w.pattern[t]):  # Alg. 3, line 4
+            how, row, size = CLUSTER, new, company
     let_go(s, size, row, how)  # Alg. 3, lines 5-6 and 10-11; Alg. 4, lines 3-4 and 12-13; Alg. 5, lines 2-7

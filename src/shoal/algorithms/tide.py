@@ -106,15 +106,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.arrival import is_due, is_open, take_in
+from shoal.blocks.company import measure_from, nearest_helper
+from shoal.blocks.distance import by_shared, by_values, distance
+from shoal.blocks.diversity import is_diverse, show, unmet
 from shoal.blocks.domain import domain
-from shoal.blocks.groups import generalize
+from shoal.blocks.groups import EXTENDED, generalize
 from shoal.blocks.growth import grow
+from shoal.blocks.nearest import count_persons
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.repair import dissolve, improve, settle, take_cheapest
-from shoal.blocks.reuse import best_cover, row_of
+from shoal.blocks.reuse import best_cover, can_serve, row_of
 from shoal.blocks.wave import LARGEST, Wave, draw_up, rounded, wave
-from shoal.blocks.window import BUFFER, TIME, is_due, is_open, take_in
+from shoal.blocks.window import BUFFER, TIME
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
@@ -134,7 +139,11 @@ class Memory(NamedTuple):
 
 def memory(policy: Policy) -> Memory:
     seeds, rounds = EFFORT[policy.algorithm.effort]
-    return Memory(np.zeros(1, np.int64), np.zeros(1), wave(domain(policy), policy.privacy.k, seeds, rounds, 1))
+    return Memory(np.zeros(1, np.int64), np.zeros(1), wave(domain(policy), policy.privacy.k, seeds, rounds, _is_strict(policy), 1))
+
+
+def _is_strict(policy: Policy) -> bool:
+    return policy.privacy.nulls_match != "maybe"
 
 
 @kernel
@@ -143,7 +152,7 @@ def run(s, batch, closing):
     c = w.clock
     while True:
         at_end = closing and not is_open(c) and c.held > 0
-        leaves = at_end or is_due(w)
+        leaves = at_end or is_due(s)
         part = np.inf if leaves else _part_of_slack(c, w.since)
         if part >= 0 and (at_end or m.closed[0] == 0) and (leaves or w.persons.size[0] >= k):
             m.closed[0] = c.held if c.held <= 2 * LARGEST else LARGEST
@@ -196,7 +205,7 @@ def _work(s, part):
             work.seeds = min(work.tuples, -(-work.seeds_each * work.tuples // k))
         elif stage == COVER:
             for t in range(start, stop):
-                _find_cover(s.reuse, s.groups, s.window, v, s.memory.moment[0], t)
+                _find_cover(s, v, s.memory.moment[0], t)
             _go_on(work, stop, work.tuples)
         elif stage == SEED:
             v.member[start, 0] = (2 * start + 1) * work.tuples // (2 * work.seeds)
@@ -237,17 +246,18 @@ def _go_on(work, reached, end):
 
 
 @inlined
-def _find_cover(r, g, w, v, moment, t):
-    now = w.clock.now
-    w.clock.now = moment
-    row = best_cover(r, g, w, v.slot[t])
-    w.clock.now = now
+def _find_cover(s, v, moment, t):
+    c, g = s.window.clock, s.groups
+    now = c.now
+    c.now = moment
+    row = best_cover(s, v.slot[t])
+    c.now = now
     v.cover[t], v.alone[t] = -1, np.inf
     if row >= 0:
         v.cover[t], v.alone[t] = g.number[row], 0.0
         for q in range(len(v.place)):
             if v.place[q, t] >= 0:
-                v.alone[t] += v.weight[t] * rounded(g.loss[row, q])
+                v.alone[t] += v.weight[t] * rounded(v, q, g.loss[row, q])
 
 
 @inlined
@@ -259,32 +269,133 @@ def _depart(s):
     w, g, m, chosen = s.window, s.groups, s.memory, s.scratch.chosen
     c, v = w.clock, m.wave
     slot, t, tuples = c.oldest, 0, v.work.tuples
-    if w.persons.size[0] < s.rule.k or v.work.persons < s.rule.k:
-        m.closed[0] = tuples = 1
-        row = best_cover(s.reuse, g, w, slot)
-        v.cover[0] = g.number[row] if row >= 0 else -1
-        w.home[slot] = -1
-    else:
+    grouped = w.persons.size[0] >= s.rule.k and v.work.persons >= s.rule.k
+    if grouped:
         for j in range(tuples):
             w.home[v.slot[j]] = v.group[j]
+    else:
+        m.closed[0] = tuples = 1
+        row = best_cover(s, slot)
+        v.cover[0] = g.number[row] if row >= 0 else -1
+        w.home[slot] = -1
+    newest = w.arrival[slot] if tuples == 1 else w.arrival[v.slot[tuples - 1]]
     while m.closed[0] > 0:
         while t < tuples and w.home[slot] >= 0:
             slot = w.newer[slot]
             t += 1
         if t < tuples:
-            size, row = 1, row_of(s.reuse, v.cover[t])
-            how = REUSE if row >= 0 else SUPPRESSED
+            row = row_of(s.reuse, v.cover[t])
+            if grouped and len(s.exits.diversity.kind) > 0 and not (row >= 0 and can_serve(s, row, slot)):
+                row = best_cover(s, slot)
+                w.home[slot] = -1 if row >= 0 else _nearest_group(s, slot)
+                if w.home[slot] >= 0:
+                    continue
+            size, how = 1, REUSE if row >= 0 else SUPPRESSED
             chosen[0] = slot
             if w.newer[slot] != c.held - 1:  # or else the next one moves into this slot
                 slot = w.newer[slot]
             t += 1
         else:
-            size, how, group = 0, CLUSTER, w.home[c.oldest]
-            for j in range(c.held):
-                if w.home[j] == group:
-                    chosen[size] = j
-                    size += 1
-            row = generalize(s.domain, w, chosen[:size], g)
+            size, how = _complete(s, w.home[c.oldest]), CLUSTER
+            if size == 0:
+                m.closed[0] -= _dismiss(s, w.home[c.oldest])
+                continue
+            row = generalize(s, chosen[:size])
+        for i in range(size):
+            m.closed[0] -= w.arrival[chosen[i]] <= newest
         let_go(s, size, row, how)
-        m.closed[0] -= size
     v.work.stage = OPEN
+
+
+@inlined
+def _members(w, group, chosen):
+    size = 0
+    for j in range(w.clock.held):
+        if w.home[j] == group:
+            chosen[size] = j
+            size += 1
+    return size
+
+
+@inlined
+def _complete(s, group):
+    """Choose the members of a group, and those who must join it so that it is diverse enough; how many, 0 if it cannot be."""
+    size = _members(s.window, group, s.scratch.chosen)
+    if len(s.exits.diversity.kind) == 0 or is_diverse(s.exits.diversity, s.window, s.scratch.chosen[:size], s.scratch):
+        return size
+    return _extend(s, group, size)
+
+
+@kernel
+def _extend(s, group, size):
+    """Let the nearest that help join the chosen members; one whose own group needs it brings the whole group along."""
+    w, scratch, k = s.window, s.scratch, s.rule.k
+    chosen, came_from, members = scratch.chosen, scratch.kin, size
+    measure_from(s, w.clock.oldest, chosen[:size], 1.0)
+    count_persons(w, chosen[:size], scratch)
+    turn = scratch.turn[0]  # which marks their persons
+    while True:
+        demand = unmet(s.exits.diversity, scratch)
+        if demand < 0:
+            return size
+        helper = nearest_helper(s, demand, turn)
+        if helper < 0:
+            for i in range(members, size):
+                w.home[chosen[i]] = came_from[i]
+            return 0
+        home = w.home[helper]
+        first = size
+        if home < 0 or _persons_without(w, home, helper, scratch) >= k:
+            chosen[size] = helper
+            size += 1
+        else:
+            size += _members(w, home, chosen[size:])
+        for i in range(first, size):
+            came_from[i] = home
+            w.home[chosen[i]] = group
+            scratch.seen[w.person[chosen[i]]] = turn
+            show(w, chosen[i], scratch)
+
+
+@inlined
+def _persons_without(w, home, slot, scratch):
+    """How many persons a group counts without one of its tuples."""
+    found, persons = scratch.rank, 0
+    for j in range(w.clock.held):
+        if w.home[j] == home and j != slot:
+            known = False
+            for i in range(persons):
+                known |= found[i] == w.person[j]
+            if not known:
+                found[persons] = w.person[j]
+                persons += 1
+    return persons
+
+
+@inlined
+def _dismiss(s, group):
+    """The members of a group that cannot be published leave alone, the oldest first; how many they were."""
+    w = s.window
+    members = _members(w, group, s.scratch.chosen)
+    for _ in range(members):
+        slot = w.clock.oldest
+        while w.home[slot] != group:
+            slot = w.newer[slot]
+        s.scratch.chosen[0] = slot
+        row = best_cover(s, slot)
+        let_go(s, 1, row, REUSE if row >= 0 else SUPPRESSED)
+    return members
+
+
+@kernel
+def _nearest_group(s, t):
+    """The group of the nearest tuple that is in one, the older on a tie; -1 if none is."""
+    w = s.window
+    yard = by_shared(1.0, w.pattern[t]) if s.exits.promise.match == EXTENDED else by_values(1.0)
+    best, least = -1, np.inf
+    for j in range(w.clock.held):
+        if w.home[j] >= 0:
+            far = distance(s.domain, w, t, j, yard)
+            if best < 0 or far < least or (far == least and w.arrival[j] < w.arrival[best]):
+                best, least = j, far
+    return w.home[best] if best >= 0 else -1

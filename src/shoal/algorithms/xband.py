@@ -79,22 +79,22 @@ import math
 
 import numpy as np
 
-from shoal.blocks.distance import rough_distances
+from shoal.blocks.arrival import is_due, is_open, take_in
+from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, group_loss
-from shoal.blocks.nearest import nearest
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
-from shoal.blocks.window import in_order, is_due, is_open, take_in
+from shoal.blocks.window import in_order
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
 PARAMETERS = ("band", "alpha")
 
 
-def deadline(policy: Policy) -> float:
+def deadline(policy: Policy, stretch: float) -> float:
     """The window, and then the pocket."""
-    return math.inf if policy.window.kind == "buffer" else policy.window.length + policy.reuse.age
+    return math.inf if policy.window.kind == "buffer" else policy.window.length * stretch + policy.reuse.age
 
 
 @kernel
@@ -104,7 +104,7 @@ def run(s, batch, closing):
     while True:
         ending = closing and not is_open(c)
         pocket = c.pocket > 0 and c.now - s.window.pocketed[c.oldest] >= s.reuse.rule.age  # Alg. 2, line 17
-        if pocket or is_due(s.window) or (ending and c.held > 0):
+        if pocket or is_due(s) or (ending and c.held > 0):
             publish(s, pocket or c.front < 0)
         elif is_open(c):
             take_in(s, batch)
@@ -115,17 +115,19 @@ def run(s, batch, closing):
 @inlined
 def publish(s, from_pocket):
     """Algorithm 2, TriggerPublish, on the front of the window; or Algorithm 3 on the oldest in the pocket."""
-    w, scratch, k = s.window, s.scratch, s.rule.k
+    w, chosen, k = s.window, s.scratch.chosen, s.rule.k
     c = w.clock
-    scratch.chosen[0] = c.oldest if from_pocket else c.front
-    size, newest = 1, -1
+    alone = c.oldest if from_pocket else c.front
+    size, newest = 0, -1
     if not from_pocket and c.held - c.pocket >= k and w.persons.size[0] >= k:
-        newest = _best_of_band(s)  # Alg. 2, lines 2-10
-        size = k
+        size, newest = _best_of_band(s)  # Alg. 2, lines 2-10
+    if size > 0:
         how = CLUSTER
-        row = generalize(s.domain, w, scratch.chosen[:k], s.groups)
+        row = generalize(s, chosen[:size])
     else:  # Alg. 2, lines 15 and 18
-        row = best_cover(s.reuse, s.groups, w, scratch.chosen[0])  # Alg. 3, line 1
+        size = 1
+        chosen[0] = alone
+        row = best_cover(s, alone)  # Alg. 3, line 1
         how = REUSE if row >= 0 else SUPPRESSED
     let_go(s, size, row, how)  # Alg. 2, lines 11-12; Alg. 3, lines 2-7
     while c.front >= 0 and w.arrival[c.front] < newest:  # Alg. 2, line 13
@@ -136,31 +138,29 @@ def publish(s, from_pocket):
 
 @inlined
 def _best_of_band(s):
-    """Choose, of the clusters around each tuple of the band, the one with the smallest loss; the older seed on a tie.
+    """Choose, of the groups around each tuple of the band, the one with the smallest loss; the older seed on a tie.
 
-    Returns the arrival of the newest tuple of the band that is in it.
+    Returns how many tuples it has, 0 if there is none, and the arrival of the newest tuple of the band that is in it.
     """
-    domain, w, g, scratch, k, alpha = s.domain, s.window, s.groups, s.scratch, s.rule.k, s.rule.alpha
+    w, g, k, chosen, best = s.window, s.groups, s.rule.k, s.scratch.chosen, s.scratch.members
     waiting = w.clock.held - w.clock.pocket
     band = np.int64(s.rule.band) if waiting >= k + s.rule.band else max(1, waiting - k)
-    chosen, best = scratch.chosen[:k], scratch.members[:k]
-    smallest = np.inf
+    smallest, size = np.inf, 0
     seed = last = w.clock.front
     for _ in range(band):
         last = seed
-        chosen[0] = seed
-        rough_distances(domain, w, seed, alpha, scratch)
-        nearest(domain, w, seed, k - 1, alpha, scratch, chosen[1:])
-        in_order(w, chosen, s.scratch)
-        loss = group_loss(g, generalize(domain, w, chosen, g), w, chosen)
-        if loss < smallest:  # Alg. 2, line 10
-            smallest = loss
-            for i in range(k):
-                best[i] = chosen[i]
+        company = gather(s, seed, s.rule.alpha, ANY)
+        if company > 0:
+            in_order(w, chosen[:company], s.scratch)
+            loss = group_loss(s.domain, g, generalize(s, chosen[:company]), w, chosen[:company])
+            if loss < smallest:  # Alg. 2, line 10
+                smallest, size = loss, company
+                for i in range(size):
+                    best[i] = chosen[i]
         seed = w.newer[seed]
     newest = -1
-    for i in range(k):
+    for i in range(size):
         chosen[i] = best[i]
         if w.arrival[best[i]] <= w.arrival[last] and w.pocketed[best[i]] == np.inf:
             newest = max(newest, w.arrival[best[i]])
-    return newest
+    return size, newest

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_FAULTS = ("too_small", "uncovered", "late", "twice")
+_FAULTS = ("too_small", "uncovered", "thin", "uniform", "late", "twice")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,7 @@ class Stats:
     loss: float  # the mean over the released tuples, of what was published
     smallest_group: int | None  # persons, at the moment of publication
     longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
+    stretched: int  # tuples that waited longer than the window, since fewer than k persons were there
     faults: Mapping[str, int]  # what the door stopped: empty unless an algorithm is wrong
 
 
@@ -47,6 +48,6 @@ def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record
         groups=int(tally.groups), clustered=int(tally.clustered), reused=int(tally.reused),
         suppressed=int(tally.suppressed), loss=float(tally.loss) / released if released else 0.0,
         smallest_group=int(tally.smallest) if tally.groups else None,
-        longest_wait=float(tally.longest) if released else None,
+        longest_wait=float(tally.longest) if released else None, stretched=int(tally.stretched),
         faults={name: int(tally[name]) for name in _FAULTS if tally[name]},
     )  # fmt: skip

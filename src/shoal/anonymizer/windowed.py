@@ -14,10 +14,12 @@ from shoal.anonymizer.engine import Answer, Engine
 from shoal.anonymizer.lobby import Guests, Lobby
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
+from shoal.blocks.diversity import Diversity, diversity
 from shoal.blocks.release import OUTCOMES
 from shoal.blocks.state import new_state, restored, saved, with_exits, with_slots
 from shoal.blocks.window import TIME, advance
 from shoal.columns.encode import Batch, Encoder, no_arrivals
+from shoal.columns.fingerprint import one_word
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection
 from shoal.policy import Policy
@@ -36,7 +38,7 @@ class Windowed(Engine):
         policy = self._policy
         chosen = algorithm(policy)
         self._kernel = chosen.run
-        self._state = new_state(policy, chosen.parameters, chosen.deadline, chosen.memory)
+        self._state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, _demands(policy, key))
         self._key = key
         self._encoder = Encoder(policy, key)
         self._publisher = Publisher(policy)
@@ -82,7 +84,7 @@ class Windowed(Engine):
         self._publisher.whole[:] = snapshot.header["whole"]
 
     def _without_arrivals(self, closing: bool = False) -> Answer:
-        return self._answer(self._advance(no_arrivals(len(self._policy.quasi)), closing), [])
+        return self._answer(self._advance(no_arrivals(self._policy), closing), [])
 
     def _advance(self, batch: Batch, closing: bool = False) -> int:
         """Run the algorithm over arrivals; how many tuples leave."""
@@ -128,3 +130,10 @@ class Windowed(Engine):
             "released": pa.array(s.exits.released[:leaving].copy()).cast(clock),
         }
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
+    """What is asked of sensitive values, which are known by their fingerprints."""
+    given = [(demand.name, value) for demand in policy.diverse for value in demand.distribution or ()]
+    words = one_word(pa.array([value for _, value in given], pa.large_string()), key)
+    return diversity(policy, dict(zip(given, words.tolist(), strict=True)))

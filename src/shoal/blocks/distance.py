@@ -6,60 +6,88 @@ only narrows the choice: wherever it leaves a doubt, the exact one decides.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from shoal.blocks.domain import common_ancestor
+from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.window import STRIDE
 from shoal.compiled import inlined, popcount
 
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Yardstick(NamedTuple):
+    """What distances are measured by."""
+
+    alpha: np.float64  # the weight of values against missing patterns: X-BAND's; 1 for all others
+    kept: np.uint64  # the quasi-identifiers that are looked at
+    strict: np.bool_  # whether what only one of two tuples has counts, as far apart
+
 
 @inlined
-def distance(domain, w, t, u):
-    """dist(t, u): the mean attribute distance over the shared quasi-identifiers, 1 where none is shared."""
+def by_values(alpha):
+    """What both tuples have decides."""
+    return Yardstick(np.float64(alpha), _ALL, False)
+
+
+@inlined
+def by_shared(alpha, kept):
+    """`kept` is what will be shown: what only one of it and a tuple has counts, as far apart."""
+    return Yardstick(np.float64(alpha), np.uint64(kept), True)
+
+
+@inlined
+def distance(domain, w, t, u, yard):
+    """dist(t, u): the mean attribute distance over the shared quasi-identifiers, 1 where none is shared.
+
+    A strict yardstick gives d_Q(t, u), Q being what it keeps: the mean over all that Q or u has, where what only one of
+    them has is 1. With alpha it is alpha * that + (1 - alpha) * (1 - Jaccard(t, u)).
+    """
+    own, other = w.pattern[t] & yard.kept, w.pattern[u]
     total = 0.0
     for q in range(len(domain.width)):
         a, b = w.values[t, q], w.values[u, q]
-        if a < b or a > b:  # never so where one is missing
+        if (a < b or a > b) and own >> np.uint64(q) & np.uint64(1):  # never so where one is missing
             if domain.categorical[q]:
-                total += domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
+                total += domain.weight[q] * domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
             else:
-                total += abs(a - b) / domain.width[q]
-    shared = popcount(w.pattern[t] & w.pattern[u])
-    return total / shared if shared > 0 else 1.0
-
-
-@inlined
-def weighted_distance(domain, w, t, u, alpha):
-    """alpha * dist(t, u) + (1 - alpha) * (1 - Jaccard(t, u)): X-BAND's distance; with alpha 1 just dist(t, u)."""
-    if alpha == 1.0:
-        return distance(domain, w, t, u)
-    return alpha * distance(domain, w, t, u) + (1 - alpha) * (1 - jaccard(w.pattern[t], w.pattern[u]))
+                total += domain.weight[q] * (abs(a - b) / domain.width[q])
+    among = own & other
+    if yard.strict:
+        total += weight_of(domain, own ^ other)
+        among = own | other
+    mean = total / weight_of(domain, among) if among != 0 else 1.0
+    if yard.alpha == 1.0:
+        return mean
+    return yard.alpha * mean + (1 - yard.alpha) * (1 - jaccard(w.pattern[t], other))
 
 
 @inlined
 def doubt(quasi):
     """How far a rough distance may lie from the exact one.
 
-    Each scaled value and each loss is rounded once and each difference once more (2^-24 of at most 1 each, four in all);
-    a sum of n terms and its mean are rounded n times, each by 2^-24 of a sum below n, which the mean divides by n again;
-    weighing in the patterns rounds five times more. Twice that is taken.
+    Each scaled value and each loss is rounded once and each difference once more (2^-24 of at most its weight each, four in
+    all); a sum of n terms and its mean are rounded n times, each by 2^-24 of a sum below that of the weights, which the mean
+    divides by it again; adding what is not shared, and weighing in the patterns, rounds six times more. Twice that is taken.
     """
-    return np.float32(2 * (quasi + 10) * 2.0**-24)
+    return np.float32(2 * (quasi + 11) * 2.0**-24)
 
 
 @inlined
-def rough_distances(domain, w, t, alpha, scratch):
-    """scratch.distance[j] = weighted_distance(t, j) for every slot j, give or take `doubt`; infinite past the last one."""
+def rough_distances(domain, w, t, yard, scratch):
+    """scratch.distance[j] = distance(t, j) for every slot j, give or take `doubt`; infinite past the last one."""
     held = w.clock.held
     width = (held + STRIDE - 1) // STRIDE * STRIDE
     out = scratch.distance[:width]
+    own = w.pattern[t] & yard.kept
     for j in range(width):
         out[j] = 0.0
     for q in range(len(w.scaled)):
+        if not own >> np.uint64(q) & np.uint64(1):
+            continue
         column = w.scaled[q, :width]
         value = column[t]
-        if np.isnan(value):
-            continue
         if domain.categorical[q]:
             _climb(domain, q, value, column, out)
         else:
@@ -67,16 +95,31 @@ def rough_distances(domain, w, t, alpha, scratch):
                 d = abs(column[j] - value)
                 out[j] += d if d == d else np.float32(0)
     pattern = w.pattern[:width]
-    own = pattern[t]
-    for j in range(width):
-        shared = np.float32(popcount(own & pattern[j]))
-        out[j] = out[j] / shared if shared > 0 else np.float32(1)
-    if alpha != 1.0:
+    if domain.weighed[0]:
+        _divide_by_weights(domain, own, pattern, yard.strict, out)
+    elif yard.strict:
         for j in range(width):
-            apart = np.float32(1) - np.float32(jaccard(own, pattern[j]))
-            out[j] = np.float32(alpha) * out[j] + np.float32(1 - alpha) * apart
+            among = np.float32(popcount(own | pattern[j]))
+            out[j] = (out[j] + np.float32(popcount(own ^ pattern[j]))) / among if among > 0 else np.float32(1)
+    else:
+        for j in range(width):
+            shared = np.float32(popcount(own & pattern[j]))
+            out[j] = out[j] / shared if shared > 0 else np.float32(1)
+    if yard.alpha != 1.0:
+        whole = w.pattern[t]
+        for j in range(width):
+            apart = np.float32(1) - np.float32(jaccard(whole, pattern[j]))
+            out[j] = np.float32(yard.alpha) * out[j] + np.float32(1 - yard.alpha) * apart
     for j in range(held, width):
         out[j] = np.inf
+
+
+@inlined
+def _divide_by_weights(domain, own, pattern, strict, out):
+    for j in range(len(out)):
+        among = weight_of(domain, own | pattern[j] if strict else own & pattern[j])
+        apart = weight_of(domain, own ^ pattern[j]) if strict else 0.0
+        out[j] = np.float32((out[j] + apart) / among) if among > 0 else np.float32(1)
 
 
 @inlined
@@ -90,10 +133,10 @@ def _climb(domain, q, leaf, column, out):
     loss = 0.0
     while domain.parent[node] != node:
         node = domain.parent[node]
-        more = np.float32(domain.node_loss[node] - loss)
+        more = np.float32(domain.weight[q] * (domain.node_loss[node] - loss))
         loss = domain.node_loss[node]
         up = domain.parent[node]  # two levels a pass; at the root the second is itself, and adds nothing
-        more_up = np.float32(domain.node_loss[up] - loss)
+        more_up = np.float32(domain.weight[q] * (domain.node_loss[up] - loss))
         first_up, last_up = np.float32(domain.first[node]), np.float32(domain.last[node])
         if up == node:
             for j in range(len(column)):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.compiled import inlined
+from shoal.compiled import inlined, popcount
 from shoal.policy import Policy
 
 
@@ -23,7 +23,9 @@ class Domain(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     width: NDArray[np.float64]
-    scale: NDArray[np.float64]  # what brings a numeric value to 0..1; 1 for leaves, which keep their numbers
+    weight: NDArray[np.float64]
+    weighed: NDArray[np.bool_]  # one cell: whether any weight is other than 1
+    scale: NDArray[np.float64]  # what brings a numeric value to 0..weight; 1 for leaves, which keep their numbers
     categorical: NDArray[np.bool_]
     grid: NDArray[np.float64]  # 0 where there is none
     grid_top: NDArray[np.float64]  # the grid as a fraction: its m-th multiple is m * grid_top / grid_bottom
@@ -34,6 +36,7 @@ class Domain(NamedTuple):
     last: NDArray[np.float64]
     node_loss: NDArray[np.float64]
     label: NDArray[np.int64]  # which of its hierarchy's labels a node bears
+    root: NDArray[np.int64]  # the root's label
 
 
 def domain(policy: Policy) -> Domain:
@@ -41,7 +44,8 @@ def domain(policy: Policy) -> Domain:
     size = len(policy.quasi)
     low, high, grid = np.zeros(size), np.ones(size), np.zeros(size)
     top, bottom = np.ones(size), np.ones(size)
-    categorical, node = np.zeros(size, bool), np.zeros(size, np.int64)
+    categorical, node, top_label = np.zeros(size, bool), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    weight = np.array([policy.weights.get(name, 1.0) for name, _ in policy.quasi])
     parent: list[int] = []
     first: list[float] = []
     last: list[float] = []
@@ -58,6 +62,7 @@ def domain(policy: Policy) -> Domain:
             continue
         categorical[q] = True
         leaves, root = tree.leaves, tree.root
+        top_label[q] = root
         place = [n if n < leaves else n + 1 for n in range(len(tree.labels))]
         unknown = leaves
         up = {place[n]: place[p] if p >= 0 else place[root] for n, p in enumerate(tree.parent.tolist())}
@@ -73,9 +78,21 @@ def domain(policy: Policy) -> Domain:
             last.append(span[p][1])
             node_loss.append(loss[p])
             label.append(root if p == unknown else p - (p > unknown))
-    return Domain(low, high, high - low, 1 / (high - low), categorical, grid, top, bottom, node, np.array(parent, np.int64),
-                  np.array(first, np.float64), np.array(last, np.float64), np.array(node_loss, np.float64),
-                  np.array(label, np.int64))
+    scale = np.where(categorical, 1.0, weight / (high - low))
+    return Domain(low, high, high - low, weight, np.array([(weight != 1.0).any()]), scale, categorical, grid, top, bottom, node,
+                  np.array(parent, np.int64), np.array(first, np.float64), np.array(last, np.float64),
+                  np.array(node_loss, np.float64), np.array(label, np.int64), top_label)
+
+
+@inlined
+def weight_of(domain, pattern):
+    """The sum of the weights of the quasi-identifiers in a pattern."""
+    if not domain.weighed[0]:
+        return np.float64(popcount(pattern))
+    total = 0.0
+    for q in range(len(domain.weight)):
+        total += domain.weight[q] if pattern >> np.uint64(q) & np.uint64(1) else 0.0
+    return total
 
 
 @inlined

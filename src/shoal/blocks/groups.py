@@ -7,9 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.domain import common_ancestor
+from shoal.blocks.diversity import ROOM
+from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.window import lanes
-from shoal.compiled import inlined, popcount
+from shoal.compiled import inlined, kernel
+
+MAYBE, EXTENDED, ROOT = 0, 1, 2
+MATCHES = {"maybe": MAYBE, "extended": EXTENDED, "root": ROOT}
 
 
 class Groups(NamedTuple):
@@ -18,7 +22,7 @@ class Groups(NamedTuple):
     low: NDArray[np.float64]  # a row a group, as wide as the window's values; of leaves where it is categorical
     high: NDArray[np.float64]
     loss: NDArray[np.float64]
-    pattern: NDArray[np.uint64]  # the quasi-identifiers that at least one member has
+    pattern: NDArray[np.uint64]  # the quasi-identifiers that at least one member has; that all have, unless nulls match any
     persons: NDArray[np.int64]  # at the moment of publication; written by the door alone
     number: NDArray[np.int64]  # in order of publication; written by the door alone
     published: NDArray[np.float64]
@@ -27,38 +31,53 @@ class Groups(NamedTuple):
     shown_loss: NDArray[np.float64]
     size: NDArray[np.int64]  # of an imputed group: how many members; 0 for every other group
     had: NDArray[np.int64]  # of an imputed group: how many members had each quasi-identifier
+    shown: NDArray[np.int64]  # by sensitive attribute: how many different values it has shown, which, and how often each
+    value: NDArray[np.uint64]
+    times: NDArray[np.int64]
     rows: NDArray[np.int64]
 
 
-def groups(quasi: int, capacity: int) -> Groups:
+def groups(quasi: int, sensitive: int, capacity: int) -> Groups:
     low, high = np.zeros((capacity, lanes(quasi))), np.zeros((capacity, lanes(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
     return Groups(low, high, loss, np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64),
                   np.zeros(capacity, np.int64), np.zeros(capacity), shown_low, shown_high, shown_loss,
-                  np.zeros(capacity, np.int64), np.zeros((capacity, quasi), np.int64), np.zeros(1, np.int64))
+                  np.zeros(capacity, np.int64), np.zeros((capacity, quasi), np.int64),
+                  np.zeros((capacity, sensitive), np.int64), np.zeros((capacity, sensitive, ROOM), np.uint64),
+                  np.zeros((capacity, sensitive, ROOM), np.int64), np.zeros(1, np.int64))
 
 
 @inlined
-def generalize(domain, w, slots, g):
+def generalize(s, slots):
     """Draw up G(C) of the tuples in `slots`; the row it stands in."""
+    domain, w, g, promise = s.domain, s.window, s.groups, s.exits.promise
     row = g.rows[0]
     quasi, wide = len(domain.width), g.low.shape[1]
     for q in range(wide):
         g.low[row, q] = np.inf
         g.high[row, q] = -np.inf
-    pattern = np.uint64(0)
+    pattern, common = np.uint64(0), ~np.uint64(0)
     for slot in slots:
         pattern |= w.pattern[slot]
+        common &= w.pattern[slot]
         for q in range(wide):
             value = w.values[slot, q]  # neither below nor above anything where it is missing
             g.low[row, q] = value if value < g.low[row, q] else g.low[row, q]
             g.high[row, q] = value if value > g.high[row, q] else g.high[row, q]
+    shown = pattern
+    if promise.match != MAYBE:
+        pattern = shown = common
+    elif promise.support > 1:
+        shown = supported(w, slots, pattern, promise.support, s.scratch)
     g.pattern[row] = pattern
     g.size[row] = 0
     for q in range(quasi):
         low, high = g.low[row, q], g.high[row, q]
-        if low > high:
-            g.loss[row, q] = g.shown_low[row, q] = 0.0
+        if not shown >> np.uint64(q) & np.uint64(1):
+            lost = pattern >> np.uint64(q) & np.uint64(1) or promise.match != MAYBE  # or else nobody has it
+            g.low[row, q], g.high[row, q] = (-np.inf, np.inf) if lost else (low, high)
+            g.loss[row, q] = 1.0 if lost else 0.0
+            g.shown_low[row, q] = 0.0
         elif domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
             g.low[row, q] = domain.first[node]
@@ -68,6 +87,23 @@ def generalize(domain, w, slots, g):
         else:
             g.loss[row, q] = (high - low) / domain.width[q]
     return row
+
+
+@kernel
+def supported(w, slots, pattern, least, scratch):
+    """The quasi-identifiers of a pattern that at least so many persons of a group have."""
+    kept = np.uint64(0)
+    for q in range(w.values.shape[1]):
+        bit = np.uint64(1) << np.uint64(q)
+        if pattern & bit:
+            scratch.turn[0] += 1
+            persons = 0
+            for slot in slots:
+                if w.pattern[slot] & bit and scratch.seen[w.person[slot]] != scratch.turn[0]:
+                    scratch.seen[w.person[slot]] = scratch.turn[0]
+                    persons += 1
+            kept |= bit if persons >= least else np.uint64(0)
+    return kept
 
 
 @inlined
@@ -81,45 +117,44 @@ def impute(w, slots, g, row):
 
 
 @inlined
-def loss(g, row, pattern):
+def loss(domain, g, row, pattern):
     """loss(t, G): the mean of the attributes' losses over those that the tuple has; 0 if it has none."""
-    return mean_loss(g.loss, row, pattern)
+    return mean_loss(domain, g.loss, row, pattern)
 
 
 @inlined
-def mean_loss(losses, row, pattern):
+def mean_loss(domain, losses, row, pattern):
     total = 0.0
     for q in range(losses.shape[1]):
-        lost = losses[row, q]
+        lost = domain.weight[q] * losses[row, q]
         total += lost if pattern >> np.uint64(q) & np.uint64(1) else 0.0
-    valid = popcount(pattern)
-    return total / valid if valid > 0 else 0.0
+    return total / weight_of(domain, pattern) if pattern != 0 else 0.0
 
 
 @inlined
-def imputed_loss(losses, g, row, pattern):
+def imputed_loss(domain, losses, g, row, pattern):
     """The mean over the quasi-identifiers of an imputed group; one that the tuple did not have is lost whole."""
     total = 0.0
     for q in range(losses.shape[1]):
         if g.pattern[row] >> np.uint64(q) & np.uint64(1):
-            total += losses[row, q] if pattern >> np.uint64(q) & np.uint64(1) else 1.0
-    valid = popcount(g.pattern[row])
-    return total / valid if valid > 0 else 0.0
+            total += domain.weight[q] * (losses[row, q] if pattern >> np.uint64(q) & np.uint64(1) else 1.0)
+    return total / weight_of(domain, g.pattern[row]) if g.pattern[row] != 0 else 0.0
 
 
 @inlined
-def group_loss(g, row, w, slots):
+def group_loss(domain, g, row, w, slots):
     """loss(C): the mean of loss(t, G(C)) over its tuples, which `slots` gives in order of arrival."""
     total = 0.0
     for slot in slots:
-        total += loss(g, row, w.pattern[slot])
+        total += loss(domain, g, row, w.pattern[slot])
     return total / len(slots)
 
 
 @inlined
-def covers(g, row, w, slot):
-    """covers(G, t): G has every quasi-identifier of the tuple, and its values lie inside."""
-    outside = w.pattern[slot] & ~g.pattern[row]
+def covers(g, row, w, slot, match):
+    """covers(G, t): the values of the tuple lie inside G, which has every quasi-identifier of the tuple; or, where all of a
+    group show the same, of which the tuple has every quasi-identifier."""
+    outside = w.pattern[slot] & ~g.pattern[row] if match == MAYBE else g.pattern[row] & ~w.pattern[slot]
     for q in range(w.values.shape[1]):
         value = w.values[slot, q]
         outside |= np.uint64(value < g.low[row, q]) | np.uint64(value > g.high[row, q])

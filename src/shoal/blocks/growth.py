@@ -23,12 +23,12 @@ def grow(domain, v, k, candidate, size):
     turn, repeats = v.work.turn, v.work.persons < v.work.tuples
     quasi = len(domain.width)
     for q in range(quasi):
-        v.box_low[q], v.box_high[q], v.box_weight[q] = NOWHERE, MISSING, 0.0
+        v.box_low[q], v.box_high[q], v.box_weight[q], v.box_lacks[q] = NOWHERE, MISSING, 0.0, 0
     for i in range(size):
         _take(domain, v, v.member[candidate, i], turn)
     price, listed, left = 0.0, 0, 0
     for q in range(quasi):
-        price += units(domain, v, q, v.box_low[q], v.box_high[q]) * v.box_weight[q]
+        price += units(domain, v, q, v.box_low[q], v.box_high[q], v.box_lacks[q]) * v.box_weight[q]
     while size < k:
         if left == 0:
             listed = left = _shortlist(domain, v, k, turn, repeats)
@@ -62,6 +62,9 @@ def _take(domain, v, t, turn):
     for q in range(len(domain.width)):
         place = v.place[q, t]
         if place == MISSING:
+            if v.work.strict and v.box_lacks[q] == 0:
+                v.box_lacks[q] = 1
+                changed |= np.uint64(1) << np.uint64(q)
             continue
         v.box_weight[q] += v.weight[t]
         if place < v.box_low[q] or place > v.box_high[q]:
@@ -102,9 +105,13 @@ def _measure(domain, v):
         key[j] = 0
     for q in range(len(domain.width)):
         low, high = v.box_low[q], v.box_high[q]
-        if low > high:
+        if low > high or v.box_lacks[q] > 0:
             continue
         column = v.place[q, :width]
+        if v.work.strict:
+            whole = np.int32(v.scale[q] - units(domain, v, q, low, high, 0))
+            for j in range(width):
+                key[j] += whole if column[j] < 0 else np.int32(0)
         if domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
             while domain.parent[node] != node:
@@ -160,10 +167,14 @@ def _widen(domain, v, q, listed):
     """widened[q, i]: the loss of the box with entry i of the shortlist in it; the box's own where the entry lacks q."""
     low, high = v.box_low[q], v.box_high[q]
     spot, widened = v.spot[q, :listed], v.widened[q, :listed]
+    if v.box_lacks[q] > 0:
+        for i in range(listed):
+            widened[i] = v.scale[q]
+        return
     if domain.categorical[q]:
         if low > high:
             for i in range(listed):
-                widened[i] = units(domain, v, q, spot[i], spot[i]) if spot[i] >= 0 else 0
+                widened[i] = units(domain, v, q, spot[i], spot[i], 0) if spot[i] >= 0 else 0
             return
         node = common_ancestor(domain, q, low, high)
         for i in range(listed):
@@ -182,6 +193,9 @@ def _widen(domain, v, q, listed):
         for i in range(listed):
             with_it = max(high, spot[i]) - min(low, spot[i])
             widened[i] = np.float64(with_it if spot[i] >= 0 else np.int32(high - low))
+    if v.work.strict:
+        for i in range(listed):
+            widened[i] = np.float64(v.scale[q]) if spot[i] < 0 else widened[i]
 
 
 @inlined

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.distance import doubt, weighted_distance
+from shoal.blocks.distance import distance, doubt
 from shoal.blocks.window import STRIDE, even
 from shoal.compiled import first_one, float_of, inlined, popcount, up_to
 
@@ -20,6 +20,7 @@ class Scratch(NamedTuple):
     distance: NDArray[np.float32]  # rough; infinite for a slot that is out of the question
     chosen: NDArray[np.int64]
     members: NDArray[np.int64]
+    kin: NDArray[np.int64]
     doubtful: NDArray[np.int64]
     exact: NDArray[np.float64]
     seen: NDArray[np.int64]  # by person: the turn that saw it last
@@ -34,21 +35,28 @@ class Scratch(NamedTuple):
     similarity: NDArray[np.float64]  # by partition, as are the next two
     likeness: NDArray[np.int64]
     first: NDArray[np.int64]
+    value: NDArray[np.uint64]  # by sensitive attribute: the different values of the group at hand
+    times: NDArray[np.int64]  # how often each is shown
+    shown: NDArray[np.int64]  # how many different ones there are, and how many in all
+    valued: NDArray[np.int64]
+    useless: NDArray[np.uint64]  # values that do not help a group
 
 
-def scratch(capacity: int) -> Scratch:
+def scratch(capacity: int, sensitive: int) -> Scratch:
     one = np.zeros(1, np.int64)
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
     return Scratch(
-        distance=rough, chosen=whole, members=whole.copy(), doubtful=whole.copy(), exact=exact,
+        distance=rough, chosen=whole, members=whole.copy(), kin=whole.copy(), doubtful=whole.copy(), exact=exact,
         seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one,
         key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
+        value=np.zeros((sensitive, capacity + 2), np.uint64), times=np.zeros((sensitive, capacity + 2), np.int64),
+        shown=np.zeros(sensitive, np.int64), valued=np.zeros(sensitive, np.int64), useless=np.zeros(32, np.uint64),
     )  # fmt: skip
 
 
 @inlined
-def nearest(domain, w, t, m, alpha, scratch, out):
+def nearest(domain, w, t, m, yard, scratch, out):
     """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
 
     S is the slots whose rough distance in `scratch` is finite, and must hold m persons besides that of `t`.
@@ -62,7 +70,7 @@ def nearest(domain, w, t, m, alpha, scratch, out):
     if w.persons.size[0] == held:
         rough[t] = np.inf
     else:
-        _closest_of_each_person(domain, w, t, alpha, rough[:held], scratch)
+        _closest_of_each_person(domain, w, t, yard, rough[:held], scratch)
     edge = smallest(rough, m, scratch.guess)
     margin = 2 * doubt(len(domain.width))
     candidates, found = scratch.doubtful, 0
@@ -84,7 +92,7 @@ def nearest(domain, w, t, m, alpha, scratch, out):
             sure += 1
         else:
             candidates[doubtful] = j
-            scratch.exact[doubtful] = weighted_distance(domain, w, t, j, alpha)
+            scratch.exact[doubtful] = distance(domain, w, t, j, yard)
             doubtful += 1
     _closest_first(w, candidates[:doubtful], scratch.exact[:doubtful], m - sure)
     for i in range(m - sure):
@@ -161,7 +169,7 @@ def _swap(slots, exact, i, j):
 
 
 @inlined
-def _closest_of_each_person(domain, w, t, alpha, rough, scratch):
+def _closest_of_each_person(domain, w, t, yard, rough, scratch):
     """Leave a finite distance only to each person's closest tuple, and none to the person of `t`."""
     scratch.turn[0] += 1
     turn = scratch.turn[0]
@@ -178,7 +186,7 @@ def _closest_of_each_person(domain, w, t, alpha, rough, scratch):
             best = scratch.best[person]
             closer = rough[j] < rough[best]
             if abs(rough[j] - rough[best]) <= margin:
-                a, b = weighted_distance(domain, w, t, j, alpha), weighted_distance(domain, w, t, best, alpha)
+                a, b = distance(domain, w, t, j, yard), distance(domain, w, t, best, yard)
                 closer = a < b or (a == b and w.arrival[j] < w.arrival[best])
             rough[best if closer else j] = np.inf
             if closer:

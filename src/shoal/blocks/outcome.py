@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.blocks.diversity import ROOM
 from shoal.blocks.groups import group_loss
 from shoal.blocks.release import CLUSTER, release
 from shoal.blocks.reuse import admit
@@ -19,7 +20,16 @@ def let_go(s, size, row, how):
     new_loss = 0.0
     if how == CLUSTER and s.reuse.rule.loss < np.inf:
         in_order(s.window, slots, s.scratch)
-        new_loss = group_loss(s.groups, row, s.window, slots)
-    published = release(s.domain, s.window, s.groups, s.exits, s.scratch, slots, row, how)
+        new_loss = group_loss(s.domain, s.groups, row, s.window, slots)
+    published = release(s, slots, row, how)
     if published and how == CLUSTER and s.groups.size[row] == 0 and new_loss < s.reuse.rule.loss:
-        admit(s.reuse, s.groups, row, s.window.clock.now)
+        keep(s, row)
+
+
+@inlined
+def keep(s, row):
+    """Admit a group that has just been published to the reuse set, unless it shows more values than can be remembered."""
+    for a in range(len(s.exits.diversity.counted)):
+        if s.exits.diversity.counted[a] and s.groups.shown[row, a] > ROOM:
+            return
+    admit(s.reuse, s.groups, row, s.window.clock.now)

@@ -1,7 +1,8 @@
 """The door: every tuple leaves through `release`, and nothing leaves in any other way.
 
 Whatever an algorithm asks for, the door itself counts the persons of a new group at that moment and checks that every
-member lies inside what will be published. A group that does not hold is suppressed, a tuple that a reused group does not
+member lies inside what will be published, that enough of them have what it shows, and that their sensitive values are as
+diverse as promised. A group that does not hold is suppressed, a tuple that a reused group does not
 cover is suppressed, a tuple that has already left stays away; each is counted as a fault of the algorithm. A tuple that
 comes later than its deadline leaves as it is, and is counted too. So a mistake in an algorithm can cost utility, never
 privacy.
@@ -14,21 +15,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.diversity import Diversity, is_diverse, remember
 from shoal.blocks.domain import multiple_above, multiple_below
-from shoal.blocks.groups import covers, imputed_loss, mean_loss
+from shoal.blocks.groups import MAYBE, ROOT, covers, imputed_loss, mean_loss, supported
 from shoal.blocks.nearest import count_persons
+from shoal.blocks.reuse import can_serve
 from shoal.blocks.window import in_order, remove
 from shoal.compiled import inlined
 
 CLUSTER, REUSE, SUPPRESSED = 0, 1, 2
 OUTCOMES = ("cluster", "reuse", "suppressed")
 
-PROMISE = np.dtype([("k", np.int64), ("deadline", np.float64)])
+PROMISE = np.dtype([
+    ("k", np.int64),
+    ("deadline", np.float64), ("usual", np.float64),  # the latest that a tuple leaves, and that while k persons are there
+    ("match", np.int64), ("support", np.int64),  # how nulls are read; how many must have what is shown
+])  # fmt: skip
 TALLY = np.dtype([
     ("waiting", np.int64),  # tuples in `exits` that were not fetched yet
     ("groups", np.int64), ("smallest", np.int64), ("longest", np.float64), ("loss", np.float64),
     ("clustered", np.int64), ("reused", np.int64), ("suppressed", np.int64),
-    ("too_small", np.int64), ("uncovered", np.int64), ("late", np.int64), ("twice", np.int64),
+    ("stretched", np.int64),  # tuples that waited longer than usual
+    ("too_small", np.int64), ("uncovered", np.int64), ("thin", np.int64), ("uniform", np.int64),
+    ("late", np.int64), ("twice", np.int64),
 ])  # fmt: skip
 
 
@@ -36,53 +45,85 @@ class Exits(NamedTuple):
     """The tuples that left, in order; one entry a tuple until the engine fetches them."""
 
     seat: NDArray[np.int64]
-    pattern: NDArray[np.uint64]  # what it shows: its own quasi-identifiers, or all of an imputed group
+    pattern: NDArray[np.uint64]  # what it shows: its own quasi-identifiers, or all of its group
     row: NDArray[np.int64]  # of the group whose generalization it wears; -1 when suppressed
     how: NDArray[np.int64]
     arrived: NDArray[np.float64]
     promise: np.record
+    diversity: Diversity
     tally: np.record
     released: NDArray[np.float64]
 
 
-def exits(k: int, deadline: float, capacity: int) -> Exits:
-    promise = np.zeros(1, PROMISE).view(np.recarray)[0]
-    promise.k, promise.deadline = k, deadline
+def promise(k: int, usual: float, deadline: float, match: int, support: int) -> np.record:
+    record = np.zeros(1, PROMISE).view(np.recarray)[0]
+    record.k, record.usual, record.deadline, record.match, record.support = k, usual, deadline, match, support
+    return record
+
+
+def exits(promise: np.record, diversity: Diversity, capacity: int) -> Exits:
     tally = np.zeros(1, TALLY).view(np.recarray)[0]
     tally.longest = -np.inf
     whole = [np.zeros(capacity, np.int64) for _ in range(3)]
     seat, row, how = whole
-    return Exits(seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, tally, np.zeros(capacity))
+    return Exits(
+        seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity)
+    )
 
 
 @inlined
-def release(domain, w, g, exits, scratch, slots, row, how):
+def release(s, slots, row, how):
     """Let the tuples in `slots` leave in order of arrival, wearing row `row`; whether the row was fit to be worn."""
-    tally, promise = exits.tally, exits.promise
+    w, g, tally, promise, scratch = s.window, s.groups, s.exits.tally, s.exits.promise, s.scratch
     slots = slots[:_those_held(w, tally, scratch, slots)]
     in_order(w, slots, scratch)
-    fit = how != SUPPRESSED
+    fit, asked = how != SUPPRESSED, len(s.exits.diversity.kind) > 0
     if how == CLUSTER:
         persons = count_persons(w, slots, scratch)
         fit = persons >= promise.k
         tally.too_small += not fit
         for slot in slots:
-            if not covers(g, row, w, slot):
+            if not covers(g, row, w, slot, promise.match):
                 tally.uncovered += 1
                 fit = False
+        if promise.support > 1 and not _is_supported(s, slots, row):
+            tally.thin += 1
+            fit = False
+        if asked and not is_diverse(s.exits.diversity, w, slots, scratch):
+            tally.uniform += 1
+            fit = False
         if fit:
-            _publish(domain, w, g, row, persons, tally)
+            _publish(s.domain, w, g, row, persons, tally)
+            if asked:
+                remember(s.exits.diversity, g, row, scratch)
     elif how == REUSE and not (0 <= row < g.rows[0] and g.persons[row] >= promise.k):
         tally.too_small += 1
         fit = False
     for slot in slots:
         worn = fit
-        if how == REUSE and fit and not covers(g, row, w, slot):
-            tally.uncovered += 1
-            worn = False
-        _leave(w, g, exits, slot, row if worn else -1, how if worn else SUPPRESSED)
+        if how == REUSE and fit:
+            if not covers(g, row, w, slot, promise.match):
+                tally.uncovered += 1
+                worn = False
+            elif not can_serve(s, row, slot):
+                tally.uniform += 1
+                worn = False
+            elif asked:
+                remember(s.exits.diversity, g, row, scratch)
+        _leave(s, slot, row if worn else -1, how if worn else SUPPRESSED)
     remove(w, slots)
     return fit
+
+
+@inlined
+def _is_supported(s, slots, row):
+    """Whether a group generalizes to the root whatever too few of its persons have."""
+    w, g = s.window, s.groups
+    thin = g.pattern[row] & ~supported(w, slots, g.pattern[row], s.exits.promise.support, s.scratch)
+    for q in range(len(s.domain.width)):
+        if thin >> np.uint64(q) & np.uint64(1) and g.low[row, q] > -np.inf:
+            return False
+    return True
 
 
 @inlined
@@ -110,6 +151,11 @@ def _publish(domain, w, g, row, persons, tally):
     tally.groups += 1
     tally.smallest = persons if tally.groups == 1 else min(tally.smallest, persons)
     for q in range(len(domain.width)):
+        if g.low[row, q] == -np.inf:  # blanked, or too few have it
+            g.shown_low[row, q] = domain.root[q] if domain.categorical[q] else domain.low[q]
+            g.shown_high[row, q] = domain.high[q]
+            g.shown_loss[row, q] = 1.0
+            continue
         if domain.categorical[q]:
             g.shown_loss[row, q] = g.loss[row, q]
             continue
@@ -128,22 +174,26 @@ def _publish(domain, w, g, row, persons, tally):
 def _began(w, slot):
     """When the wait began; of a tuple that a jump of the clock put into the pocket late, as if it had not been late."""
     pocketed = w.pocketed[slot]
-    return max(w.since[slot], pocketed - w.clock.length) if pocketed < np.inf else w.since[slot]
+    return max(w.since[slot], pocketed - w.clock.stretched) if pocketed < np.inf else w.since[slot]
 
 
 @inlined
-def _leave(w, g, exits, slot, row, how):
-    tally = exits.tally
+def _leave(s, slot, row, how):
+    w, g, exits, tally, match = s.window, s.groups, s.exits, s.exits.tally, s.exits.promise.match
     i = tally.waiting
     tally.waiting += 1
     exits.seat[i] = w.seat[slot]
     imputed = how != SUPPRESSED and g.size[row] > 0
-    exits.pattern[i] = g.pattern[row] if imputed else w.pattern[slot]
+    exits.pattern[i] = w.pattern[slot]
+    if how != SUPPRESSED and (imputed or match != MAYBE):
+        exits.pattern[i] = ~np.uint64(0) if match == ROOT else g.pattern[row]
     exits.row[i] = row
     exits.how[i] = how
     exits.arrived[i] = w.since[slot]
     exits.released[i] = w.clock.now
-    tally.late += w.clock.before - _began(w, slot) >= exits.promise.deadline
+    waited = w.clock.before - _began(w, slot)
+    tally.late += waited >= exits.promise.deadline
+    tally.stretched += waited >= exits.promise.usual
     tally.longest = max(tally.longest, w.clock.now - w.since[slot])
     if how == SUPPRESSED:
         tally.suppressed += 1
@@ -152,6 +202,6 @@ def _leave(w, g, exits, slot, row, how):
         tally.clustered += how == CLUSTER
         tally.reused += how == REUSE
         if imputed:
-            tally.loss += imputed_loss(g.shown_loss, g, row, w.pattern[slot])
+            tally.loss += imputed_loss(s.domain, g.shown_loss, g, row, w.pattern[slot])
         else:
-            tally.loss += mean_loss(g.shown_loss, row, w.pattern[slot])
+            tally.loss += mean_loss(s.domain, g.shown_loss, row, w.pattern[slot])

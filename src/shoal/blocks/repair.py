@@ -92,6 +92,7 @@ def _empty(v, group):
         v.low[q, group] = v.low_next[q, group] = NOWHERE
         v.high[q, group] = v.high_next[q, group] = MISSING
         v.heavy[q, group] = v.loss[q, group] = 0.0
+        v.lacks[q, group] = 0
 
 
 @inlined
@@ -99,6 +100,9 @@ def _box(domain, v, t, group):
     for q in range(len(v.low)):
         place = v.place[q, t]
         if place == MISSING:
+            v.lacks[q, group] += v.work.strict
+            if v.work.strict:
+                v.loss[q, group] = v.scale[q]
             continue
         v.heavy[q, group] += v.weight[t]
         if place < v.low[q, group]:
@@ -111,7 +115,7 @@ def _box(domain, v, t, group):
             v.high[q, group] = place
         else:
             v.high_next[q, group] = max(v.high_next[q, group], place)
-        v.loss[q, group] = units(domain, v, q, v.low[q, group], v.high[q, group])
+        v.loss[q, group] = units(domain, v, q, v.low[q, group], v.high[q, group], v.lacks[q, group])
 
 
 @inlined
@@ -162,13 +166,17 @@ def saving(domain, v, t):
     cost = 0.0
     for q in range(len(v.low)):
         place = v.place[q, t]
+        lacks = v.lacks[q, group]
         if place == MISSING:
-            cost += v.loss[q, group] * v.heavy[q, group]
+            loss = v.loss[q, group]
+            if lacks == 1:
+                loss = np.float64(units(domain, v, q, v.low[q, group], v.high[q, group], 0))
+            cost += loss * v.heavy[q, group]
             continue
         low = v.low_next[q, group] if place == v.low[q, group] else v.low[q, group]
         high = v.high_next[q, group] if place == v.high[q, group] else v.high[q, group]
         same = low == v.low[q, group] and high == v.high[q, group]
-        loss = v.loss[q, group] if same else np.float64(units(domain, v, q, low, high))
+        loss = v.loss[q, group] if same else np.float64(units(domain, v, q, low, high, lacks))
         cost += loss * (v.heavy[q, group] - v.weight[t])
     return v.cost[group] - cost
 
@@ -182,11 +190,14 @@ def cheapest_group(domain, v, t):
         added[g] = 0.0
     weight = v.weight[t]
     for q in range(len(v.low)):
-        place = v.place[q, t]
-        if place == MISSING:
-            continue
-        low, high = v.low[q, :groups], v.high[q, :groups]
+        place, whole = v.place[q, t], v.scale[q]
+        low, high, lacks = v.low[q, :groups], v.high[q, :groups], v.lacks[q, :groups]
         heavy, loss = v.heavy[q, :groups], v.loss[q, :groups]
+        if place == MISSING:
+            if v.work.strict:
+                for g in range(groups):
+                    added[g] += (whole - loss[g]) * heavy[g]
+            continue
         if domain.categorical[q]:
             node = domain.node[q] + np.int64(place)
             while domain.last[node] < place:
@@ -200,10 +211,11 @@ def cheapest_group(domain, v, t):
                     lost[g] += more if (low[g] < first) | (high[g] > last) else np.int32(0)
                 node = domain.parent[node]
             for g in range(groups):
-                added[g] += lost[g] * (heavy[g] + weight) - loss[g] * heavy[g]
+                with_it = np.float64(lost[g] if lacks[g] == 0 else whole)
+                added[g] += with_it * (heavy[g] + weight) - loss[g] * heavy[g]
         else:
             for g in range(groups):
-                with_it = np.float64(max(high[g], place) - min(low[g], place))
+                with_it = np.float64(max(high[g], place) - min(low[g], place) if lacks[g] == 0 else whole)
                 added[g] += with_it * (heavy[g] + weight) - loss[g] * heavy[g]
     best, least = -1, np.inf
     for g in range(groups):
@@ -276,8 +288,9 @@ def _partner(domain, v, t, other):
 @inlined
 def _exchanged(domain, v, q, group, out, into):
     """The cost of a group in one quasi-identifier, with one tuple out and another in."""
-    low, high, heavy = v.low[q, group], v.high[q, group], v.heavy[q, group]
+    low, high, heavy, lacks = v.low[q, group], v.high[q, group], v.heavy[q, group], v.lacks[q, group]
     leaving, coming = v.place[q, out], v.place[q, into]
+    lacks += v.work.strict * (np.int64(coming == MISSING) - np.int64(leaving == MISSING))
     if leaving != MISSING:
         low = v.low_next[q, group] if leaving == low else low
         high = v.high_next[q, group] if leaving == high else high
@@ -285,9 +298,9 @@ def _exchanged(domain, v, q, group, out, into):
     if coming != MISSING:
         low, high = min(low, coming), max(high, coming)
         heavy += v.weight[into]
-    if low == v.low[q, group] and high == v.high[q, group]:
+    if low == v.low[q, group] and high == v.high[q, group] and (lacks > 0) == (v.lacks[q, group] > 0):
         return v.loss[q, group] * heavy
-    return units(domain, v, q, low, high) * heavy
+    return units(domain, v, q, low, high, lacks) * heavy
 
 
 @kernel

@@ -11,10 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.groups import loss
+from shoal.blocks.diversity import stays_diverse
+from shoal.blocks.groups import MAYBE, loss
 from shoal.compiled import inlined, kernel
 
-RULE = np.dtype([("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64)])
+RULE = np.dtype([
+    ("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64),
+    ("alike", np.bool_),  # whether an entry serves only tuples with exactly its own quasi-identifiers
+])  # fmt: skip
 _STRIDE = 8
 
 
@@ -29,27 +33,28 @@ class Reuse(NamedTuple):
     rule: np.record
 
 
-def reuse(age: float, limit: int, loss: float, quasi: int) -> Reuse:
+def reuse(age: float, limit: int, loss: float, alike: bool, quasi: int) -> Reuse:
     rule = np.zeros(1, RULE).view(np.recarray)[0]
-    rule.age, rule.limit, rule.loss = age, limit, loss
+    rule.age, rule.limit, rule.loss, rule.alike = age, limit, loss, alike
     room = limit + 1 + _STRIDE
     return Reuse(np.zeros(room, np.int64), np.zeros((quasi, room)), np.zeros((quasi, room)), np.zeros(room, np.uint64),
                  np.zeros(room), np.zeros(room, np.int64), np.zeros(room, np.uint64), rule)
 
 
 @inlined
-def best_cover(r, g, w, t, alike=False):
+def best_cover(s, t):
     """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers.
 
-    With `alike` an entry serves only tuples with exactly its own quasi-identifiers.
+    An entry that would not be diverse enough with one more tuple does not serve.
     """
+    w, g, r, promise = s.window, s.groups, s.reuse, s.exits.promise
     entries = r.rule.entries
     width = (entries + _STRIDE - 1) // _STRIDE * _STRIDE
     own = w.pattern[t]
     misses = r.misses[:width]
     pattern = r.pattern[:width]
     for e in range(width):
-        misses[e] = own ^ pattern[e] if alike else own & ~pattern[e]
+        misses[e] = own ^ pattern[e] if r.rule.alike else own & ~pattern[e] if promise.match == MAYBE else pattern[e] & ~own
     for q in range(len(r.low)):
         value = w.values[t, q]
         if value == value:
@@ -59,10 +64,18 @@ def best_cover(r, g, w, t, alike=False):
     best, best_loss = -1, np.inf
     for e in range(entries):
         if misses[e] == 0 and w.clock.now - r.published[e] < r.rule.age:
-            entry_loss = loss(g, r.row[e], own)
+            entry_loss = loss(s.domain, g, r.row[e], own)
             if best < 0 or entry_loss < best_loss or (entry_loss == best_loss and _is_older(r, e, best)):
-                best, best_loss = e, entry_loss
+                if can_serve(s, r.row[e], t):
+                    best, best_loss = e, entry_loss
     return r.row[best] if best >= 0 else -1
+
+
+@inlined
+def can_serve(s, row, t):
+    """Whether a group stays as diverse as promised with one more tuple."""
+    d = s.exits.diversity
+    return len(d.kind) == 0 or stays_diverse(d, s.groups, row, s.window, t, s.scratch)
 
 
 @inlined

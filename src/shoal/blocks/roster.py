@@ -57,6 +57,18 @@ def join(r, a, b):
 
 
 @inlined
+def find(r, a, b):
+    """The number of the key (a, b); -1 if it is not there."""
+    i = _home(r, a, b)
+    while r.bucket[i] >= 0:
+        number = r.bucket[i]
+        if r.key[number, 0] == a and r.key[number, 1] == b:
+            return number
+        i = (i + 1) & (len(r.bucket) - 1)
+    return -1
+
+
+@inlined
 def leave(r, number):
     """Count a key once less; the last to leave frees its number."""
     r.tuples[number] -= 1

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.diversity import Diversity, diversity, refilled, with_values
 from shoal.blocks.domain import Domain, domain
-from shoal.blocks.groups import Groups, groups
+from shoal.blocks.groups import MATCHES, Groups, groups
 from shoal.blocks.nearest import Scratch, scratch
-from shoal.blocks.release import TALLY, Exits, exits
+from shoal.blocks.release import TALLY, Exits, exits, promise
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
 from shoal.blocks.wave import LARGEST, wave
 from shoal.blocks.window import KINDS, TIME, Window, insert, window
@@ -21,7 +22,7 @@ from shoal.policy import Policy
 
 Arrays = dict[str, NDArray[Any]]
 
-_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "home", "seat")
+_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "home", "seat", "sensitive")
 
 
 class State(NamedTuple):
@@ -36,25 +37,34 @@ class State(NamedTuple):
 
 
 def new_state(
-    policy: Policy, parameters: Mapping[str, float], deadline: float, memory: tuple[NDArray[Any], ...]
-) -> State:
+    policy: Policy, parameters: Mapping[str, float], deadlines: tuple[float, float], memory: tuple[NDArray[Any], ...],
+    diversity: Diversity,
+) -> State:  # fmt: skip
     """An empty state with room for nothing yet."""
-    k, quasi = policy.privacy.k, len(policy.quasi)
+    k, quasi, sensitive = policy.privacy.k, len(policy.quasi), len(policy.diverse)
     rule = np.zeros(1, [("k", np.int64), *((name, np.float64) for name in parameters)]).view(np.recarray)[0]
     rule.k = k
     for name, value in parameters.items():
         rule[name] = value
+    given = promise(k, *deadlines, MATCHES[policy.privacy.nulls_match], policy.privacy.min_support)
+    alike = policy.algorithm.name == "iot"
     return State(
-        domain(policy), window(KINDS[policy.window.kind], policy.window.length, quasi, 1), groups(quasi, 1),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, quasi), exits(k, deadline, 1), scratch(1), rule, memory,
-    )  # fmt: skip
+        domain(policy),
+        window(KINDS[policy.window.kind], policy.window.length, policy.stretch, quasi, sensitive, 1),
+        groups(quasi, sensitive, 1),
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, alike, quasi),
+        exits(given, diversity, 1),
+        scratch(1, sensitive),
+        rule,
+        memory,
+    )
 
 
 def with_exits(s: State, arrivals: int) -> State:
     """The same state with room for all that can leave while so many arrive."""
     leaving = int(s.window.clock.held) + arrivals
     if leaving > len(s.exits.seat):
-        larger = exits(int(s.rule.k), float(s.exits.promise.deadline), leaving + leaving // 4)
+        larger = exits(s.exits.promise, s.exits.diversity, leaving + leaving // 4)
         _copy(s.exits.tally, larger.tally, TALLY.names or ())
         s = s._replace(exits=larger)
     k, most = int(s.rule.k), len(s.window.arrival) + arrivals  # so that the room does not depend on how many just wait
@@ -65,15 +75,17 @@ def with_exits(s: State, arrivals: int) -> State:
 
 def with_slots(s: State, arrivals: int) -> State:
     """The same state with a window that has slots for so many more arrivals."""
-    clock = s.window.clock
+    clock, sensitive = s.window.clock, len(s.exits.diversity.total)
+    s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals)))
     slots = int(clock.held) + arrivals
     if slots <= len(s.window.arrival):
         return s
     room = slots + slots // 4
-    larger = window(clock.kind, clock.length, len(s.domain.width), room)
+    stretch = float(clock.stretched) / float(clock.length)
+    larger = window(clock.kind, clock.length, stretch, len(s.domain.width), sensitive, room)
     _fill(s.domain, larger, waiting(s.window))
     _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced"))
-    return s._replace(window=larger, scratch=scratch(room), memory=_with_wave(s, room))
+    return s._replace(window=larger, scratch=scratch(room, sensitive), memory=_with_wave(s, room))
 
 
 def _with_wave(s: State, slots: int) -> tuple[NDArray[Any], ...]:
@@ -81,8 +93,9 @@ def _with_wave(s: State, slots: int) -> tuple[NDArray[Any], ...]:
     memory: Any = s.memory
     if hasattr(memory, "wave"):
         work, clock = memory.wave.work, s.window.clock
-        most = min(slots if clock.kind == TIME else int(clock.length), 2 * LARGEST)
-        memory = memory._replace(wave=wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), most))
+        most = min(slots if clock.kind == TIME else int(clock.stretched), 2 * LARGEST)
+        strict = bool(work.strict)
+        memory = memory._replace(wave=wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), strict, most))
     return memory
 
 
@@ -98,8 +111,10 @@ def saved(s: State) -> Arrays:
     entries = rows(s.reuse)
     kept = {f"group.{name}": column[entries] for name, column in _columns(s.groups).items()}
     records = {"clock": s.window.clock, "reuse": s.reuse.rule, "tally": s.exits.tally}
-    memory = _kept(s.memory)
+    memory, d = _kept(s.memory), s.exits.diversity
+    known = int(d.values.size[0])
     return {
+        "values.key": d.values.key[:known], "values.mass": d.mass[:known], "values.total": d.total,
         **{f"memory.{name}": column for name, column in memory.items()},
         **{f"tuple.{name}": column for name, column in waiting(s.window).items()}, **kept,
         **{f"{name}.{field}": np.asarray(record[field]) for name, record in records.items() for field in record.dtype.names},
@@ -111,13 +126,16 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     s = with_slots(s, len(arrays["tuple.arrival"]))
     _fill(s.domain, s.window, {name: arrays[f"tuple.{name}"] for name in (*_WAITING, "person")})
     entries = len(arrays["group.number"])
-    s = s._replace(groups=groups(len(s.domain.width), entries + 1))
+    s = s._replace(groups=groups(len(s.domain.width), len(s.exits.diversity.total), entries + 1))
     for name, column in _columns(s.groups).items():
         column[:entries] = arrays[f"group.{name}"]
     s.groups.rows[0] = entries
     for name, column in _kept(s.memory).items():
         column[...] = arrays[f"memory.{name}"]
-    held = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "row", "stop", "announced")
+    key = arrays["values.key"]
+    s = s._replace(exits=s.exits._replace(diversity=refilled(s.exits.diversity, key, arrays["values.mass"], len(key) + 1)))
+    s.exits.diversity.total[:] = arrays["values.total"]
+    held = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "stretched", "row", "stop", "announced")
     for record, name in ((s.window.clock, "clock"), (s.reuse.rule, "reuse"), (s.exits.tally, "tally")):
         for field in record.dtype.names:
             if field not in held:
@@ -139,7 +157,7 @@ def _columns(g: Groups) -> Arrays:
 def _reusable(s: State, room: int) -> Groups:
     """The groups that can still be reused, moved to the front of a table with room for more."""
     entries = rows(s.reuse)
-    moved = groups(len(s.domain.width), len(entries) + room)
+    moved = groups(len(s.domain.width), len(s.exits.diversity.total), len(entries) + room)
     for old, new in zip(_columns(s.groups).values(), _columns(moved).values(), strict=True):
         new[: len(entries)] = old[entries]
     moved.rows[0] = len(entries)
@@ -155,7 +173,7 @@ def _copy(source: np.record, target: np.record, fields: tuple[str, ...]) -> None
 def _fill(domain: Domain, w: Window, tuples: Mapping[str, NDArray[Any]]) -> None:
     """Seat tuples in an empty window, in order of arrival."""
     values = np.ascontiguousarray(tuples["values"].T)
-    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["seat"])
+    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["seat"], tuples["sensitive"])
     w.clock.row = 0
     _insert_all(domain, w, batch, tuples["arrival"], tuples["pocketed"], tuples["home"])
 

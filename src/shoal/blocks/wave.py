@@ -1,9 +1,10 @@
 """A wave: the tuples that are to leave together, drawn up for partitioning, and the room to do it in.
 
 Everything that decides is a whole number, so that no sum depends on its order. A range or a hierarchy is 65,536 units
-wide: a numeric value becomes its place on that scale, a node's loss that many units. A tuple weighs 4,096 shares over the
-number of quasi-identifiers that it has. The cost of a tuple in a box is its weight times the sum of the box's losses over
-what the tuple has; the cost of a group is the sum over its members. Costs are kept in float64, where such numbers are exact.
+wide, less where the policy gives it less weight: a numeric value becomes its place on that scale, a node's loss that many units.
+A tuple weighs 4,096 shares over the number of quasi-identifiers that it has. The cost of a tuple in a box is its weight times
+the sum of the box's losses over what the tuple has; the cost of a group is the sum over its members. Costs are kept in float64,
+where such numbers are exact. Unless nulls match any value, a box loses all of what one of its members lacks.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ WORK = np.dtype([
     ("free", np.int64),  # persons with a tuple that is in no group yet
     ("seeds", np.int64), ("groups", np.int64), ("oldest", np.int64), ("changes", np.int64), ("turn", np.int64),
     ("seeds_each", np.int64), ("rounds", np.int64),  # seeds for every k tuples, and rounds of repair: what `effort` says
+    ("strict", np.int64),  # 1: what one member lacks is lost for all
 ])  # fmt: skip
 
 
@@ -44,6 +46,7 @@ class Wave(NamedTuple):
     older: NDArray[np.int64]
     tuples: NDArray[np.int64]  # by person: how many of its tuples are in no group
     met: NDArray[np.int64]  # by person: the turn that saw it last
+    scale: NDArray[np.int32]  # by quasi-identifier: how many units it is wide
     unit: NDArray[np.int32]  # by node of the hierarchies: its loss
     key: NDArray[np.int32]  # what a tuple would add to the box of the candidate that grows
     near: NDArray[np.int64]  # the shortlist, in order of arrival; -1: struck off
@@ -56,11 +59,13 @@ class Wave(NamedTuple):
     box_low: NDArray[np.int32]  # of the candidate that grows
     box_high: NDArray[np.int32]
     box_weight: NDArray[np.float64]
+    box_lacks: NDArray[np.int32]  # how many members lack it, where that matters
     low: NDArray[np.int32]  # by quasi-identifier and group: the smallest place, the one after it, and so on
     low_next: NDArray[np.int32]
     high: NDArray[np.int32]
     high_next: NDArray[np.int32]
     heavy: NDArray[np.float64]  # the weight of the members that have it
+    lacks: NDArray[np.int32]  # how many members lack it, where that matters
     loss: NDArray[np.float64]
     cost: NDArray[np.float64]  # by group
     size: NDArray[np.int64]
@@ -71,7 +76,7 @@ class Wave(NamedTuple):
     work: np.record
 
 
-def wave(domain: Domain, k: int, seeds_each: int, rounds: int, tuples: int) -> Wave:
+def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, tuples: int) -> Wave:
     """Room for a wave of so many tuples."""
     quasi, row, short = len(domain.width), even(tuples), even(2 * k)
     if row * 4 % 4096 == 0:
@@ -82,15 +87,18 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, tuples: int) -> W
     low, low_next, high, high_next = (np.zeros((quasi, groups), np.int32) for _ in range(4))
     size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
     work = np.zeros(1, WORK).view(np.recarray)[0]
-    work.seeds_each, work.rounds = seeds_each, rounds
+    work.seeds_each, work.rounds, work.strict = seeds_each, rounds, strict
+    scale = np.floor(UNITS * (domain.weight / domain.weight.max()) + 0.5).astype(np.int32)
+    sizes = np.diff(np.append(domain.node, len(domain.node_loss)))
+    unit = np.floor(domain.node_loss * np.repeat(scale, sizes) + 0.5).astype(np.int32)
     return Wave(
         slot=slot, place=place, weight=np.zeros(row), person=person, cover=cover, alone=np.zeros(row), group=group, busy=busy,
-        newer=newer, older=older, tuples=free, met=met, unit=np.floor(domain.node_loss * UNITS + 0.5).astype(np.int32),
+        newer=newer, older=older, tuples=free, met=met, scale=scale, unit=unit,
         key=key, near=near, spot=np.zeros((quasi, short), np.int32), brings=np.zeros((quasi, short)),
         widened=np.zeros((quasi, short)), total=np.zeros(short), member=np.zeros((candidates, k), np.int64),
         price=np.zeros(candidates), box_low=np.zeros(quasi, np.int32), box_high=np.zeros(quasi, np.int32),
-        box_weight=np.zeros(quasi), low=low, low_next=low_next, high=high, high_next=high_next,
-        heavy=np.zeros((quasi, groups)), loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons,
+        box_weight=np.zeros(quasi), box_lacks=np.zeros(quasi, np.int32), low=low, low_next=low_next, high=high, high_next=high_next,
+        heavy=np.zeros((quasi, groups)), lacks=np.zeros((quasi, groups), np.int32), loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons,
         first=first, added=np.zeros(groups), lost=np.zeros(groups, np.int32), work=work,
     )  # fmt: skip
 
@@ -107,9 +115,9 @@ def draw_up(domain, w, v, scratch, tuples):
             value = w.values[slot, q]
             v.place[q, j] = MISSING
             if value == value:
-                place = value if domain.categorical[q] else rounded((value - domain.low[q]) / domain.width[q])
+                place = value if domain.categorical[q] else rounded(v, q, (value - domain.low[q]) / domain.width[q])
                 v.place[q, j] = np.int32(place)
-        valid = popcount(w.pattern[slot])
+        valid = _valid(domain, w.pattern[slot])
         v.weight[j] = np.floor(SHARES / valid + 0.5) if valid > 0 else 0.0
         person = w.person[slot]
         if scratch.seen[person] != scratch.turn[0]:
@@ -131,14 +139,29 @@ def draw_up(domain, w, v, scratch, tuples):
 
 
 @inlined
-def rounded(share):
-    """A share of a range or a hierarchy in units, the nearest."""
-    return np.floor(share * UNITS + 0.5)
+def _valid(domain, pattern):
+    """How much a tuple has: the sum of the weights, of which the largest counts as 1."""
+    if not domain.weighed[0]:
+        return np.float64(popcount(pattern))
+    heaviest, total = 0.0, 0.0
+    for q in range(len(domain.weight)):
+        heaviest = max(heaviest, domain.weight[q])
+    for q in range(len(domain.weight)):
+        total += domain.weight[q] / heaviest if pattern >> np.uint64(q) & np.uint64(1) else 0.0
+    return total
 
 
 @inlined
-def units(domain, v, q, low, high):
-    """The loss of the smallest interval, or the lowest node, from `low` to `high`."""
+def rounded(v, q, share):
+    """A share of a range or a hierarchy in units, the nearest."""
+    return np.floor(share * v.scale[q] + 0.5)
+
+
+@inlined
+def units(domain, v, q, low, high, lacks):
+    """The loss of the smallest interval, or the lowest node, from `low` to `high`; all of it if a member lacks it."""
+    if lacks > 0:
+        return v.scale[q]
     if low > high:
         return np.int32(0)
     if domain.categorical[q]:

@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.roster import Roster, join, leave, roster
-from shoal.compiled import inlined
+from shoal.compiled import LANES, inlined
 
 COUNT, TIME, BUFFER = 0, 1, 2
-STRIDE = 64  # scans run over whole strides, past the last tuple, so that no vector is left half full
+STRIDE = LANES  # scans run over whole strides, past the last tuple, so that no vector is left half full
 _FEW = 128
 KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
 CLOCK = np.dtype([
     ("kind", np.int64), ("length", np.float64),
+    ("stretched", np.float64),  # the length that it may have while fewer than k persons are there
     ("arrivals", np.int64),  # how many tuples ever arrived
     ("now", np.float64),  # the newest time seen; under count and buffer the number of the newest arrival
     ("before", np.float64),  # the last time that differed from now
@@ -42,6 +43,7 @@ class Window(NamedTuple):
     pocketed: NDArray[np.float64]  # when it was put into the pocket; infinite if it was not
     home: NDArray[np.int64]  # CASTLE's cluster; tide's group, when its wave leaves
     seat: NDArray[np.int64]  # where what is passed through waits, outside the engine
+    sensitive: NDArray[np.uint64]  # a row a tuple: fingerprints of the values of which something is asked; 0 is missing
     older: NDArray[np.int64]  # slots in order of arrival; -1 at the ends
     newer: NDArray[np.int64]
     persons: Roster
@@ -59,9 +61,9 @@ def lanes(quasi: int) -> int:
     return -(-quasi // 8) * 8
 
 
-def window(kind: int, length: float, quasi: int, capacity: int) -> Window:
+def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int, capacity: int) -> Window:
     clock = np.zeros(1, CLOCK).view(np.recarray)[0]
-    clock.kind, clock.length = kind, length
+    clock.kind, clock.length, clock.stretched = kind, length, length * stretch
     clock.now = clock.before = -np.inf
     clock.oldest = clock.newest = clock.front = -1
     row = even(capacity)
@@ -71,7 +73,8 @@ def window(kind: int, length: float, quasi: int, capacity: int) -> Window:
     return Window(
         values=np.full((capacity, lanes(quasi)), np.nan), scaled=np.zeros((quasi, row), np.float32),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
-        since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat, older=older, newer=newer,
+        since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat,
+        sensitive=np.zeros((capacity, sensitive), np.uint64), older=older, newer=newer,
         persons=roster(capacity), partitions=roster(capacity), clock=clock,
     )  # fmt: skip
 
@@ -89,48 +92,6 @@ def advance(clock, now):
     if now > clock.now:
         clock.before = clock.now
         clock.now = now
-
-
-@inlined
-def is_due(w):
-    """Whether the oldest must leave: it has waited as long as it may, or as many are held as may be (buffer)."""
-    c = w.clock
-    if c.kind == BUFFER:
-        return c.held - c.pocket >= c.length
-    return c.front >= 0 and c.now - w.since[c.front] >= c.length
-
-
-@inlined
-def is_open(clock):
-    """Whether there are rows to take in."""
-    return clock.row < clock.stop
-
-
-@inlined
-def next_due(s, batch, closing):
-    """Take in the batch until the oldest must leave; False once the batch is in and nothing has to leave.
-
-    The clock moves to an arrival before it is inserted, so that what it makes due leaves first.
-    """
-    c = s.window.clock
-    while True:
-        if is_due(s.window) or (closing and not is_open(c) and c.front >= 0):
-            return True
-        if not is_open(c):
-            return False
-        take_in(s, batch)
-
-
-@inlined
-def take_in(s, batch):
-    """Half a step of an arrival: first the clock moves to it, then it is inserted. Its slot, or -1 after the first half."""
-    c = s.window.clock
-    if c.announced:
-        c.announced = False
-        return insert(s.domain, s.window, batch)
-    arrive(c, batch.time[c.row])
-    c.announced = True
-    return -1
 
 
 @inlined
@@ -152,6 +113,8 @@ def insert(domain, w, batch):
     w.pocketed[slot] = np.inf
     w.home[slot] = -1
     w.seat[slot] = batch.seat[row]
+    for a in range(w.sensitive.shape[1]):
+        w.sensitive[slot, a] = batch.sensitive[row, a]
     w.older[slot] = c.newest
     w.newer[slot] = -1
     if c.newest >= 0:
@@ -209,6 +172,8 @@ def _move(w, source, target):
     w.pocketed[target] = w.pocketed[source]
     w.home[target] = w.home[source]
     w.seat[target] = w.seat[source]
+    for a in range(w.sensitive.shape[1]):
+        w.sensitive[target, a] = w.sensitive[source, a]
     older, newer = w.older[source], w.newer[source]
     w.older[target] = older
     w.newer[target] = newer

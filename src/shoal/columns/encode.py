@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.columns.bucket import buckets
 from shoal.columns.dictionary import only_used
-from shoal.columns.fingerprint import fingerprints
+from shoal.columns.fingerprint import fingerprints, one_word
 from shoal.columns.rejection import Rejection, Rejections
 from shoal.columns.uniform import column, numbers, texts, times, uniques, unreadable
 from shoal.compiled import kernel
@@ -30,10 +30,12 @@ class Batch(NamedTuple):
     person: NDArray[np.uint64]  # two words a tuple
     time: NDArray[np.float64]
     seat: NDArray[np.int64]  # where what is passed through waits
+    sensitive: NDArray[np.uint64]  # a row a tuple: fingerprints of the values of which something is asked; 0 is missing
 
 
-def no_arrivals(quasi: int) -> Batch:
-    return Batch(np.zeros((quasi, 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0), np.zeros(0, np.int64))
+def no_arrivals(policy: Policy) -> Batch:
+    return Batch(np.zeros((len(policy.quasi), 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0),
+                 np.zeros(0, np.int64), np.zeros((0, len(policy.diverse)), np.uint64))
 
 
 class Encoded(NamedTuple):
@@ -66,14 +68,14 @@ class Encoder:
         pattern = np.zeros(size, np.uint64)
         _note_valid(values, pattern)
         whole = np.array([_is_whole(column(batch, name).type, attribute) for name, attribute in policy.quasi])
-        kept = self._kept(batch, time)
+        kept, sensitive = self._kept(batch, time), self._sensitive(batch)
         accepted = rejections.accepted
         if not accepted.all():
             values = np.ascontiguousarray(values[:, accepted])
-            pattern, person, time = pattern[accepted], person[accepted], time[accepted]
+            pattern, person, time, sensitive = pattern[accepted], person[accepted], time[accepted], sensitive[accepted]
             kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
         kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
-        arrivals = Batch(values, pattern, person, time, np.arange(len(time)))
+        arrivals = Batch(values, pattern, person, time, np.arange(len(time)), sensitive)
         return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
     def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
@@ -84,6 +86,14 @@ class Encoder:
             columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
             schema = schema.set(0, pa.field(time.field, columns[time.field].type))
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
+
+    def _sensitive(self, batch: pa.RecordBatch) -> NDArray[np.uint64]:
+        demands = self._policy.diverse
+        out = np.zeros((batch.num_rows, len(demands)), np.uint64)
+        for a, demand in enumerate(demands):
+            text = texts(column(batch, demand.name), self._policy.nulls)
+            out[:, a] = one_word(text, self._key)
+        return out
 
     def _persons(self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections) -> NDArray[np.uint64]:
         if self._policy.person is None:

@@ -21,6 +21,14 @@ def fingerprints(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]
     return out
 
 
+def one_word(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One word a text, which is not 0; 0 where it is null."""
+    words = np.maximum(fingerprints(texts, key)[:, 0], np.uint64(1))
+    if texts.null_count:
+        words[texts.is_null().to_numpy(zero_copy_only=False)] = 0
+    return words
+
+
 def bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The bytes of a large_string array, and where each text begins and the last one ends."""
     _, offsets, data = texts.buffers()

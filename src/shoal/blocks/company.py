@@ -1,0 +1,182 @@
+"""Company: with whom a tuple leaves.
+
+Around a tuple its nearest are gathered: k persons in all, and as many more as the sensitive values need to be diverse. Where
+all of a group must show the same nulls, they are gathered so that little is blanked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.blocks.distance import by_shared, by_values, distance, rough_distances
+from shoal.blocks.diversity import helps, is_diverse, show, unmet
+from shoal.blocks.groups import EXTENDED, generalize, group_loss
+from shoal.blocks.nearest import count_persons, nearest
+from shoal.blocks.window import in_order
+from shoal.compiled import inlined, kernel
+
+ANY = -1
+
+@inlined
+def gather(s, t, alpha, home):
+    """Choose `t` and its company out of the window, or of those with this `home`, who must count k persons; how many are
+    chosen, 0 if they can never be diverse enough."""
+    w, scratch = s.window, s.scratch
+    if s.exits.promise.match == EXTENDED:
+        gather_alike(s, t, alpha, home)
+        return completed(s, t, s.rule.k, alpha)
+    rough_distances(s.domain, w, t, by_values(alpha), scratch)
+    if home != ANY:
+        for j in range(w.clock.held):
+            if w.home[j] != home:
+                scratch.distance[j] = np.inf
+    return with_nearest(s, t, alpha)
+
+
+@inlined
+def with_nearest(s, t, alpha):
+    """Choose `t` and its nearest among the slots with a finite distance, who must count k persons; how many are chosen, 0 if
+    they can never be diverse enough."""
+    k, chosen = s.rule.k, s.scratch.chosen
+    chosen[0] = t
+    nearest(s.domain, s.window, t, k - 1, by_values(alpha), s.scratch, chosen[1:k])
+    return completed(s, t, k, alpha)
+
+
+@inlined
+def completed(s, t, size, alpha):
+    """How many are chosen when the group is complete; 0 if it cannot be."""
+    return size if len(s.exits.diversity.kind) == 0 else complete(s, t, size, alpha)
+
+
+@kernel
+def gather_alike(s, t, alpha, home):
+    """Choose `t` and k-1 more so that little is blanked: drop one quasi-identifier after the other from what is shown, as
+    long as that lowers the loss."""
+    w, g, k, scratch = s.window, s.groups, s.rule.k, s.scratch
+    kept = w.pattern[t]
+    chosen, best = scratch.chosen[:k], scratch.kin[:k]
+    least = np.inf
+    while True:
+        if _has_company(w, t, kept, home, k - 1, scratch):
+            yard = by_shared(alpha, kept)
+            rough_distances(s.domain, w, t, yard, scratch)
+            for j in range(w.clock.held):
+                if kept & ~w.pattern[j] or (home != ANY and w.home[j] != home):
+                    scratch.distance[j] = np.inf
+            chosen[0] = t
+            nearest(s.domain, w, t, k - 1, yard, scratch, chosen[1:])
+            in_order(w, chosen, scratch)
+            loss = group_loss(s.domain, g, generalize(s, chosen), w, chosen)
+            if not loss < least:
+                break
+            least = loss
+            for i in range(k):
+                best[i] = chosen[i]
+        dropped = _in_the_way(w, t, kept, home)
+        if dropped == 0:
+            break
+        kept &= ~dropped
+    for i in range(k):
+        chosen[i] = best[i]
+
+
+@inlined
+def _has_company(w, t, kept, home, least, scratch):
+    """Whether so many persons, besides that of `t`, have all that is kept."""
+    scratch.turn[0] += 1
+    scratch.seen[w.person[t]] = scratch.turn[0]
+    persons = 0
+    for j in range(w.clock.held):
+        person = w.person[j]
+        if not kept & ~w.pattern[j] and (home == ANY or w.home[j] == home) and scratch.seen[person] != scratch.turn[0]:
+            scratch.seen[person] = scratch.turn[0]
+            persons += 1
+    return persons >= least
+
+
+@inlined
+def _in_the_way(w, t, kept, home):
+    """The quasi-identifier that most others lack while they have the rest of what is kept; if none lacks just one, that
+    most lack; nothing if nobody lacks any."""
+    best, most = np.uint64(0), 0
+    for alone in (True, False):
+        for q in range(len(w.scaled)):
+            bit = np.uint64(1) << np.uint64(q)
+            if not kept & bit:
+                continue
+            lacking = 0
+            for j in range(w.clock.held):
+                lacks = kept & ~w.pattern[j]
+                if lacks & bit and (lacks == bit or not alone) and w.person[j] != w.person[t]:
+                    lacking += home == ANY or w.home[j] == home
+            if lacking > most:
+                best, most = bit, lacking
+        if most > 0:
+            break
+    return best
+
+
+@kernel
+def complete(s, t, size, alpha):
+    """Let the nearest that help join the chosen until all demands hold; how many they are then, 0 if nobody is left."""
+    w, d, scratch = s.window, s.exits.diversity, s.scratch
+    chosen = scratch.chosen
+    if is_diverse(d, w, chosen[:size], scratch):
+        return size
+    measure_from(s, t, chosen[:size], alpha)
+    count_persons(w, chosen[:size], scratch)
+    turn = scratch.turn[0]  # which marks their persons
+    while True:
+        demand = unmet(d, scratch)
+        if demand < 0:
+            return size
+        nearest_one = nearest_helper(s, demand, turn)
+        if nearest_one < 0:
+            return 0
+        chosen[size] = nearest_one
+        size += 1
+        scratch.seen[w.person[nearest_one]] = turn
+        show(w, nearest_one, scratch)
+
+
+@inlined
+def measure_from(s, t, slots, alpha):
+    """scratch.exact[j] = the distance of `t` from every slot j, as it counts for joining its group."""
+    w = s.window
+    shown = ~np.uint64(0)
+    for slot in slots:
+        shown &= w.pattern[slot]
+    yard = by_shared(alpha, shown) if s.exits.promise.match == EXTENDED else by_values(alpha)
+    for j in range(w.clock.held):
+        s.scratch.exact[j] = distance(s.domain, w, t, j, yard)
+
+
+@inlined
+def nearest_helper(s, demand, turn):
+    """The nearest tuple, of a person not seen in this turn, whose value helps; the older on a tie; -1 if there is none."""
+    w, d, scratch = s.window, s.exits.diversity, s.scratch
+    best, useless = -1, 0
+    for j in range(w.clock.held):
+        value = w.sensitive[j, d.attribute[demand]]
+        if value == 0 or scratch.seen[w.person[j]] == turn:
+            continue
+        if best >= 0 and not _is_nearer(w, scratch, j, best):
+            continue
+        known = False
+        for i in range(useless):
+            known |= scratch.useless[i] == value
+        if known:
+            continue
+        if helps(d, demand, value, scratch):
+            best = j
+        elif useless < len(scratch.useless):
+            scratch.useless[useless] = value
+            useless += 1
+    return best
+
+
+@inlined
+def _is_nearer(w, scratch, i, j):
+    exact = scratch.exact
+    return exact[i] < exact[j] or (exact[i] == exact[j] and w.arrival[i] < w.arrival[j])

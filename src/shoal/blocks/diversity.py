@@ -1,0 +1,233 @@
+"""Diversity: whether the sensitive values that a group shows differ enough, and are distributed as among all.
+
+A demand is an l or a t of a sensitive attribute. Each has a shortfall, which is not above 0 where it holds. Values are
+compared by fingerprint; two values with one fingerprint would count as one, which can only make a group less diverse than it
+is, never more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocks.roster import Roster, find, join, roster
+from shoal.compiled import inlined, kernel
+from shoal.policy import Policy
+
+DISTINCT, ENTROPY, RECURSIVE, CLOSE = range(4)
+KINDS = {"distinct": DISTINCT, "entropy": ENTROPY, "recursive": RECURSIVE}
+ROOM = 64  # different values of a group that are remembered for reuse
+
+_TOLERANCE = 1e-12
+_WHOLE = 2.0**40  # more than any count: what is missing of l values weighs more than how often they are shown
+
+
+class Diversity(NamedTuple):
+    """The demands, and how often each value arrived so far."""
+
+    attribute: NDArray[np.int64]  # by demand, as are the next three
+    kind: NDArray[np.int64]
+    bound: NDArray[np.float64]  # l, or t
+    factor: NDArray[np.float64]  # c of a recursive l
+    counted: NDArray[np.bool_]  # by attribute: whether a demand looks at how often values are shown
+    learned: NDArray[np.bool_]  # by attribute: whether the reference is the input so far
+    values: Roster  # keys are a value and its attribute
+    mass: NDArray[np.float64]  # by number in `values`: how often it arrived, or its share
+    total: NDArray[np.float64]  # by attribute
+
+
+def diversity(policy: Policy, fingerprint: dict[tuple[str, str], int]) -> Diversity:
+    """The demands of a policy, given the fingerprints of the values in its distributions."""
+    demands = [
+        (a, *asked)
+        for a, demand in enumerate(policy.diverse)
+        for asked in (
+            *([(KINDS[demand.l.kind], demand.l.l, demand.l.c)] if demand.l else []),
+            *([(CLOSE, demand.t, 0.0)] if demand.t else []),
+        )
+    ]
+    attribute, kind, bound, factor = (list(column) for column in zip(*demands, strict=True)) if demands else ([], [], [], [])
+    attributes = range(len(policy.diverse))
+    counted = [any(a == b and k != DISTINCT for a, k in zip(attribute, kind, strict=True)) for b in attributes]
+    learned = [demand.t is not None and demand.distribution is None for demand in policy.diverse]
+    d = Diversity(
+        np.array(attribute, np.int64), np.array(kind, np.int64), np.array(bound, np.float64), np.array(factor, np.float64),
+        np.array(counted, bool), np.array(learned, bool), roster(len(fingerprint) + 1), np.zeros(len(fingerprint) + 1),
+        np.zeros(len(attributes)),
+    )  # fmt: skip
+    for a, demand in enumerate(policy.diverse):
+        for value, share in (demand.distribution or {}).items():
+            number = join(d.values, np.uint64(fingerprint[demand.name, value]), np.uint64(a))
+            d.mass[number] += share
+            d.total[a] += share
+    return d
+
+
+def with_values(d: Diversity, arrivals: int) -> Diversity:
+    """The same with room for so many arrivals, each with new values."""
+    size = int(d.values.size[0])
+    needed = size + arrivals * int(d.learned.sum())
+    if needed <= len(d.mass):
+        return d
+    return refilled(d, d.values.key[:size], d.mass[:size], needed + needed // 4)
+
+
+def refilled(d: Diversity, key: NDArray[np.uint64], mass: NDArray[np.float64], room: int) -> Diversity:
+    """The same with these values."""
+    values, masses = roster(room), np.zeros(room)
+    for number, (value, a) in enumerate(key):
+        join(values, value, a)
+        masses[number] = mass[number]
+    return d._replace(values=values, mass=masses)
+
+
+@inlined
+def count_in(d, w, slot):
+    """Count the values of a tuple that has just been inserted."""
+    for a in range(len(d.learned)):
+        if d.learned[a] and w.sensitive[slot, a] != 0:
+            number = join(d.values, w.sensitive[slot, a], np.uint64(a))
+            d.mass[number] += 1.0
+            d.total[a] += 1.0
+
+
+@kernel
+def is_diverse(d, w, slots, scratch):
+    """Whether the tuples in `slots` meet all demands; their values are counted into `scratch`."""
+    for a in range(len(d.counted)):
+        scratch.shown[a] = scratch.valued[a] = 0
+    for slot in slots:
+        show(w, slot, scratch)
+    return unmet(d, scratch) < 0
+
+
+@kernel
+def stays_diverse(d, g, row, w, slot, scratch):
+    """Whether a group that has shown what it has would meet all demands with one more tuple."""
+    for a in range(len(d.counted)):
+        if not d.counted[a]:
+            continue
+        if g.shown[row, a] > ROOM:
+            return False
+        scratch.shown[a] = g.shown[row, a]
+        scratch.valued[a] = 0
+        for i in range(g.shown[row, a]):
+            scratch.value[a, i] = g.value[row, a, i]
+            scratch.times[a, i] = g.times[row, a, i]
+            scratch.valued[a] += g.times[row, a, i]
+    show(w, slot, scratch)
+    for i in range(len(d.kind)):
+        a = d.attribute[i]
+        if d.counted[a] and (scratch.shown[a] > ROOM or not _is_met(d, i, _shortfall(d, i, scratch))):
+            return False
+    return True
+
+
+@kernel
+def remember(d, g, row, scratch):
+    """Keep what a group shows, as it was just counted; of more than there is room for, only that they are more."""
+    for a in range(len(d.counted)):
+        if d.counted[a]:
+            g.shown[row, a] = min(ROOM + 1, scratch.shown[a])
+            for i in range(min(ROOM, scratch.shown[a])):
+                g.value[row, a, i] = scratch.value[a, i]
+                g.times[row, a, i] = scratch.times[a, i]
+
+
+@inlined
+def show(w, slot, scratch):
+    """Count the values of one more tuple."""
+    for a in range(w.sensitive.shape[1]):
+        if w.sensitive[slot, a] != 0:
+            _add(scratch, a, w.sensitive[slot, a], 1)
+
+
+@inlined
+def _add(scratch, a, value, times):
+    """Count a value once more, or once less."""
+    i = 0
+    while i < scratch.shown[a] and scratch.value[a, i] != value:
+        i += 1
+    if i == scratch.shown[a]:
+        scratch.value[a, i] = value
+        scratch.times[a, i] = 0
+        scratch.shown[a] += 1
+    scratch.times[a, i] += times
+    scratch.valued[a] += times
+    if scratch.times[a, i] == 0:  # it was the last to be added
+        scratch.shown[a] -= 1
+
+
+@kernel
+def unmet(d, scratch):
+    """The first demand that does not hold; -1 if all do."""
+    for i in range(len(d.kind)):
+        if not _is_met(d, i, _shortfall(d, i, scratch)):
+            return i
+    return -1
+
+
+@kernel
+def helps(d, i, value, scratch):
+    """Whether one more tuple with this value brings the group nearer to demand i."""
+    a = d.attribute[i]
+    before = _shortfall(d, i, scratch)
+    _add(scratch, a, value, 1)
+    after = _shortfall(d, i, scratch)
+    _add(scratch, a, value, -1)
+    return after < before - _TOLERANCE
+
+
+@inlined
+def _is_met(d, i, shortfall):
+    return shortfall < 0.0 if d.kind[i] == RECURSIVE else shortfall <= _TOLERANCE
+
+
+@kernel
+def _shortfall(d, i, scratch):
+    """By how much the values in `scratch` miss demand i."""
+    a, kind, bound = d.attribute[i], d.kind[i], d.bound[i]
+    shown, valued = scratch.shown[a], scratch.valued[a]
+    if kind == DISTINCT:
+        return bound - shown
+    if kind == ENTROPY:
+        if valued == 0:
+            return np.log(bound) + 1.0
+        total = 0.0
+        for j in range(shown):
+            times = np.float64(scratch.times[a, j])
+            total += times * np.log(times)
+        return np.log(bound) - (np.log(np.float64(valued)) - total / valued)
+    if kind == RECURSIVE:
+        most, frequent = _most_frequent(scratch, a, np.int64(bound) - 1)
+        return _WHOLE * max(0.0, bound - shown) + (most - d.factor[i] * (valued - frequent))
+    if valued == 0:
+        return -bound
+    apart, known = 0.0, 0.0
+    for j in range(shown):
+        number = find(d.values, scratch.value[a, j], np.uint64(a))
+        share = d.mass[number] / d.total[a] if number >= 0 else 0.0
+        apart += abs(scratch.times[a, j] / valued - share)
+        known += share
+    return 0.5 * (apart + (1.0 - known)) - bound
+
+
+@inlined
+def _most_frequent(scratch, a, n):
+    """How often the most frequent value is shown, and the n most frequent ones together."""
+    most, together = 0, 0
+    last, at = np.int64(2**62), -1
+    for rank in range(max(n, 1)):
+        times, place = 0, -1
+        for j in range(scratch.shown[a]):
+            now = scratch.times[a, j]
+            if now > times and (now < last or (now == last and j > at)):
+                times, place = now, j
+        if place < 0:
+            break
+        last, at = times, place
+        most = max(most, times)
+        together += times if rank < n else 0
+    return most, together
