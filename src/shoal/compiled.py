@@ -51,9 +51,19 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compile(function)
 
 
+def inner(function: Callable[..., Any]) -> Any:
+    """A kernel that only kernels call: it needs no door to Python, which takes long to compile where there are many arrays."""
+    return _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def inlined(function: Callable[..., Any]) -> Any:
-    """A kernel that is drawn into its callers: for small functions, where handing over the arrays would cost more."""
-    return _compile(function, forceinline=True)
+    """An inner kernel that is drawn into its callers: for small ones, where handing over the arrays would cost more."""
+    return _compile(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def spelled_out(function: Callable[..., Any]) -> Any:
+    """A function whose text stands for its call: for what no compiled function can return, such as a tuple with records."""
+    return numba.njit(inline="always")(function)
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:

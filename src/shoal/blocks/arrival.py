@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from shoal.blocks.core import core
 from shoal.blocks.diversity import count_in
 from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import BUFFER, arrive, insert
-from shoal.compiled import inlined
+from shoal.compiled import inlined, inner
 
 
 @inlined
@@ -20,7 +21,12 @@ def is_due(s):
     used = c.held - c.pocket if c.kind == BUFFER else c.now - s.window.since[c.front]
     if used < c.length:
         return False
-    return used >= c.stretched or s.window.persons.size[0] >= s.rule.k or best_cover(s, c.front) >= 0
+    return used >= c.stretched or s.window.persons.size[0] >= s.rule.k or has_cover(core(s), c.front)
+
+
+@inner
+def has_cover(s, t):
+    return best_cover(s, t) >= 0
 
 
 @inlined

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.blocks.core import core
 from shoal.blocks.distance import by_shared, by_values, distance, rough_distances
 from shoal.blocks.diversity import helps, is_diverse, show, unmet
 from shoal.blocks.groups import EXTENDED, generalize, group_loss
 from shoal.blocks.nearest import count_persons, nearest
 from shoal.blocks.window import in_order
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner
 
 ANY = -1
 
@@ -23,7 +24,7 @@ def gather(s, t, alpha, home):
     chosen, 0 if they can never be diverse enough."""
     w, scratch = s.window, s.scratch
     if s.exits.promise.match == EXTENDED:
-        gather_alike(s, t, alpha, home)
+        gather_alike(core(s), t, alpha, home)
         return completed(s, t, s.rule.k, alpha)
     rough_distances(s.domain, w, t, by_values(alpha), scratch)
     if home != ANY:
@@ -46,14 +47,14 @@ def with_nearest(s, t, alpha):
 @inlined
 def completed(s, t, size, alpha):
     """How many are chosen when the group is complete; 0 if it cannot be."""
-    return size if len(s.exits.diversity.kind) == 0 else complete(s, t, size, alpha)
+    return size if len(s.exits.diversity.kind) == 0 else complete(core(s), t, size, alpha)
 
 
-@kernel
+@inner
 def gather_alike(s, t, alpha, home):
     """Choose `t` and k-1 more so that little is blanked: drop one quasi-identifier after the other from what is shown, as
     long as that lowers the loss."""
-    w, g, k, scratch = s.window, s.groups, s.rule.k, s.scratch
+    w, g, k, scratch = s.window, s.groups, s.exits.promise.k, s.scratch
     kept = w.pattern[t]
     chosen, best = scratch.chosen[:k], scratch.kin[:k]
     least = np.inf
@@ -117,7 +118,7 @@ def _in_the_way(w, t, kept, home):
     return best
 
 
-@kernel
+@inner
 def complete(s, t, size, alpha):
     """Let the nearest that help join the chosen until all demands hold; how many they are then, 0 if nobody is left."""
     w, d, scratch = s.window, s.exits.diversity, s.scratch

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.roster import Roster, find, join, roster
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner
 from shoal.policy import Policy
 
 DISTINCT, ENTROPY, RECURSIVE, CLOSE = range(4)
@@ -93,7 +93,7 @@ def count_in(d, w, slot):
             d.total[a] += 1.0
 
 
-@kernel
+@inner
 def is_diverse(d, w, slots, scratch):
     """Whether the tuples in `slots` meet all demands; their values are counted into `scratch`."""
     for a in range(len(d.counted)):
@@ -103,7 +103,7 @@ def is_diverse(d, w, slots, scratch):
     return unmet(d, scratch) < 0
 
 
-@kernel
+@inner
 def stays_diverse(d, g, row, w, slot, scratch):
     """Whether a group that has shown what it has would meet all demands with one more tuple."""
     for a in range(len(d.counted)):
@@ -125,7 +125,7 @@ def stays_diverse(d, g, row, w, slot, scratch):
     return True
 
 
-@kernel
+@inner
 def remember(d, g, row, scratch):
     """Keep what a group shows, as it was just counted; of more than there is room for, only that they are more."""
     for a in range(len(d.counted)):
@@ -160,7 +160,7 @@ def _add(scratch, a, value, times):
         scratch.shown[a] -= 1
 
 
-@kernel
+@inner
 def unmet(d, scratch):
     """The first demand that does not hold; -1 if all do."""
     for i in range(len(d.kind)):
@@ -169,7 +169,7 @@ def unmet(d, scratch):
     return -1
 
 
-@kernel
+@inner
 def helps(d, i, value, scratch):
     """Whether one more tuple with this value brings the group nearer to demand i."""
     a = d.attribute[i]
@@ -185,7 +185,7 @@ def _is_met(d, i, shortfall):
     return shortfall < 0.0 if d.kind[i] == RECURSIVE else shortfall <= _TOLERANCE
 
 
-@kernel
+@inner
 def _shortfall(d, i, scratch):
     """By how much the values in `scratch` miss demand i."""
     a, kind, bound = d.attribute[i], d.kind[i], d.bound[i]

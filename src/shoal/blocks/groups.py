@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.blocks.diversity import ROOM
 from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.window import lanes
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner
 
 MAYBE, EXTENDED, ROOT = 0, 1, 2
 MATCHES = {"maybe": MAYBE, "extended": EXTENDED, "root": ROOT}
@@ -89,7 +89,7 @@ def generalize(s, slots):
     return row
 
 
-@kernel
+@inner
 def supported(w, slots, pattern, least, scratch):
     """The quasi-identifiers of a pattern that at least so many persons of a group have."""
     kept = np.uint64(0)
