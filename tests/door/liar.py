@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import Anonymizer
+from shoal.blocks.arrival import is_due, is_open, take_in
 from shoal.blocks.groups import generalize
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import admit, best_cover
-from shoal.blocks.arrival import is_due, is_open, take_in
 from shoal.compiled import inlined, kernel
 from tests.conformance.streams import Stream, policy_of
 

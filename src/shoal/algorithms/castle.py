@@ -77,13 +77,14 @@ from numpy.typing import NDArray
 
 from shoal.blocks.arrival import is_due, is_open, take_in
 from shoal.blocks.company import completed, gather
+from shoal.blocks.core import core
 from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.groups import MAYBE, generalize, group_loss, mean_loss
-from shoal.blocks.outcome import keep
+from shoal.blocks.outcome import keep, see_off
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
-from shoal.blocks.reuse import best_cover
+from shoal.blocks.reuse import cover_of
 from shoal.blocks.window import in_order
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner, kernel
 from shoal.policy import Policy
 
 PARAMETERS = ("clusters", "recent")
@@ -152,7 +153,7 @@ def expire(s):
     row, how = -1, CLUSTER
     persons = _persons(s, own)
     if persons < k:
-        row = best_cover(s, t)
+        row = cover_of(core(s), t)
         if row >= 0:
             how = REUSE
         elif _is_outlier(m, own) or w.persons.size[0] < k:
@@ -164,7 +165,7 @@ def expire(s):
         _output(s, own, persons)
     else:
         s.scratch.chosen[0] = t
-        release(s, s.scratch.chosen[:1], row, how)
+        see_off(core(s), 1, row, how)
         _measure(s, own, 0, w.clock.held)
 
 
@@ -187,8 +188,8 @@ def _output(s, own, persons):
                 _remember(s, row, loss)
         else:
             chosen[0] = t
-            row = best_cover(s, t)
-            release(s, chosen[:1], row, REUSE if row >= 0 else SUPPRESSED)
+            row = cover_of(core(s), t)
+            see_off(core(s), 1, row, REUSE if row >= 0 else SUPPRESSED)
             last = True
         persons = _persons(s, own)
         last |= persons < k
@@ -308,7 +309,7 @@ def _persons(s, cluster):
     return persons
 
 
-@kernel
+@inner
 def _least_enlargement(s, x, merging, bound):
     """The cluster that `x` enlarges least, or when merging, that enlarges `x` least; -1 if none stays within `bound`.
 

@@ -84,9 +84,10 @@ from numpy.typing import NDArray
 
 from shoal.blocks.arrival import is_open, take_in
 from shoal.blocks.company import ANY, gather
+from shoal.blocks.core import core
 from shoal.blocks.groups import generalize, loss
-from shoal.blocks.outcome import let_go
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
+from shoal.blocks.outcome import let_go, see_off
+from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover, renew
 from shoal.blocks.window import TIME
 from shoal.compiled import inlined, kernel
@@ -163,6 +164,6 @@ def publish(s, at_end):
             chosen[urgent] = slot
             urgent += 1
     if urgent > 0:
-        release(s, chosen[:urgent], -1, SUPPRESSED)
+        see_off(core(s), urgent, -1, SUPPRESSED)
     m.idle[0] *= urgent == 0
     c.now = seen

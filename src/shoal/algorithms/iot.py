@@ -3,7 +3,8 @@
 As K-VARP, the oldest tuple leaves with its nearest neighbours in its own partition, or in several that are merged.
 But a merged group is imputed: every member shows every quasi-identifier that any member has. So a value is invented
 for tuples that had none; the pair (of, had) beside it says how many members the group has and how many had a value.
-It is here so that the papers' comparisons can be repeated. Prefer K-VARP or IDEA for data that someone will use.
+It is here so that the papers' comparisons can be repeated. Prefer K-VARP or IDEA for data that someone will use. Nothing is
+imputed unless nulls match any value (`maybe`).
 
 Parameters
 ----------
@@ -18,7 +19,7 @@ Examples
 >>> policy = Policy.parse('''
 ... person: pid
 ... attributes: {age: {quasi: numeric, range: [0, 100]}, pulse: {quasi: numeric, range: [40, 200]}}
-... privacy: {k: 2}
+... privacy: {k: 2, nulls_match: maybe}
 ... window: {count: 3}
 ... algorithm: {name: iot}
 ... ''')
@@ -48,7 +49,8 @@ Decisions
 Guarantee
 ---------
 Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
-and `time` no tuple waits longer than the window. It does not keep the promise that a missing value stays missing.
+and `time` no tuple waits longer than the window. Under `maybe` it does not keep the promise that a missing value stays
+missing.
 
 References
 ----------

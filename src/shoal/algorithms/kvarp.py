@@ -21,7 +21,7 @@ Examples
 >>> policy = Policy.parse('''
 ... person: pid
 ... attributes: {age: {quasi: numeric, range: [0, 100]}, pulse: {quasi: numeric, range: [40, 200]}}
-... privacy: {k: 2}
+... privacy: {k: 2, nulls_match: maybe}
 ... window: {count: 3}
 ... algorithm: {name: kvarp}
 ... ''')

@@ -53,6 +53,7 @@ the order in which they came to be.
   closed anew, over all that is held.
 - Between closing and leaving the work is done in steps, so that no arrival waits for all of it. When a step is done
   changes nothing: the outcome depends on the wave, and on the reuse set and the clock at the moment of closing.
+- All this is under `nulls_match: maybe`. docs/stronger.md tells what other readings, weights and demands of diversity change.
 - Units. What decides is counted in whole numbers. A numeric value is at place floor((v - low) / width * 65,536 +
   1/2), in float64; the loss of a box is the difference of its outermost places. The loss of a node is floor(loss *
   65,536 + 1/2). What no member has loses nothing. A tuple weighs floor(4,096 / |Q_t| + 1/2), or nothing if Q_t is
@@ -108,19 +109,20 @@ from numpy.typing import NDArray
 
 from shoal.blocks.arrival import is_due, is_open, take_in
 from shoal.blocks.company import measure_from, nearest_helper
+from shoal.blocks.core import core
 from shoal.blocks.distance import by_shared, by_values, distance
 from shoal.blocks.diversity import is_diverse, show, unmet
 from shoal.blocks.domain import domain
 from shoal.blocks.groups import EXTENDED, generalize
 from shoal.blocks.growth import grow
 from shoal.blocks.nearest import count_persons
-from shoal.blocks.outcome import let_go
+from shoal.blocks.outcome import see_off
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.repair import dissolve, improve, settle, take_cheapest
-from shoal.blocks.reuse import best_cover, can_serve, row_of
+from shoal.blocks.reuse import can_serve, cover_of, row_of
 from shoal.blocks.wave import LARGEST, Wave, draw_up, rounded, wave
 from shoal.blocks.window import BUFFER, TIME
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner, kernel
 from shoal.policy import Policy
 
 EFFORT = {"quick": (2, 1), "thorough": (8, 3)}  # seeds for every k tuples, rounds of repair
@@ -139,11 +141,8 @@ class Memory(NamedTuple):
 
 def memory(policy: Policy) -> Memory:
     seeds, rounds = EFFORT[policy.algorithm.effort]
-    return Memory(np.zeros(1, np.int64), np.zeros(1), wave(domain(policy), policy.privacy.k, seeds, rounds, _is_strict(policy), 1))
-
-
-def _is_strict(policy: Policy) -> bool:
-    return policy.privacy.nulls_match != "maybe"
+    strict = policy.privacy.nulls_match != "maybe"
+    return Memory(np.zeros(1, np.int64), np.zeros(1), wave(domain(policy), policy.privacy.k, seeds, rounds, strict, 1))
 
 
 @kernel
@@ -192,7 +191,7 @@ def _progress(work):
     return 0.0
 
 
-@kernel
+@inner
 def _work(s, part):
     """Do steps of the partitioning until so large a part of it is done."""
     domain, v, work, k = s.domain, s.memory.wave, s.memory.wave.work, s.rule.k
@@ -250,7 +249,7 @@ def _find_cover(s, v, moment, t):
     c, g = s.window.clock, s.groups
     now = c.now
     c.now = moment
-    row = best_cover(s, v.slot[t])
+    row = cover_of(core(s), v.slot[t])
     c.now = now
     v.cover[t], v.alone[t] = -1, np.inf
     if row >= 0:
@@ -275,7 +274,7 @@ def _depart(s):
             w.home[v.slot[j]] = v.group[j]
     else:
         m.closed[0] = tuples = 1
-        row = best_cover(s, slot)
+        row = cover_of(core(s), slot)
         v.cover[0] = g.number[row] if row >= 0 else -1
         w.home[slot] = -1
     newest = w.arrival[slot] if tuples == 1 else w.arrival[v.slot[tuples - 1]]
@@ -286,8 +285,8 @@ def _depart(s):
         if t < tuples:
             row = row_of(s.reuse, v.cover[t])
             if grouped and len(s.exits.diversity.kind) > 0 and not (row >= 0 and can_serve(s, row, slot)):
-                row = best_cover(s, slot)
-                w.home[slot] = -1 if row >= 0 else _nearest_group(s, slot)
+                row = cover_of(core(s), slot)
+                w.home[slot] = -1 if row >= 0 else _nearest_group(core(s), slot)
                 if w.home[slot] >= 0:
                     continue
             size, how = 1, REUSE if row >= 0 else SUPPRESSED
@@ -303,7 +302,7 @@ def _depart(s):
             row = generalize(s, chosen[:size])
         for i in range(size):
             m.closed[0] -= w.arrival[chosen[i]] <= newest
-        let_go(s, size, row, how)
+        see_off(core(s), size, row, how)
     v.work.stage = OPEN
 
 
@@ -323,13 +322,13 @@ def _complete(s, group):
     size = _members(s.window, group, s.scratch.chosen)
     if len(s.exits.diversity.kind) == 0 or is_diverse(s.exits.diversity, s.window, s.scratch.chosen[:size], s.scratch):
         return size
-    return _extend(s, group, size)
+    return _extend(core(s), group, size)
 
 
-@kernel
+@inner
 def _extend(s, group, size):
     """Let the nearest that help join the chosen members; one whose own group needs it brings the whole group along."""
-    w, scratch, k = s.window, s.scratch, s.rule.k
+    w, scratch, k = s.window, s.scratch, s.exits.promise.k
     chosen, came_from, members = scratch.chosen, scratch.kin, size
     measure_from(s, w.clock.oldest, chosen[:size], 1.0)
     count_persons(w, chosen[:size], scratch)
@@ -382,12 +381,12 @@ def _dismiss(s, group):
         while w.home[slot] != group:
             slot = w.newer[slot]
         s.scratch.chosen[0] = slot
-        row = best_cover(s, slot)
-        let_go(s, 1, row, REUSE if row >= 0 else SUPPRESSED)
+        row = cover_of(core(s), slot)
+        see_off(core(s), 1, row, REUSE if row >= 0 else SUPPRESSED)
     return members
 
 
-@kernel
+@inner
 def _nearest_group(s, t):
     """The group of the nearest tuple that is in one, the older on a tie; -1 if none is."""
     w = s.window

@@ -86,7 +86,7 @@ class Adult:
         return {
             "person": "none",
             "attributes": {**attributes, SENSITIVE: {"sensitive": True}},
-            "privacy": {"k": settings.k},
+            "privacy": {"k": settings.k, "nulls_match": settings.nulls_match},
             "window": {"count": settings.window},
             "algorithm": {"name": contender.name, **contender.parameters},
         }

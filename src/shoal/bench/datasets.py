@@ -42,7 +42,14 @@ class DataSet:
     quasi: Mapping[str, Span]
     rows: pa.Table
 
-    def policy(self, contender: Contender, k: int, window: Mapping[str, int]) -> Policy:
+    @property
+    def misses(self) -> bool:
+        """Whether values are missing."""
+        return any(self.rows.column(name).null_count for name in self.quasi)
+
+    def policy(
+        self, contender: Contender, k: int, window: Mapping[str, int], nulls_match: str = "maybe", stretch: int = 1
+    ) -> Policy:
         attributes: dict[str, Any] = {
             name: {"quasi": "numeric", "range": list(span), "out_of_range": "clip"}
             if span
@@ -50,9 +57,12 @@ class DataSet:
             for name, span in self.quasi.items()
         }
         written = {
-            "person": "pid", "attributes": attributes, "privacy": {"k": k}, "window": dict(window),
+            "person": "pid", "attributes": attributes, "privacy": {"k": k, "nulls_match": nulls_match},
+            "window": dict(window), "sparse": {"stretch": stretch},
             "algorithm": {"name": contender.name, **contender.parameters},
         }  # fmt: skip
+        if "time" in window:
+            written["time"] = {"field": "ts"}
         return Policy.parse(written, self.folder)
 
     def head(self, tuples: int) -> DataSet:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from shoal.bench import audit, files, growth, loss, roofline, speed, threads, twins, zanon
+from shoal.bench import audit, files, growth, loss, nulls, roofline, sparse, speed, threads, twins, zanon
 from shoal.bench.machine import Machine, described
 from shoal.bench.table import Table
 
@@ -17,6 +17,8 @@ PARTS: Mapping[str, ModuleType] = {
     "files": files,
     "growth": growth,
     "loss": loss,
+    "nulls": nulls,
+    "sparse": sparse,
     "twins": twins,
     "threads": threads,
     "roofline": roofline,

@@ -29,6 +29,7 @@ class Settings:
     window: int = 2000
     quasi: int = 14
     missing: int = 3
+    nulls_match: str = "maybe"  # as in the papers
     seed: int = 0
     batch: int = 65_536
     rounds: int = 5

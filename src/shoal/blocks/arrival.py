@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shoal.blocks.core import core
 from shoal.blocks.diversity import count_in
-from shoal.blocks.reuse import best_cover
+from shoal.blocks.reuse import cover_of
 from shoal.blocks.window import BUFFER, arrive, insert
-from shoal.compiled import inlined, inner
+from shoal.compiled import inlined
 
 
 @inlined
@@ -21,12 +21,7 @@ def is_due(s):
     used = c.held - c.pocket if c.kind == BUFFER else c.now - s.window.since[c.front]
     if used < c.length:
         return False
-    return used >= c.stretched or s.window.persons.size[0] >= s.rule.k or has_cover(core(s), c.front)
-
-
-@inner
-def has_cover(s, t):
-    return best_cover(s, t) >= 0
+    return used >= c.stretched or s.window.persons.size[0] >= s.rule.k or cover_of(core(s), c.front) >= 0
 
 
 @inlined

@@ -14,7 +14,7 @@ from shoal.blocks.diversity import helps, is_diverse, show, unmet
 from shoal.blocks.groups import EXTENDED, generalize, group_loss
 from shoal.blocks.nearest import count_persons, nearest
 from shoal.blocks.window import in_order
-from shoal.compiled import inlined, inner
+from shoal.compiled import first_one, inlined, inner
 
 ANY = -1
 
@@ -74,7 +74,7 @@ def gather_alike(s, t, alpha, home):
             least = loss
             for i in range(k):
                 best[i] = chosen[i]
-        dropped = _in_the_way(w, t, kept, home)
+        dropped = _in_the_way(w, t, kept, home, scratch.lacking)
         if dropped == 0:
             break
         kept &= ~dropped
@@ -83,11 +83,21 @@ def gather_alike(s, t, alpha, home):
 
 
 @inlined
+def _is_simple(w, home):
+    """Whether tuples can be counted by pattern: all are of different persons, and all are meant."""
+    return home == ANY and w.persons.size[0] == w.clock.held
+
+
+@inlined
 def _has_company(w, t, kept, home, least, scratch):
     """Whether so many persons, besides that of `t`, have all that is kept."""
+    persons = 0
+    if _is_simple(w, home):
+        for p in range(w.partitions.peak[0]):
+            persons += 0 if kept & ~w.partitions.key[p, 0] else w.partitions.tuples[p]
+        return persons > least
     scratch.turn[0] += 1
     scratch.seen[w.person[t]] = scratch.turn[0]
-    persons = 0
     for j in range(w.clock.held):
         person = w.person[j]
         if not kept & ~w.pattern[j] and (home == ANY or w.home[j] == home) and scratch.seen[person] != scratch.turn[0]:
@@ -97,25 +107,36 @@ def _has_company(w, t, kept, home, least, scratch):
 
 
 @inlined
-def _in_the_way(w, t, kept, home):
+def _in_the_way(w, t, kept, home, lacking):
     """The quasi-identifier that most others lack while they have the rest of what is kept; if none lacks just one, that
     most lack; nothing if nobody lacks any."""
-    best, most = np.uint64(0), 0
+    quasi = len(w.scaled)
     for alone in (True, False):
-        for q in range(len(w.scaled)):
-            bit = np.uint64(1) << np.uint64(q)
-            if not kept & bit:
-                continue
-            lacking = 0
+        for q in range(quasi):
+            lacking[q] = 0
+        if _is_simple(w, home):
+            for p in range(w.partitions.peak[0]):
+                _note_lacking(kept & ~w.partitions.key[p, 0], w.partitions.tuples[p], alone, lacking)
+        else:
             for j in range(w.clock.held):
-                lacks = kept & ~w.pattern[j]
-                if lacks & bit and (lacks == bit or not alone) and w.person[j] != w.person[t]:
-                    lacking += home == ANY or w.home[j] == home
-            if lacking > most:
-                best, most = bit, lacking
+                if w.person[j] != w.person[t] and (home == ANY or w.home[j] == home):
+                    _note_lacking(kept & ~w.pattern[j], 1, alone, lacking)
+        best, most = np.uint64(0), 0
+        for q in range(quasi):
+            if lacking[q] > most:
+                best, most = np.uint64(1) << np.uint64(q), lacking[q]
         if most > 0:
-            break
-    return best
+            return best
+    return np.uint64(0)
+
+
+@inlined
+def _note_lacking(lacks, tuples, alone, lacking):
+    if alone and lacks & (lacks - np.uint64(1)):
+        return
+    while lacks:
+        lacking[first_one(lacks)] += tuples
+        lacks &= lacks - np.uint64(1)
 
 
 @inner

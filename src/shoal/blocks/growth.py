@@ -11,12 +11,12 @@ import numpy as np
 from shoal.blocks.domain import common_ancestor
 from shoal.blocks.wave import MISSING, NOWHERE, units
 from shoal.blocks.window import STRIDE
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner
 
 _FAR = np.int32(2**23)  # above every sum of 64 losses
 
 
-@kernel
+@inner
 def grow(domain, v, k, candidate, size):
     """Let a candidate, whose first `size` members are there, grow to k persons, who must be free; its price."""
     v.work.turn += 1

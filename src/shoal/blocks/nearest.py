@@ -39,6 +39,7 @@ class Scratch(NamedTuple):
     times: NDArray[np.int64]  # how often each is shown
     shown: NDArray[np.int64]  # how many different ones there are, and how many in all
     valued: NDArray[np.int64]
+    lacking: NDArray[np.int64]  # by quasi-identifier: how many lack it
     useless: NDArray[np.uint64]  # values that do not help a group
 
 
@@ -51,7 +52,8 @@ def scratch(capacity: int, sensitive: int) -> Scratch:
         key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
         value=np.zeros((sensitive, capacity + 2), np.uint64), times=np.zeros((sensitive, capacity + 2), np.int64),
-        shown=np.zeros(sensitive, np.int64), valued=np.zeros(sensitive, np.int64), useless=np.zeros(32, np.uint64),
+        shown=np.zeros(sensitive, np.int64), valued=np.zeros(sensitive, np.int64), lacking=np.zeros(64, np.int64),
+        useless=np.zeros(32, np.uint64),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from shoal.blocks.groups import group_loss
 from shoal.blocks.release import CLUSTER, release
 from shoal.blocks.reuse import admit
 from shoal.blocks.window import in_order
-from shoal.compiled import inlined
+from shoal.compiled import inlined, inner
 
 
 @inlined
@@ -24,6 +24,12 @@ def let_go(s, size, row, how):
     published = release(s, slots, row, how)
     if published and how == CLUSTER and s.groups.size[row] == 0 and new_loss < s.reuse.rule.loss:
         keep(s, row)
+
+
+@inner
+def see_off(core, size, row, how):
+    """The same, compiled once for all algorithms: for those that do it in several places, or seldom."""
+    let_go(core, size, row, how)
 
 
 @inlined

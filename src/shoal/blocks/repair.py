@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.blocks.growth import cheapest_candidate, grow, standing
 from shoal.blocks.wave import MISSING, NOWHERE, units
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner
 
 
 @inlined
@@ -22,7 +22,7 @@ def found(v, group):
     v.first[group] = -1
 
 
-@kernel
+@inner
 def take_cheapest(domain, v, k):
     """The cheapest candidate becomes a group, or grows again if others have taken members of it."""
     work = v.work
@@ -50,7 +50,7 @@ def take_cheapest(domain, v, k):
         v.price[candidate] = grow(domain, v, k, candidate, size)
 
 
-@kernel
+@inner
 def enter(domain, v, t, group):
     """Put a tuple that is in no group into one."""
     v.persons[group] += not has_person(v, group, v.person[t])
@@ -65,7 +65,7 @@ def enter(domain, v, t, group):
     _price(v, group)
 
 
-@kernel
+@inner
 def leave(domain, v, t):
     """Take a tuple out of its group, and measure what is left of it."""
     group = v.group[t]
@@ -181,7 +181,7 @@ def saving(domain, v, t):
     return v.cost[group] - cost
 
 
-@kernel
+@inner
 def cheapest_group(domain, v, t):
     """The group, not its own, to which the tuple adds least, the first on a tie; added[g] is that much. -1: there is none."""
     groups = v.work.groups
@@ -224,7 +224,7 @@ def cheapest_group(domain, v, t):
     return best
 
 
-@kernel
+@inner
 def settle(domain, v, t):
     """A tuple in no group joins the one to which it adds least, unless it costs less alone; what it costs."""
     group = cheapest_group(domain, v, t)
@@ -235,7 +235,7 @@ def settle(domain, v, t):
     return cost
 
 
-@kernel
+@inner
 def improve(domain, v, t, k):
     """Let a tuple leave its group, for good or for another one, if that lowers the cost of all; whether it did."""
     group = v.group[t]
@@ -303,7 +303,7 @@ def _exchanged(domain, v, q, group, out, into):
     return units(domain, v, q, low, high, lacks) * heavy
 
 
-@kernel
+@inner
 def dissolve(domain, v, group):
     """Let the members of a group go where each costs least, if that lowers the cost of all; whether it did.
 

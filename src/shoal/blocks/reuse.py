@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.blocks.diversity import stays_diverse
 from shoal.blocks.groups import MAYBE, loss
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, inner, kernel
 
 RULE = np.dtype([
     ("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64),
@@ -65,10 +65,16 @@ def best_cover(s, t):
     for e in range(entries):
         if misses[e] == 0 and w.clock.now - r.published[e] < r.rule.age:
             entry_loss = loss(s.domain, g, r.row[e], own)
-            if best < 0 or entry_loss < best_loss or (entry_loss == best_loss and _is_older(r, e, best)):
-                if can_serve(s, r.row[e], t):
-                    best, best_loss = e, entry_loss
+            better = best < 0 or entry_loss < best_loss or (entry_loss == best_loss and _is_older(r, e, best))
+            if better and can_serve(s, r.row[e], t):
+                best, best_loss = e, entry_loss
     return r.row[best] if best >= 0 else -1
+
+
+@inner
+def cover_of(core, t):
+    """The same, compiled once for all algorithms: for those that ask in several places, or seldom."""
+    return best_cover(core, t)
 
 
 @inlined

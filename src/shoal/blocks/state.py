@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.diversity import Diversity, diversity, refilled, with_values
+from shoal.blocks.diversity import Diversity, refilled, with_values
 from shoal.blocks.domain import Domain, domain
 from shoal.blocks.groups import MATCHES, Groups, groups
 from shoal.blocks.nearest import Scratch, scratch

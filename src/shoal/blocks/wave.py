@@ -1,8 +1,8 @@
 """A wave: the tuples that are to leave together, drawn up for partitioning, and the room to do it in.
 
 Everything that decides is a whole number, so that no sum depends on its order. A range or a hierarchy is 65,536 units
-wide, less where the policy gives it less weight: a numeric value becomes its place on that scale, a node's loss that many units.
-A tuple weighs 4,096 shares over the number of quasi-identifiers that it has. The cost of a tuple in a box is its weight times
+wide, less where the policy gives it less weight: a numeric value becomes its place on that scale, a node's loss that many
+units. A tuple weighs 4,096 shares over the number of quasi-identifiers that it has. The cost of a tuple in a box is its weight times
 the sum of the box's losses over what the tuple has; the cost of a group is the sum over its members. Costs are kept in float64,
 where such numbers are exact. Unless nulls match any value, a box loses all of what one of its members lacks.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.blocks.domain import Domain, common_ancestor
 from shoal.blocks.window import STRIDE, even
-from shoal.compiled import inlined, kernel, popcount
+from shoal.compiled import inlined, inner, popcount
 
 UNITS, SHARES = 65_536, 4096
 LARGEST = 8192  # tuples of a wave, where more than twice as many are held
@@ -97,13 +97,13 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, tup
         key=key, near=near, spot=np.zeros((quasi, short), np.int32), brings=np.zeros((quasi, short)),
         widened=np.zeros((quasi, short)), total=np.zeros(short), member=np.zeros((candidates, k), np.int64),
         price=np.zeros(candidates), box_low=np.zeros(quasi, np.int32), box_high=np.zeros(quasi, np.int32),
-        box_weight=np.zeros(quasi), box_lacks=np.zeros(quasi, np.int32), low=low, low_next=low_next, high=high, high_next=high_next,
-        heavy=np.zeros((quasi, groups)), lacks=np.zeros((quasi, groups), np.int32), loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons,
-        first=first, added=np.zeros(groups), lost=np.zeros(groups, np.int32), work=work,
+        box_weight=np.zeros(quasi), box_lacks=np.zeros(quasi, np.int32), low=low, low_next=low_next, high=high,
+        high_next=high_next, heavy=np.zeros((quasi, groups)), lacks=np.zeros((quasi, groups), np.int32),
+        loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons, first=first, added=np.zeros(groups), lost=np.zeros(groups, np.int32), work=work,
     )  # fmt: skip
 
 
-@kernel
+@inner
 def draw_up(domain, w, v, scratch, tuples):
     """Copy the oldest tuples of the window into the wave: their places, weights and persons, in order of arrival."""
     scratch.turn[0] += 1

@@ -36,13 +36,15 @@ def summary(policy: Policy, stats: Stats | FilterStats, elapsed: float) -> Panel
 def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, str, str]]:
     k, timed = policy.privacy.k, policy.window.timed
     smallest, longest, promised = stats.smallest_group, stats.longest_wait, deadline(policy)
+    longer = "waited longer, since fewer than k persons were there"
     return [
         ("tuples", count(stats.released), f"in {seconds(elapsed)}"),
         ("tuples a second", count(stats.released / max(elapsed, 1e-9)), ""),
         ("loss", f"{stats.loss:.3f}", "0: as it came, 1: all hidden"),
         ("smallest group", "none" if smallest is None else f"{count(smallest)} persons", f"promised: {k}"),
         ("longest wait", "none" if longest is None else _wait(longest, timed), f"promised: {promised}"),
-        ("suppressed", share(stats.suppressed, stats.released), "no group of k persons in time"),
+        *([("stretched", share(stats.stretched, stats.released), longer)] if policy.stretch > 1 else []),
+        ("suppressed", share(stats.suppressed, stats.released), "no group in time that keeps what is promised"),
         ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
     ]

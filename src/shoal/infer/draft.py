@@ -120,9 +120,9 @@ def _placeholder(taken: set[str]) -> Entry:
 def _closing() -> Iterator[str]:
     for note, setting in (
         (
-            "The fewest persons among whom a record hides. More is safer and blurs more. nulls_match: maybe lets a "
-            "missing value stand for any; who takes it for a value of its own sees smaller groups.",
-            f"privacy: {{k: {K}, nulls_match: maybe}}",
+            "The fewest persons among whom a record hides. More is safer and blurs more. Where a value is sensitive, "
+            "l: 2 keeps a group from sharing just one.",
+            f"privacy: {{k: {K}}}",
         ),
         (
             f"The most arrivals a record waits: {WINDOW // K} times k. Longer loses less; {{time: 30s}} would bound "

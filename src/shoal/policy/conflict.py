@@ -106,9 +106,9 @@ def _sensitive(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterato
     for name, attribute in attributes.items():
         if attribute.distribution and attribute.t is None and privacy.t is None:
             yield f"attributes.{name}.distribution: is compared by t, which is absent; give t, or remove it"
-        l = attribute.l or privacy.l
-        if attribute.sensitive and l and l.kind == "distinct" and l.l > privacy.k:
-            yield f"privacy.l: is above k={privacy.k}; raise k to {l.l:.0f}, or lower l"
+        asked = attribute.l or privacy.l
+        if attribute.sensitive and asked and asked.kind == "distinct" and asked.l > privacy.k:
+            yield f"privacy.l: is above k={privacy.k}; raise k to {asked.l:.0f}, or lower l"
 
 
 def _size(privacy: Privacy, window: Window) -> Iterator[str]:

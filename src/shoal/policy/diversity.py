@@ -47,10 +47,10 @@ def _diversity(value: object) -> Diversity:
     return Diversity("distinct", _least(whole(value)))
 
 
-def _least(l: float) -> float:
-    if l < 1:
+def _least(bound: float) -> float:
+    if bound < 1:
         raise refusal("is below 1; use at least 1")
-    return l
+    return bound
 
 
 def _distribution(value: object) -> dict[str, float]:
