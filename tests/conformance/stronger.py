@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.conformance.promises import arrivals, late, leaves_once, stays, steps
 from tests.conformance.streams import Stream
-from tests.naive import Demand, Release
+from tests.naive import Arrival, Demand, Release
 
 
 def check(stream: Stream, releases: Sequence[Release], name: str) -> None:
@@ -20,6 +20,7 @@ def check(stream: Stream, releases: Sequence[Release], name: str) -> None:
         assert stream.stretch > 1 or patient == []
         longest, *pocket = stays(stream, name)
         assert late(stream, releases, stream.stretch * longest, *pocket) == []
+    rows = arrivals(stream)
     groups: dict[int | None, list[Release]] = {}
     for step in steps(releases):
         if step[0].how == "suppressed":
@@ -28,15 +29,14 @@ def check(stream: Stream, releases: Sequence[Release], name: str) -> None:
             continue
         if step[0].how == "cluster":
             assert step[0].cluster == len(groups)
-            assert len({arrivals(stream)[r.row].person for r in step}) >= stream.k
+            assert len({rows[r.row].person for r in step}) >= stream.k
             groups[step[0].cluster] = step
         for r in step:
-            wears(stream, r, groups[r.cluster], imputed=name == "iot" and stream.match == "maybe")
+            wears(stream, rows, r, groups[r.cluster], imputed=name == "iot" and stream.match == "maybe")
 
 
-def wears(stream: Stream, release: Release, group: Sequence[Release], imputed: bool = False) -> None:
+def wears(stream: Stream, rows: Sequence[Arrival], release: Release, group: Sequence[Release], imputed: bool) -> None:
     """A tuple shows what the members that the group left with allow, and its own values lie inside."""
-    rows = arrivals(stream)
     every = zip(stream.domains, rows[release.row].values, release.generalization or (), strict=True)
     for q, (domain, value, g) in enumerate(every):
         having = {rows[r.row].person for r in group if rows[r.row].values[q] is not None}
