@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tests.conformance.streams import Stream, streams
+from tests.naive import Arrival, Demand
 
 COMMON = {
     "reuse_age": st.sampled_from([0, 1, 3, 10, 100]),
@@ -20,6 +21,7 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "castle": {"clusters": st.integers(1, 6), "recent": st.integers(1, 4)},
     "tide": {"effort": st.sampled_from(["quick", "thorough"])},
 }
+SHARES = ({"x": 0.5, "y": 0.25, "z": 0.25}, {"x": 0.375, "y": 0.5, "elsewhere": 0.125})
 WINDOWS = ("count", "time", "buffer")
 
 
@@ -45,3 +47,53 @@ def parameters(name: str, k: int, window: tuple[str, float]) -> st.SearchStrateg
 def generated(name: str, *kinds: str, **options: Any) -> st.SearchStrategy[Stream]:
     """Streams for an algorithm, under windows of the given kinds, or of all."""
     return streams(lambda k, window: parameters(name, k, window), kinds=kinds or WINDOWS, **options)
+
+
+def promised(name: str, *kinds: str, **options: Any) -> st.SearchStrategy[Stream]:
+    """Streams for an algorithm, with stronger promises than k persons under maybe match."""
+    return with_promises(generated(name, *kinds, **options))
+
+
+@st.composite
+def with_promises(draw: st.DrawFn, plain: st.SearchStrategy[Stream]) -> Stream:
+    """Streams of which more is asked than of these; their sensitive values are few, some are missing."""
+    stream = draw(plain)
+    match = draw(st.sampled_from(["extended", "root", "maybe"]))
+    quasi = len(stream.attributes)
+    weighs = st.tuples(*[st.sampled_from([0.5, 1.0, 2.0, 3.0])] * quasi)
+    demands = [demand for i in range(draw(st.integers(0, 2))) for demand in draw(_demands(i, stream.k))]
+    missing = draw(st.sampled_from([0.0, 0.1, 0.5]))
+    random = draw(st.randoms(use_true_random=False))
+    stream = stream._replace(
+        match=match,
+        min_support=draw(st.integers(1, stream.k)) if match == "maybe" else 1,
+        weights=draw(st.one_of(st.just(()), st.just(()), weighs)),
+        demands=tuple(demands),
+        stretch=draw(st.sampled_from([1, 2, 4])),
+    )
+
+    def value() -> str | None:
+        return None if random.random() < missing else random.choice("xxyyz")
+
+    return stream._replace(
+        events=tuple(
+            event._replace(sensitive=tuple(value() for _ in stream.sensitive)) if isinstance(event, Arrival) else event
+            for event in stream.events
+        )
+    )
+
+
+def _demands(attribute: int, k: int) -> st.SearchStrategy[list[Demand]]:
+    """An l, a t, or both."""
+    distinct = st.tuples(st.integers(1, min(k, 3)))
+    entropy = st.tuples(st.sampled_from([1.0, 1.5, 1.8, 2.0, 2.5]))
+    recursive = st.tuples(st.sampled_from([0.5, 1.0, 2.0, 3.0]), st.integers(1, 3))
+    diverse = st.one_of(
+        distinct.map(lambda numbers: Demand(attribute, "distinct", numbers)),
+        entropy.map(lambda numbers: Demand(attribute, "entropy", numbers)),
+        recursive.map(lambda numbers: Demand(attribute, "recursive", numbers)),
+    )
+    close = st.tuples(st.sampled_from([0.1, 0.3, 0.4, 0.5, 0.7]), st.sampled_from([None, None, None, *SHARES])).map(
+        lambda both: Demand(attribute, "t", both[:1], both[1])
+    )
+    return st.one_of(st.tuples(diverse), st.tuples(close), st.tuples(diverse, close)).map(list)

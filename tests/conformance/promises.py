@@ -7,16 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.conformance.streams import TREES, Stream
-from tests.naive import Arrival, Categorical, Numeric, Release, Tick
+from tests.conformance.streams import Stream
+from tests.naive import Arrival, Release, Tick
 
 
 def arrivals(stream: Stream) -> list[Arrival]:
     return [event for event in stream.events if isinstance(event, Arrival)]
-
-
-def domains(stream: Stream) -> list[Numeric | Categorical]:
-    return [d if isinstance(d, Numeric) else Categorical(TREES[d]) for d in stream.attributes]
 
 
 def check(stream: Stream, releases: Sequence[Release], name: str = "fads") -> None:
@@ -69,7 +65,7 @@ def is_true(stream: Stream, releases: Sequence[Release], imputes: bool = False) 
     for r in releases:
         shown = r.generalization
         assert shown is not None
-        for q, (domain, value, g) in enumerate(zip(domains(stream), rows[r.row].values, shown, strict=True)):
+        for q, (domain, value, g) in enumerate(zip(stream.domains, rows[r.row].values, shown, strict=True)):
             if r.how == "suppressed":
                 assert g == domain.root
                 continue
@@ -86,7 +82,7 @@ def has_k_persons(stream: Stream, releases: Sequence[Release]) -> None:
     """At the moment a group leaves it counts k persons; who wears it later finds it published; all wear the same."""
     rows = arrivals(stream)
     worn: dict[int, dict[int, Any]] = {}
-    for group in _steps(releases):
+    for group in steps(releases):
         first = group[0]
         if first.how == "suppressed":
             assert first.cluster is None
@@ -108,12 +104,12 @@ def mean_loss(stream: Stream, releases: Sequence[Release]) -> float:
     rows = arrivals(stream)
     total = 0.0
     for r in releases:
-        shown = [(d, g) for d, v, g in zip(domains(stream), rows[r.row].values, r.generalization or (), strict=True)
+        shown = [(d, g) for d, v, g in zip(stream.domains, rows[r.row].values, r.generalization or (), strict=True)
                  if v is not None]  # fmt: skip
         if r.how == "suppressed":
             total += 1
         elif _is_imputed(r):
-            every = zip(domains(stream), rows[r.row].values, r.generalization or (), strict=True)
+            every = zip(stream.domains, rows[r.row].values, r.generalization or (), strict=True)
             losses = [1 if value is None else domain.loss(g[0]) for domain, value, g in every if g is not None]
             total += sum(losses) / len(losses)
         elif shown:
@@ -125,7 +121,7 @@ def _is_imputed(r: Release) -> bool:
     return any(isinstance(g, tuple) and len(g) == 3 for g in r.generalization or ())
 
 
-def _steps(releases: Sequence[Release]) -> Iterator[list[Release]]:
+def steps(releases: Sequence[Release]) -> Iterator[list[Release]]:
     """Groups as they left, one after the other; a reuse or a suppressed tuple is a step of its own."""
     step: list[Release] = []
     for r in releases:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
 from shoal.policy import Hierarchy
-from tests.naive import Arrival, Categorical, Numeric, Release, Tick, simulate
+from tests.naive import ALGORITHMS, Algorithm, Arrival, Categorical, Demand, Numeric, Release, Tick
 
 TREES: dict[str, dict[str, tuple[str, ...]]] = {
     "flat": {leaf: (leaf, "any") for leaf in "abc"},
@@ -38,6 +38,20 @@ class Stream(NamedTuple):
     events: tuple[Arrival | Tick, ...]
     cuts: tuple[int, ...]  # where the engine's batches end
     grids: tuple[float | None, ...] = ()  # one a quasi-identifier, or none at all
+    match: str = "maybe"
+    min_support: int = 1
+    weights: tuple[float, ...] = ()  # one a quasi-identifier, or none at all
+    demands: tuple[Demand, ...] = ()  # in the order of the sensitive attributes, of each l before t
+    stretch: float = 1
+
+    @property
+    def sensitive(self) -> range:
+        """The numbers of the sensitive attributes."""
+        return range(1 + max((demand.attribute for demand in self.demands), default=-1))
+
+    @property
+    def domains(self) -> list[Numeric | Categorical]:
+        return [d if isinstance(d, Numeric) else Categorical(TREES[d]) for d in self.attributes]
 
 
 def policy_of(name: str, stream: Stream) -> Policy:
@@ -48,19 +62,45 @@ def policy_of(name: str, stream: Stream) -> Policy:
             attributes[f"q{i}"] = {"quasi": "numeric", "range": [domain.low, domain.high], **grid}
         else:
             attributes[f"q{i}"] = {"quasi": "categorical", "hierarchy": Hierarchy.of(TREES[domain].values())}
+    asked = [_asked(stream, i) for i in stream.sensitive]
+    shared = {key: asked[0][key] for key in ("l", "t") if asked and all(one.get(key) == asked[0].get(key, 0) for one in asked)}
+    for i, one in enumerate(asked):
+        attributes[f"s{i}"] = {"sensitive": True, **{key: one[key] for key in one if key not in shared}}
     kind, length = stream.window
     written: dict[str, Any] = {
-        "person": "pid", "attributes": {**attributes, "note": {"publish": "keep"}}, "privacy": {"k": stream.k},
+        "person": "pid", "attributes": {**attributes, "note": {"publish": "keep"}},
+        "privacy": {"k": stream.k, "nulls_match": stream.match, "min_support": stream.min_support, **shared},
         "window": {kind: length}, "algorithm": {"name": name, **stream.parameters},
     }  # fmt: skip
     if kind == "time":
         written["time"] = {"field": "ts"}
+    if stream.weights:
+        written["weights"] = {f"q{i}": weight for i, weight in enumerate(stream.weights)}
+    if stream.stretch > 1:
+        written["sparse"] = {"stretch": stream.stretch}
     return Policy.parse(written)
+
+
+def _asked(stream: Stream, attribute: int) -> dict[str, Any]:
+    """What is asked of a sensitive attribute, as it is written."""
+    written: dict[str, Any] = {}
+    for demand in stream.demands:
+        if demand.attribute == attribute:
+            written |= _written(demand)
+    return written
+
+
+def _written(demand: Demand) -> dict[str, Any]:
+    numbers = list(demand.numbers)
+    if demand.kind == "t":
+        return {"t": numbers[0], **({"distribution": demand.reference} if demand.reference else {})}
+    return {"l": {"distinct": numbers[0], "entropy": {"entropy": numbers[0]}, "recursive": {"recursive": numbers}}[demand.kind]}
 
 
 def record(stream: Stream, arrival: Arrival, number: int) -> dict[str, Any]:
     values = {f"q{i}": value for i, value in enumerate(arrival.values) if value is not None}
-    return {"pid": arrival.person, "ts": arrival.time, "note": number, **values}
+    sensitive = {f"s{i}": value for i, value in enumerate(arrival.sensitive) if value is not None}
+    return {"pid": arrival.person, "ts": arrival.time, "note": number, **values, **sensitive}
 
 
 def released(anonymizer: Anonymizer, answer: pa.RecordBatch, stream: Stream) -> list[Release]:
@@ -121,8 +161,15 @@ def batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
 
 
 def twin(name: str, stream: Stream) -> list[Release]:
-    attributes = [d if isinstance(d, Numeric) else Categorical(TREES[d]) for d in stream.attributes]
-    return simulate(name, attributes, stream.k, stream.window, stream.events, **stream.parameters)
+    return naive(name, stream).run(stream.events)
+
+
+def naive(name: str, stream: Stream) -> Algorithm:
+    """The twin, before the stream begins."""
+    return ALGORITHMS[name](
+        stream.domains, stream.k, stream.window, match=stream.match, min_support=stream.min_support,
+        weights=stream.weights, demands=stream.demands, stretch=stream.stretch, **stream.parameters,
+    )  # fmt: skip
 
 
 @st.composite

@@ -10,10 +10,11 @@ from .fast import Fast
 from .idea import Idea
 from .iot import Iot
 from .kvarp import Kvarp
+from .promises import Demand
 from .tide import Tide
 from .xband import Xband
 
-__all__ = ["ALGORITHMS", "Arrival", "Categorical", "Numeric", "Release", "Tick", "simulate"]
+__all__ = ["ALGORITHMS", "Algorithm", "Arrival", "Categorical", "Demand", "Numeric", "Release", "Tick", "simulate"]
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "fads": Fads,

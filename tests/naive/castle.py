@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .common import Algorithm, Row, by_arrival, cluster_loss, mean, nearest, persons
+from .common import Algorithm, Row, by_arrival, cluster_loss, mean, persons
 
 
 class Castle(Algorithm):
@@ -15,8 +15,9 @@ class Castle(Algorithm):
         reuse_age: float = math.inf,
         reuse_limit: float = 200,
         reuse_loss: float = math.inf,
+        **promises: Any,
     ) -> None:
-        super().__init__(*args, reuse_age=reuse_age, reuse_limit=reuse_limit, reuse_loss=reuse_loss)
+        super().__init__(*args, reuse_age=reuse_age, reuse_limit=reuse_limit, reuse_loss=reuse_loss, **promises)
         self.most = clusters
         self.recent = recent
         self.clusters: list[list[Row]] = []
@@ -25,7 +26,7 @@ class Castle(Algorithm):
 
     def insert(self, row: Row) -> None:
         self.buffer.append(row)
-        fitting = [c for c in self.clusters if cluster_loss(self.attributes, [*c, row]) <= self.tau]
+        fitting = [c for c in self.clusters if self.foreseen([*c, row]) <= self.tau]
         if fitting:
             self.least_enlarged(fitting, [row]).append(row)
         elif len(self.clusters) < self.most:
@@ -37,7 +38,10 @@ class Castle(Algorithm):
         return min(clusters, key=lambda c: (self.enlargement(c, rows), len(c), self.clusters.index(c)))
 
     def enlargement(self, cluster: list[Row], rows: list[Row]) -> float:
-        return cluster_loss(self.attributes, [*cluster, *rows]) - cluster_loss(self.attributes, cluster)
+        return self.foreseen([*cluster, *rows]) - self.foreseen(cluster)
+
+    def foreseen(self, cluster: list[Row]) -> float:
+        return cluster_loss(self.attributes, cluster, self.reading.careless)
 
     def remove(self, row: Row) -> None:
         self.buffer.remove(row)
@@ -58,31 +62,30 @@ class Castle(Algorithm):
         elif 2 * len(larger) > len(self.clusters) or persons(self.buffer) < self.k:
             self.suppress(t)
         else:
-            self.output(self.merge(own))
+            self.merge(own)
+            self.output(own)
 
-    def merge(self, own: list[Row]) -> list[Row]:
-        others = [cluster for cluster in self.clusters if cluster != own]
-        merged = list(own)
-        while persons(merged) < self.k:
-            chosen = min(others, key=lambda c: (self.enlargement(merged, c), len(c), self.clusters.index(c)))
-            others.remove(chosen)
-            merged += chosen
-        return merged
+    def merge(self, own: list[Row]) -> None:
+        while persons(own) < self.k:
+            others = [cluster for cluster in self.clusters if cluster is not own]
+            chosen = min(others, key=lambda c: (self.enlargement(own, c), len(c), self.clusters.index(c)))
+            self.clusters.remove(chosen)
+            own += chosen
 
     def output(self, cluster: list[Row]) -> None:
-        for group in self.split(cluster):
-            entry = self.publish_cluster(group)
-            self.losses.append(entry.loss)
-            self.tau = mean(self.losses[-self.recent :])
-            if entry.loss <= self.tau:
-                self.reuse.add(entry)
-
-    def split(self, cluster: list[Row]) -> list[list[Row]]:
-        groups = []
         rest = by_arrival(cluster)
-        while persons(rest) >= 2 * self.k:
-            seed = rest[0]
-            group = by_arrival([seed, *nearest(seed, rest, self.k - 1, self.distance)])
-            groups.append(group)
-            rest = [t for t in rest if t not in group]
-        return [*groups, rest]
+        while rest and persons(rest) >= self.k:
+            group = self.with_nearest(rest[0], rest) if persons(rest) >= 2 * self.k else rest
+            complete = self.completed(group[0], group)
+            if complete is None:
+                self.cover_or_suppress(group[0])
+                return
+            self.publish_group(complete)
+            rest = [t for t in rest if t not in complete]
+
+    def publish_group(self, group: list[Row]) -> None:
+        entry = self.publish_cluster(group)
+        self.losses.append(entry.loss)
+        self.tau = mean(self.losses[-self.recent :])
+        if entry.loss <= self.tau:
+            self.keep(entry)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .common import Arrival, Attribute, Entry, Row
+from .common import Arrival, Attribute, Entry, Row, persons
 from .fads import Fads
 
 
@@ -30,9 +30,7 @@ class Fast(Fads):
             raise ValueError("fast needs a reuse_age under time")
         if workers != 1:
             raise ValueError("only one worker is deterministic")
-        super().__init__(
-            attributes, k, window, reuse_age=20 * self.round if reuse_age is None else reuse_age, **parameters
-        )
+        super().__init__(attributes, k, window, reuse_age=20 * self.round if reuse_age is None else reuse_age, **parameters)
         self.source: list[Row] = []
         self.newest = -math.inf
         self.first_read = 0
@@ -46,7 +44,9 @@ class Fast(Fads):
             assert arrival.time is not None
             self.newest = max(self.newest, arrival.time)
         ts = self.newest if self.window == "time" else number
-        self.source.append(Row(number, ts, arrival.person, arrival.values))
+        row = Row(number, ts, arrival.person, arrival.values, arrival.sensitive)
+        self.source.append(row)
+        self.promises.witness(row)
         if len(self.source) >= self.round:
             self.play()
 
@@ -59,18 +59,28 @@ class Fast(Fads):
 
     def play(self) -> None:
         self.take()
-        self.publish(self.buffer[0])
+        if self.waits(self.buffer[0]):
+            deadline = self.stretch * self.deadline
+        else:
+            deadline = self.deadline
+            self.publish(self.buffer[0])
         back = []
         for t in list(self.buffer):
-            if self.now - t.time + self.estimate < self.deadline:
+            if self.now - t.time + self.estimate < deadline:
                 back.append(t)
             else:
                 self.suppress(t)
         self.source = [*back, *self.source]
         self.buffer = []
 
+    def waits(self, t: Row) -> bool:
+        """Whether a round stays because fewer than k persons are there."""
+        few = persons(self.buffer) < self.k and self.best_cover(t) is None
+        return few and self.stretch > 1 and not self.ended
+
     def take(self) -> None:
-        self.buffer, self.source = self.source[: self.round], self.source[self.round :]
+        """All that the source has: a round, and what came since one was handed back whole."""
+        self.buffer, self.source = self.source, []
         before = self.buffer[0].time if self.window == "time" and self.first_read == 0 else self.now
         self.first_read = max(self.first_read, self.buffer[-1].number + 1)
         if self.window == "time":

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .common import Entry, Row, by_arrival, jaccard, valid
+from .common import Entry, Row, jaccard, valid
 from .kvarp import Kvarp
+from .measures import ROOT
 
 
 class Iot(Kvarp):
@@ -16,14 +17,18 @@ class Iot(Kvarp):
         similarity = jaccard(valid(t.values), valid(partition[0].values))
         return (-similarity, -len(partition), partition[0].number)
 
-    def best_cover(self, t: Row) -> Entry | None:
-        return self.reuse.best(t, self.now, lambda entry: valid(entry.generalization) == valid(t.values))
+    def serves(self, entry: Entry, t: Row) -> bool:
+        return valid(entry.generalization) == valid(t.values) and super().serves(entry, t)
 
     def publish_merged(self, cluster: list[Row]) -> None:
+        if self.reading.match != "maybe":
+            self.publish_cluster(cluster)
+            return
         had = [sum(1 for t in cluster if t.values[q] is not None) for q in range(len(self.attributes))]
         imputed = tuple(
-            None if g is None else (g, len(cluster), n) for g, n in zip(self.generalize(cluster), had, strict=True)
+            None if g is None else (attribute.root if g is ROOT else g, len(cluster), n)
+            for attribute, g, n in zip(self.attributes, self.generalize(cluster), had, strict=True)
         )
-        for t in by_arrival(cluster):
+        for t in cluster:
             self.release(t, "cluster", self.groups, imputed)
         self.groups += 1

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .common import Algorithm, Arrival, Attribute, Entry, Numeric, Row, by_arrival, persons, valid
+from .measures import MAYBE, Reading, attribute_loss
 
 Group = list[Row]
 
@@ -20,11 +21,9 @@ class Tide(Algorithm):
         reuse_age: float | None = None,
         **parameters: Any,
     ) -> None:
-        super().__init__(
-            attributes, k, window, reuse_age=2 * window[1] if reuse_age is None else reuse_age, **parameters
-        )
+        super().__init__(attributes, k, window, reuse_age=2 * window[1] if reuse_age is None else reuse_age, **parameters)
         self.seeds, self.rounds = {"quick": (2, 1), "thorough": (8, 3)}[effort]
-        self.units = Units(attributes)
+        self.units = Units(attributes, self.reading)
         self.wave: list[Row] | None = None
         self.covers: dict[Row, Entry | None] = {}
 
@@ -69,49 +68,100 @@ class Tide(Algorithm):
         alone = {t: self.units.cover(t, self.covers[t]) for t in wave}
         groups = Partition(self.units, self.k, wave, alone).made(self.seeds, self.rounds)
         for t in wave:
-            cover = self.covers[t]
             if not any(t in group for group in groups):
-                assert cover is not None
-                self.publish_covered(t, cover)
-        for group in sorted(groups, key=lambda group: min(t.number for t in group)):
-            self.reuse.add(self.publish_cluster(group))
+                self.leave_alone(t, groups)
+        while groups:
+            self.leave_together(min(groups, key=oldest), groups)
+
+    def leave_alone(self, t: Row, groups: list[Group]) -> None:
+        """t, which is in no group, leaves by its cover, or joins a group if none holds any more."""
+        cover = self.covers[t]
+        assert cover is not None
+        if not self.serves(cover, t):
+            cover = self.best_cover(t)
+        if cover is not None:
+            self.publish_covered(t, cover)
+        elif groups:
+            shown = valid(t.values)
+            grouped = [u for group in groups for u in group]
+            nearest = min(grouped, key=lambda u: (self.distance_to_join(shown, t, u), u.number))
+            next(group for group in groups if nearest in group).append(t)
+        else:
+            self.suppress(t)
+
+    def leave_together(self, group: Group, groups: list[Group]) -> None:
+        """A group leaves, completed out of the others, which shrink or come along whole; or each member alone."""
+        groups.remove(group)
+        before = [list(other) for other in groups]
+        complete = self.completed(by_arrival(group)[0], group, lambda u: self.torn_from(groups, u))
+        if complete is not None:
+            self.keep(self.publish_cluster(complete))
+            return
+        groups[:] = before
+        for t in by_arrival(group):
+            self.cover_or_suppress(t)
+
+    def torn_from(self, groups: list[Group], u: Row) -> Group:
+        own = next((group for group in groups if u in group), None)
+        if own is None:
+            return [u]
+        if persons(v for v in own if v != u) >= self.k:
+            own.remove(u)
+            return [u]
+        groups.remove(own)
+        return own
+
+
+def oldest(group: Group) -> int:
+    return min(t.number for t in group)
 
 
 class Units:
     """Losses and costs in whole numbers."""
 
-    def __init__(self, attributes: Sequence[Attribute]) -> None:
+    def __init__(self, attributes: Sequence[Attribute], reading: Reading = MAYBE) -> None:
         self.attributes = attributes
+        self.all_or_nothing = reading.match != "maybe"
+        heaviest = max(reading.weight(q) for q in range(len(attributes)))
+        self.weights = [reading.weight(q) / heaviest for q in range(len(attributes))]
+        self.units = [math.floor(65536 * weight + 0.5) for weight in self.weights]
 
     def box(self, group: Group) -> list[int]:
         """The loss of each quasi-identifier."""
-        columns = [[t.values[q] for t in group if t.values[q] is not None] for q in range(len(self.attributes))]
-        return [self.spread(a, column) if column else 0 for a, column in zip(self.attributes, columns, strict=True)]
+        return [self.spread(q, [t.values[q] for t in group]) for q in range(len(self.attributes))]
 
-    def spread(self, attribute: Attribute, values: list[Any]) -> int:
+    def spread(self, q: int, column: list[Any]) -> int:
+        attribute, values = self.attributes[q], [value for value in column if value is not None]
+        if self.all_or_nothing and len(values) < len(column):
+            return self.units[q]
+        if not values:
+            return 0
         if isinstance(attribute, Numeric):
             width = attribute.high - attribute.low
-            places = [math.floor((value - attribute.low) / width * 65536 + 0.5) for value in values]
+            places = [math.floor((value - attribute.low) / width * self.units[q] + 0.5) for value in values]
             return max(places) - min(places)
-        return whole(attribute.loss(attribute.generalize(values)))
+        return self.whole(q, attribute.loss(attribute.generalize(values)))
+
+    def whole(self, q: int, loss: float) -> int:
+        return math.floor(loss * self.units[q] + 0.5)
 
     def cost(self, group: Group) -> int:
         box = self.box(group)
-        return sum(weighted([box[q] for q in valid(t.values)]) for t in group)
+        return sum(self.weighted(t, box) for t in group)
 
     def cover(self, t: Row, cover: Entry | None) -> float:
         if cover is None:
             return math.inf
-        return weighted([whole(self.attributes[q].loss(cover.generalization[q])) for q in valid(t.values)])
+        losses = zip(self.attributes, cover.generalization, strict=True)
+        return self.weighted(t, [self.whole(q, attribute_loss(a, g)) for q, (a, g) in enumerate(losses)])
 
-
-def whole(loss: float) -> int:
-    return math.floor(loss * 65536 + 0.5)
-
-
-def weighted(losses: list[int]) -> int:
-    """The losses of all that a tuple has, by its weight."""
-    return math.floor(4096 / len(losses) + 0.5) * sum(losses) if losses else 0
+    def weighted(self, t: Row, losses: Sequence[int]) -> int:
+        """The losses of all that t has, by its weight."""
+        q_t = valid(t.values)
+        total = 0.0
+        for q in q_t:
+            total += self.weights[q]
+        return math.floor(4096 / total + 0.5) * sum(losses[q] for q in q_t) if q_t else 0
 
 
 class Partition:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .common import Algorithm, Row, cluster_loss, distance, jaccard, persons, valid
+from .common import Algorithm, Row, jaccard, persons, valid
 
 
 class Xband(Algorithm):
@@ -13,9 +13,18 @@ class Xband(Algorithm):
         self.pocket: list[tuple[Row, float]] = []
 
     def distance(self, t: Row, u: Row) -> float:
+        return self.mixed(super().distance(t, u), t, u)
+
+    def distance_under(self, shown: tuple[int, ...], t: Row, u: Row) -> float:
+        return self.mixed(super().distance_under(shown, t, u), t, u)
+
+    def mixed(self, distance: float, t: Row, u: Row) -> float:
         beta = 1 - self.alpha
         apart = 1 - jaccard(valid(t.values), valid(u.values))
-        return self.alpha * distance(self.attributes, t, u) + beta * apart
+        return self.alpha * distance + beta * apart
+
+    def held(self) -> list[Row]:
+        return [*self.buffer, *(u for u, _ in self.pocket)]
 
     def expire(self) -> None:
         self.expire_pocket()
@@ -26,19 +35,26 @@ class Xband(Algorithm):
             self.cover_or_suppress(self.pocket[0][0])
 
     def publish(self, t: Row) -> None:
-        held = [*self.buffer, *(u for u, _ in self.pocket)]
+        held = self.held()
         if len(self.buffer) < self.k or persons(held) < self.k:
             self.cover_or_suppress(t)
         else:
             band = self.buffer[: self.band_size()]
-            clusters = [self.with_nearest(seed, held) for seed in band]
-            best = min(clusters, key=lambda cluster: cluster_loss(self.attributes, cluster))
-            self.reuse.add(self.publish_cluster(best))
-            newest = max(u.number for u in band if u in best)
-            for u in [u for u in band if u not in best and u.number < newest]:
-                self.buffer.remove(u)
-                self.pocket.append((u, self.now))
+            clusters = [self.completed(seed, self.with_nearest(seed, held)) for seed in band]
+            holding = [cluster for cluster in clusters if cluster is not None]
+            if holding:
+                self.publish_best(band, holding)
+            else:
+                self.cover_or_suppress(t)
         self.expire_pocket()
+
+    def publish_best(self, band: list[Row], clusters: list[list[Row]]) -> None:
+        best = min(clusters, key=self.cluster_loss)
+        self.keep(self.publish_cluster(best))
+        newest = max(u.number for u in band if u in best)
+        for u in [u for u in band if u not in best and u.number < newest]:
+            self.buffer.remove(u)
+            self.pocket.append((u, self.now))
 
     def band_size(self) -> int:
         if len(self.buffer) >= self.k + self.band:
