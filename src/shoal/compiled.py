@@ -52,7 +52,10 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """A kernel that only kernels call: it needs no door to Python, which takes long to compile where there are many arrays."""
+    """A kernel that only kernels call: it has no door to Python, which takes long to compile where there are many arrays.
+
+    Called from Python it would crash.
+    """
     return _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 

@@ -83,7 +83,7 @@ class Algorithm:
         self.expire()
         self.insert(row)
         self.promises.witness(row)
-        if self.window == "buffer":
+        if self.window == "buffer" or self.stretch > 1:
             self.publish_due()
 
     def tick(self, now: float) -> None:

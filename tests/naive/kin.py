@@ -23,9 +23,8 @@ def gather(
         having = [u for u in others if not lacks(u, wanted)]
         if persons(having) >= k - 1:
             found = by_arrival([t, *nearest_under(wanted, t, having, k - 1, distance_under)])
-            if best is not None and not loss(found) < loss(best):
-                break
-            best = found
+            if best is None or loss(found) < loss(best):
+                best = found
         wanted = without_one(wanted, others)
     assert best is not None, "there are fewer than k persons"
     return best

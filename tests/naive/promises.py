@@ -117,4 +117,5 @@ def shares(counts: Mapping[Hashable, int]) -> dict[Hashable, float]:
 
 
 def entropy(counts: Mapping[Hashable, int]) -> float:
-    return -sum(share * math.log(share) for share in shares(counts).values())
+    """That of nothing is less than any."""
+    return -1.0 if not counts else -sum(share * math.log(share) for share in shares(counts).values())

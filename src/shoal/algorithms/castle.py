@@ -75,7 +75,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.arrival import is_due, is_open, take_in
+from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
 from shoal.blocks.company import completed, gather
 from shoal.blocks.core import core
 from shoal.blocks.domain import common_ancestor, weight_of
@@ -119,7 +119,7 @@ def memory(policy: Policy) -> Memory:
 def run(s, batch, closing):
     c = s.window.clock
     while True:
-        if is_due(s) or (closing and not is_open(c) and c.held > 0):
+        if is_at_end(c, closing) or is_due(s):
             expire(s)
         elif is_open(c):
             slot = take_in(s, batch)
@@ -148,7 +148,7 @@ def join(s, t):
 def expire(s):
     """Delay constraint: the oldest leaves, with its cluster if that is or can be made large enough."""
     w, m, k = s.window, s.memory, s.rule.k
-    t = w.clock.oldest
+    t = w.clock.due
     own = w.home[t]
     row, how = -1, CLUSTER
     persons = _persons(s, own)

@@ -80,7 +80,7 @@ def run(s, batch, closing):
 @inlined
 def publish(s):
     domain, w, g, chosen = s.domain, s.window, s.groups, s.scratch.chosen
-    t = w.clock.oldest
+    t = w.clock.due
     chosen[0] = t
     size = 1
     row = best_cover(s, t)

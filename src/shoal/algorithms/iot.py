@@ -84,7 +84,7 @@ def run(s, batch, closing):
 def publish(s):
     """As K-VARP, with another merge order, imputed merged groups, and reuse only within one set."""
     domain, w, g, scratch, k, match = s.domain, s.window, s.groups, s.scratch, s.rule.k, s.exits.promise.match
-    t = w.clock.oldest
+    t = w.clock.due
     chosen = scratch.chosen
     chosen[0] = t
     size = 1
@@ -109,4 +109,4 @@ def publish(s):
             impute(w, chosen[:company], g, new)
         if row < 0 or not loss(domain, g, row, w.pattern[t]) <= loss(domain, g, new, w.pattern[t]):
             how, row, size = CLUSTER, new, company
-    let_go(s, size, row, how)
+    let_go(s, size, row, how, reusable=in_partition)

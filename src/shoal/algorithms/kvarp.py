@@ -92,7 +92,7 @@ def run(s, batch, closing):
 def publish(s):
     """Algorithm 2, TriggerPublish; the cover is looked up first, since every branch needs it."""
     domain, w, g, scratch, k = s.domain, s.window, s.groups, s.scratch, s.rule.k
-    t = w.clock.oldest
+    t = w.clock.due
     chosen = scratch.chosen
     chosen[0] = t
     size = 1

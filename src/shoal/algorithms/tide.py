@@ -107,7 +107,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.arrival import is_due, is_open, take_in
+from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
 from shoal.blocks.company import measure_from, nearest_helper
 from shoal.blocks.core import core
 from shoal.blocks.distance import by_shared, by_values, distance
@@ -150,7 +150,7 @@ def run(s, batch, closing):
     w, m, k = s.window, s.memory, s.rule.k
     c = w.clock
     while True:
-        at_end = closing and not is_open(c) and c.held > 0
+        at_end = is_at_end(c, closing)
         leaves = at_end or is_due(s)
         part = np.inf if leaves else _part_of_slack(c, w.since)
         if part >= 0 and (at_end or m.closed[0] == 0) and (leaves or w.persons.size[0] >= k):
@@ -274,6 +274,7 @@ def _depart(s):
             w.home[v.slot[j]] = v.group[j]
     else:
         m.closed[0] = tuples = 1
+        slot = c.due
         row = cover_of(core(s), slot)
         v.cover[0] = g.number[row] if row >= 0 else -1
         w.home[slot] = -1

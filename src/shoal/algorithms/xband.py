@@ -79,7 +79,7 @@ import math
 
 import numpy as np
 
-from shoal.blocks.arrival import is_due, is_open, take_in
+from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
 from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, group_loss
 from shoal.blocks.outcome import let_go
@@ -104,7 +104,7 @@ def run(s, batch, closing):
     while True:
         ending = closing and not is_open(c)
         pocket = c.pocket > 0 and c.now - s.window.pocketed[c.oldest] >= s.reuse.rule.age  # Alg. 2, line 17
-        if pocket or is_due(s) or (ending and c.held > 0):
+        if pocket or is_at_end(c, closing) or is_due(s) or (ending and c.held > 0):
             publish(s, pocket or c.front < 0)
         elif is_open(c):
             take_in(s, batch)
@@ -117,7 +117,7 @@ def publish(s, from_pocket):
     """Algorithm 2, TriggerPublish, on the front of the window; or Algorithm 3 on the oldest in the pocket."""
     w, chosen, k = s.window, s.scratch.chosen, s.rule.k
     c = w.clock
-    alone = c.oldest if from_pocket else c.front
+    alone = c.oldest if from_pocket else c.due
     size, newest = 0, -1
     if not from_pocket and c.held - c.pocket >= k and w.persons.size[0] >= k:
         size, newest = _best_of_band(s)  # Alg. 2, lines 2-10

@@ -17,7 +17,7 @@ from shoal.anonymizer.stats import Stats, stats
 from shoal.blocks.diversity import Diversity, diversity
 from shoal.blocks.release import OUTCOMES
 from shoal.blocks.state import new_state, restored, saved, with_exits, with_slots
-from shoal.blocks.window import TIME, advance
+from shoal.blocks.window import TIME, tick
 from shoal.columns.encode import Batch, Encoder, no_arrivals
 from shoal.columns.fingerprint import one_word
 from shoal.columns.publish import Publisher
@@ -60,7 +60,7 @@ class Windowed(Engine):
     def tick(self, now: float) -> Answer:
         clock = self._state.window.clock
         if clock.kind == TIME:
-            advance(clock, now)
+            tick(clock, now)
         return self._without_arrivals()
 
     def flush(self) -> Answer:

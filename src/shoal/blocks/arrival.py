@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from shoal.blocks.core import core
 from shoal.blocks.diversity import count_in
-from shoal.blocks.reuse import cover_of
+from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import BUFFER, arrive, insert
-from shoal.compiled import inlined
+from shoal.compiled import inlined, inner
 
 
 @inlined
 def is_due(s):
-    """Whether the oldest must leave: it has waited as long as it may, or as many are held as may be (buffer).
+    """Whether a tuple must leave, which the clock then names: the oldest, once it has waited as long as it may, or as many are
+    held as may be (buffer).
 
-    While fewer than k persons are there and nothing covers it, it may wait longer if the policy says so.
+    While fewer than k persons are there, it may wait longer if the policy says so; then the oldest that something covers
+    must leave.
     """
     c = s.window.clock
     if c.front < 0:
@@ -21,13 +23,42 @@ def is_due(s):
     used = c.held - c.pocket if c.kind == BUFFER else c.now - s.window.since[c.front]
     if used < c.length:
         return False
-    return used >= c.stretched or s.window.persons.size[0] >= s.rule.k or cover_of(core(s), c.front) >= 0
+    c.due = c.front
+    if used < c.stretched and s.window.persons.size[0] < s.rule.k:
+        c.due = _first_covered(core(s))
+    return c.due >= 0
+
+
+@inner
+def _first_covered(s):
+    """The oldest of those that would be due, and that a group covers; -1 if there is none.
+
+    Who was asked before is not asked again until a group is new, unless the cover depends on what others show.
+    """
+    w, c = s.window, s.window.clock
+    known = len(s.exits.diversity.kind) == 0 and c.groups == s.exits.tally.groups
+    slot, waiting = c.front, c.held - c.pocket
+    while slot >= 0 and (waiting if c.kind == BUFFER else c.now - w.since[slot]) >= c.length:
+        if not (known and w.arrival[slot] < c.asked) and best_cover(s, slot) >= 0:
+            return slot
+        slot = w.newer[slot]
+        waiting -= 1
+    c.asked = w.arrival[slot] if slot >= 0 else c.arrivals
+    c.groups = s.exits.tally.groups
+    return -1
 
 
 @inlined
 def is_open(clock):
     """Whether there are rows to take in."""
     return clock.row < clock.stop
+
+
+@inlined
+def is_at_end(c, closing):
+    """Whether the stream has ended and tuples still wait in the window: then the oldest of them must leave."""
+    c.due = c.front
+    return closing and not is_open(c) and c.front >= 0
 
 
 @inlined
@@ -38,7 +69,7 @@ def next_due(s, batch, closing):
     """
     c = s.window.clock
     while True:
-        if is_due(s) or (closing and not is_open(c) and c.front >= 0):
+        if is_at_end(c, closing) or is_due(s):
             return True
         if not is_open(c):
             return False

@@ -52,8 +52,8 @@ def completed(s, t, size, alpha):
 
 @inner
 def gather_alike(s, t, alpha, home):
-    """Choose `t` and k-1 more so that little is blanked: drop one quasi-identifier after the other from what is shown, as
-    long as that lowers the loss."""
+    """Choose `t` and k-1 more so that little is lost: drop one quasi-identifier after the other from what is shown, and take
+    the best of the groups on the way."""
     w, g, k, scratch = s.window, s.groups, s.exits.promise.k, s.scratch
     kept = w.pattern[t]
     chosen, best = scratch.chosen[:k], scratch.kin[:k]
@@ -69,11 +69,10 @@ def gather_alike(s, t, alpha, home):
             nearest(s.domain, w, t, k - 1, yard, scratch, chosen[1:])
             in_order(w, chosen, scratch)
             loss = group_loss(s.domain, g, generalize(s, chosen), w, chosen)
-            if not loss < least:
-                break
-            least = loss
-            for i in range(k):
-                best[i] = chosen[i]
+            if loss < least:
+                least = loss
+                for i in range(k):
+                    best[i] = chosen[i]
         dropped = _in_the_way(w, t, kept, home, scratch.lacking)
         if dropped == 0:
             break

@@ -53,10 +53,9 @@ def distance(domain, w, t, u, yard):
                 total += domain.weight[q] * domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
             else:
                 total += domain.weight[q] * (abs(a - b) / domain.width[q])
-    among = own & other
-    if yard.strict:
-        total += weight_of(domain, own ^ other)
-        among = own | other
+        elif yard.strict and (own ^ other) >> np.uint64(q) & np.uint64(1):
+            total += domain.weight[q]
+    among = own | other if yard.strict else own & other
     mean = total / weight_of(domain, among) if among != 0 else 1.0
     if yard.alpha == 1.0:
         return mean

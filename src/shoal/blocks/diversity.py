@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.roster import Roster, find, join, roster
+from shoal.blocks.roster import Roster, find, join, join_all, roster
 from shoal.compiled import inlined, inner
 from shoal.policy import Policy
 
@@ -54,15 +54,17 @@ def diversity(policy: Policy, fingerprint: dict[tuple[str, str], int]) -> Divers
     learned = [demand.t is not None and demand.distribution is None for demand in policy.diverse]
     d = Diversity(
         np.array(attribute, np.int64), np.array(kind, np.int64), np.array(bound, np.float64), np.array(factor, np.float64),
-        np.array(counted, bool), np.array(learned, bool), roster(len(fingerprint) + 1), np.zeros(len(fingerprint) + 1),
-        np.zeros(len(attributes)),
+        np.array(counted, bool), np.array(learned, bool), roster(1), np.zeros(1), np.zeros(len(attributes)),
     )  # fmt: skip
-    for a, demand in enumerate(policy.diverse):
-        for value, share in (demand.distribution or {}).items():
-            number = join(d.values, np.uint64(fingerprint[demand.name, value]), np.uint64(a))
-            d.mass[number] += share
-            d.total[a] += share
-    return d
+    known = [
+        (fingerprint[demand.name, value], a, share)
+        for a, demand in enumerate(policy.diverse)
+        for value, share in (demand.distribution or {}).items()
+    ]
+    for _, a, share in known:
+        d.total[a] += share
+    key = np.array([pair[:2] for pair in known], np.uint64).reshape(-1, 2)
+    return refilled(d, key, np.array([share for *_, share in known]), len(known) + 1)
 
 
 def with_values(d: Diversity, arrivals: int) -> Diversity:
@@ -77,9 +79,8 @@ def with_values(d: Diversity, arrivals: int) -> Diversity:
 def refilled(d: Diversity, key: NDArray[np.uint64], mass: NDArray[np.float64], room: int) -> Diversity:
     """The same with these values."""
     values, masses = roster(room), np.zeros(room)
-    for number, (value, a) in enumerate(key):
-        join(values, value, a)
-        masses[number] = mass[number]
+    join_all(values, key)
+    masses[: len(mass)] = mass
     return d._replace(values=values, mass=masses)
 
 

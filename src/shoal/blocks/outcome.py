@@ -13,16 +13,16 @@ from shoal.compiled import inlined, inner
 
 
 @inlined
-def let_go(s, size, row, how):
-    """Release the first `size` of the chosen tuples, wearing row `row`; admit the row to the reuse set if it is new
-    and not imputed."""
+def let_go(s, size, row, how, reusable=True):
+    """Release the first `size` of the chosen tuples, wearing row `row`; admit the row to the reuse set if it is new, and
+    reusable."""
     slots = s.scratch.chosen[:size]
     new_loss = 0.0
     if how == CLUSTER and s.reuse.rule.loss < np.inf:
         in_order(s.window, slots, s.scratch)
         new_loss = group_loss(s.domain, s.groups, row, s.window, slots)
     published = release(s, slots, row, how)
-    if published and how == CLUSTER and s.groups.size[row] == 0 and new_loss < s.reuse.rule.loss:
+    if published and how == CLUSTER and reusable and new_loss < s.reuse.rule.loss:
         keep(s, row)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.compiled import inlined
+from shoal.compiled import inlined, kernel
 
 
 class Roster(NamedTuple):
@@ -54,6 +54,13 @@ def join(r, a, b):
     r.key[number, 1] = b
     r.tuples[number] = 1
     return number
+
+
+@kernel
+def join_all(r, keys):
+    """Count all these keys once more each."""
+    for i in range(len(keys)):
+        join(r, keys[i, 0], keys[i, 1])
 
 
 @inlined

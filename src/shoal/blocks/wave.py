@@ -2,8 +2,8 @@
 
 Everything that decides is a whole number, so that no sum depends on its order. A range or a hierarchy is 65,536 units
 wide, less where the policy gives it less weight: a numeric value becomes its place on that scale, a node's loss that many
-units. A tuple weighs 4,096 shares over the number of quasi-identifiers that it has. The cost of a tuple in a box is its weight times
-the sum of the box's losses over what the tuple has; the cost of a group is the sum over its members. Costs are kept in float64,
+units. A tuple weighs 4,096 shares over the number of quasi-identifiers that it has. The cost of a tuple in a box is its weight
+times the sum of the box's losses over what it has; the cost of a group is the sum over its members. Costs are in float64,
 where such numbers are exact. Unless nulls match any value, a box loses all of what one of its members lacks.
 """
 
@@ -99,7 +99,8 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, tup
         price=np.zeros(candidates), box_low=np.zeros(quasi, np.int32), box_high=np.zeros(quasi, np.int32),
         box_weight=np.zeros(quasi), box_lacks=np.zeros(quasi, np.int32), low=low, low_next=low_next, high=high,
         high_next=high_next, heavy=np.zeros((quasi, groups)), lacks=np.zeros((quasi, groups), np.int32),
-        loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons, first=first, added=np.zeros(groups), lost=np.zeros(groups, np.int32), work=work,
+        loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons, first=first, added=np.zeros(groups),
+        lost=np.zeros(groups, np.int32), work=work,
     )  # fmt: skip
 
 

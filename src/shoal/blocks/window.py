@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.roster import Roster, join, leave, roster
-from shoal.compiled import LANES, inlined
+from shoal.compiled import LANES, inlined, kernel
 
 COUNT, TIME, BUFFER = 0, 1, 2
 STRIDE = LANES  # scans run over whole strides, past the last tuple, so that no vector is left half full
@@ -27,6 +27,8 @@ CLOCK = np.dtype([
     ("before", np.float64),  # the last time that differed from now
     ("held", np.int64), ("oldest", np.int64), ("newest", np.int64),  # how many wait, and the slots at both ends
     ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in X-BAND's pocket, and the first one behind
+    ("due", np.int64),  # the slot that must leave
+    ("asked", np.int64), ("groups", np.int64),  # all that arrived before had no cover when there were so many groups
     ("row", np.int64), ("stop", np.int64),  # the next row of the batch to take in, and where to stop for now
     ("announced", np.bool_),  # whether the clock has already seen that row
 ])  # fmt: skip
@@ -85,6 +87,12 @@ def arrive(clock, time):
     now = time if clock.kind == TIME else np.float64(clock.arrivals)
     advance(clock, now)
     clock.arrivals += 1
+
+
+@kernel
+def tick(clock, now):
+    """Move the clock on while nothing arrives."""
+    advance(clock, now)
 
 
 @inlined

@@ -36,7 +36,7 @@ class Privacy(Part):
     @model_validator(mode="after")
     def _fits(self) -> Privacy:
         if self.min_support > 1 and self.nulls_match != "maybe":
-            raise refusal(("min_support", f"is for nulls_match: maybe; under {self.nulls_match} all have what is shown, remove it"))
+            raise refusal(("min_support", f"is for maybe; under {self.nulls_match} all of a group have it, remove it"))
         if self.min_support > self.k:
             raise refusal(("min_support", f"is above k={self.k}: nothing could be shown; use at most {self.k}"))
         return self
