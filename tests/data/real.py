@@ -32,7 +32,7 @@ class Real(NamedTuple):
     persons: list[str]
     rows: list[tuple[Value, ...]]
 
-    def policy(self, k: int, window: dict[str, Any], **algorithm: Any) -> dict[str, Any]:
+    def policy(self, k: int, window: dict[str, Any], nulls_match: str = "maybe", **algorithm: Any) -> dict[str, Any]:
         attributes = {
             name: {"quasi": "numeric", "range": list(domain), "out_of_range": "clip"}
             if isinstance(domain, tuple)
@@ -40,7 +40,8 @@ class Real(NamedTuple):
             for name, domain in self.quasi.items()
         }
         return {
-            "person": "pid", "attributes": attributes, "privacy": {"k": k}, "window": window, "algorithm": algorithm,
+            "person": "pid", "attributes": attributes, "privacy": {"k": k, "nulls_match": nulls_match}, "window": window,
+            "algorithm": algorithm,
         }  # fmt: skip
 
     def head(self, size: int) -> Real:

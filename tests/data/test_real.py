@@ -44,6 +44,20 @@ def test_promises_hold_from_file_to_file(name: str, stream: str, tmp_path: Path)
     assert stats.suppressed < 0.1 * len(real.rows), "most tuples leave in company"
 
 
+@pytest.mark.parametrize("name", WINDOWED)
+def test_no_pattern_of_nulls_stands_out(name: str, tmp_path: Path) -> None:
+    real = adult(3).head(8000)
+    real.write(tmp_path / "in.csv")
+    policy = Policy.parse(real.policy(10, {"count": LENGTH}, "extended", name=name))
+    stats = shoal.run(policy, tmp_path / "in.csv", tmp_path / "out.parquet", trace=tmp_path / "trace.jsonl")
+    assert stats.faults == {}
+    for trace in (tmp_path / "trace.jsonl", None):
+        report = audit(policy, tmp_path / "in.csv", tmp_path / "out.parquet", trace)
+        assert {finding.promise for finding in report.promises if finding.verdict != "held"} <= NOT_WITHOUT_TRACE[trace is None]
+        assert report.nulls["extended"].below == 0, "every row that is not suppressed has k equals"
+
+
+NOT_WITHOUT_TRACE: dict[bool, set[str]] = {False: set(), True: {"in time", "once"}}
 TWINS = {"castle": 300, "xband": 600, "tide": 450}
 
 
@@ -53,6 +67,11 @@ def test_releases_equal_the_naive_twins(name: str, stream: str) -> None:
     agree(name, stream)
 
 
+@pytest.mark.parametrize("name", WINDOWED)
+def test_releases_equal_the_naive_twins_under_extended_match(name: str) -> None:
+    agree(name, "adult, up to 7 missing", "extended")
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("stream", STREAMS)
@@ -60,14 +79,14 @@ def test_releases_equal_the_naive_twin_of_a_thorough_tide(stream: str) -> None:
     agree("tide", stream, effort="thorough")
 
 
-def agree(name: str, stream: str, **parameters: Any) -> None:
+def agree(name: str, stream: str, match: str = "maybe", **parameters: Any) -> None:
     real = STREAMS[stream]().head(TWINS.get(name, 1500))
-    made = Anonymizer(Policy.parse(real.policy(10, {"count": 200}, name=name, **parameters)))
+    made = Anonymizer(Policy.parse(real.policy(10, {"count": 200}, match, name=name, **parameters)))
     releases: list[Release] = []
     for person, row in zip(real.persons, real.rows, strict=True):
         releases += releases_of(made, made.push({"pid": person, **dict(zip(real.quasi, row, strict=True))}))
     releases += releases_of(made, made.to_records(made.flush()))
-    assert releases == simulate(name, real.domains(), 10, ("count", 200), real.arrivals(), **parameters)
+    assert releases == simulate(name, real.domains(), 10, ("count", 200), real.arrivals(), match=match, **parameters)
 
 
 def releases_of(made: Anonymizer, records: list[dict[str, Any]]) -> list[Release]:

@@ -27,10 +27,7 @@ def gather(s, t, alpha, home):
         gather_alike(core(s), t, alpha, home)
         return completed(s, t, s.rule.k, alpha)
     rough_distances(s.domain, w, t, by_values(alpha), scratch)
-    if home != ANY:
-        for j in range(w.clock.held):
-            if w.home[j] != home:
-                scratch.distance[j] = np.inf
+    _only_home(w, home, scratch)
     return with_nearest(s, t, alpha)
 
 
@@ -63,8 +60,8 @@ def gather_alike(s, t, alpha, home):
             yard = by_shared(alpha, kept)
             rough_distances(s.domain, w, t, yard, scratch)
             for j in range(w.clock.held):
-                if kept & ~w.pattern[j] or (home != ANY and w.home[j] != home):
-                    scratch.distance[j] = np.inf
+                scratch.distance[j] = np.float32(np.inf) if kept & ~w.pattern[j] else scratch.distance[j]
+            _only_home(w, home, scratch)
             chosen[0] = t
             nearest(s.domain, w, t, k - 1, yard, scratch, chosen[1:])
             in_order(w, chosen, scratch)
@@ -79,6 +76,15 @@ def gather_alike(s, t, alpha, home):
         kept &= ~dropped
     for i in range(k):
         chosen[i] = best[i]
+
+
+@inlined
+def _only_home(w, home, scratch):
+    """Put all tuples with another home out of the question for `nearest`."""
+    if home != ANY:
+        for j in range(w.clock.held):
+            if w.home[j] != home:
+                scratch.distance[j] = np.inf
 
 
 @inlined
