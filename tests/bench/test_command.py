@@ -60,7 +60,7 @@ def test_what_cannot_be_done_is_refused_before_it_is_measured(data: Path) -> Non
         (["sped"], "part 'sped' is none"),
         (["--algorithms", "fades"], "algorithm 'fades' is none"),
         (["--plot", "bench.txt"], "unknown kind of picture"),
-        (["files", "--plot", "bench.png"], "a plot shows speed and growth"),
+        (["files", "--plot", "bench.png"], "a plot shows speed, growth, sparse"),
     ):
         status, told, said = bench(*arguments, "--data", str(data))
         assert (status, told) == (2, "")

@@ -86,7 +86,7 @@ def test_a_plot_needs_a_kind_and_a_part(report: Report, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
         plot(report, tmp_path / "bench.txt")
     files = Report(report.machine, report.parameters, {"files": report.parts["files"]})
-    with pytest.raises(InputError, match="a plot shows speed and growth"):
+    with pytest.raises(InputError, match="a plot shows speed, growth, sparse"):
         plot(files, tmp_path / "bench.png")
 
 

@@ -16,7 +16,7 @@ WRITTEN: dict[str, Any] = {
         "city": {"quasi": "categorical", "hierarchy": {"World": {"France": ["Paris", "Lyon"], "Norway": "Oslo"}}},
         "disease": {"sensitive": True},
     },
-    "privacy": {"k": 3},
+    "privacy": {"k": 3, "nulls_match": "maybe"},
     "window": {"count": 20},
     "algorithm": {"name": "fads"},
 }

@@ -19,7 +19,7 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_policy_that_is_right() -> None:
     result = CliRunner().invoke(app, ["check", "policy.yaml"])
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == f"warning: {MAYBE}\npolicy.yaml: no problems, 1 warning\n"
+    assert result.stdout == "policy.yaml: no problems\n"
 
 
 def test_problems_and_warnings(folder: Path) -> None:
@@ -29,9 +29,8 @@ def test_problems_and_warnings(folder: Path) -> None:
     assert result.stdout.splitlines() == [
         "problem: 'age', 1 of 90 rows, first row 5: outside [0, 100] (value withheld); widen the range or set "
         "out_of_range: clip",
-        f"warning: {MAYBE}",
-        "warning: missing in part of the rows: 'city' 24 %; under maybe match, a null stands for any value",
-        "policy.yaml with the first 90 rows of people.jsonl: 1 problem, 2 warnings",
+        "warning: missing in part of the rows: 'city' 24 %; what not all of a group have is blanked for all of it",
+        "policy.yaml with the first 90 rows of people.jsonl: 1 problem, 1 warning",
     ]
 
 

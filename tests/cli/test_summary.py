@@ -14,7 +14,7 @@ from shoal.policy import Policy
 
 STATS = Stats(
     received=1000, rejected=10, reasons={"'age': infinite": 10}, held=0, released=990, groups=100, clustered=800,
-    reused=90, suppressed=100, loss=0.2345, smallest_group=3, longest_wait=20.0, faults={},
+    reused=90, suppressed=100, loss=0.2345, smallest_group=3, longest_wait=20.0, stretched=0, faults={},
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ def fingerprint(written: dict[str, Any], folder: Path | None = None) -> str:
 
 
 def test_it_is_a_digest_that_stays() -> None:
-    assert fingerprint(RIGHT) == "9d666641bfa97918ca8f71d6e20e1da4a907205657005374db1abdfaf4cb20bc"
+    assert fingerprint(RIGHT) == "91c9a0a357174115a4cf943e905d58c5457e22f73498f4a27495e57aa549437d"
 
 
 AGE = {"quasi": "numeric", "range": [17, 90], "grid": 5}
@@ -31,6 +31,13 @@ CITY = RIGHT["attributes"]["city"]
         {"time": {"field": "ts", "publish": "keep"}},
         {"nulls": ["", "?"]},
         {"privacy": {"k": 51}},
+        {"privacy": {"k": 50, "nulls_match": "maybe"}},
+        {"privacy": {"k": 50, "nulls_match": "maybe", "min_support": 2}},
+        {"privacy": {"k": 50, "l": 2}},
+        {"privacy": {"k": 50, "l": {"entropy": 2}}},
+        {"privacy": {"k": 50, "t": 0.5}},
+        {"weights": {"age": 2}},
+        {"sparse": {"stretch": 2}},
         {"window": {"count": 2001}},
         {"window": {"buffer": 2000}},
         {"algorithm": {"name": "kvarp"}},
@@ -55,7 +62,9 @@ def test_it_changes_with_what_decides_the_outcome(sections: dict[str, Any]) -> N
         {"version": 1},
         {"person_missing": "reject"},
         {"nulls": [" "]},
-        {"privacy": {"nulls_match": "maybe", "k": 50.0}},
+        {"privacy": {"nulls_match": "extended", "k": 50.0}},
+        {"weights": {}},
+        {"sparse": "suppress"},
         {"window": {"count": 2000.0}},
         {"algorithm": {"name": "idea", "reuse_limit": 200, "reuse_loss": 0.5}},
         {"attributes": {**RIGHT["attributes"], "age": {"grid": 5.0, "range": [17.0, 90.0], "quasi": "numeric"}}},

@@ -77,7 +77,7 @@ def test_everything_a_policy_can_say(folder: Path) -> None:
     assert workclass.hierarchy == Hierarchy.of([["State", "Public", "*"], ["Federal", "Public", "*"], ["Private", "*"]])
     assert policy.attributes["disease"].sensitive
     assert policy.attributes["note"].publish == "keep"
-    assert policy.privacy == Privacy(k=50)
+    assert policy.privacy == Privacy(k=50, nulls_match="maybe")
     assert (policy.window.kind, policy.window.length) == ("time", 30.0)
     assert policy.algorithm.name == "kvarp"
     assert policy.algorithm.radius == 0.3
@@ -87,7 +87,8 @@ def test_everything_a_policy_can_say(folder: Path) -> None:
 def test_defaults() -> None:
     policy = Policy.parse(RIGHT)
     assert (policy.person_missing, policy.time, policy.nulls) == ("reject", None, ("",))
-    assert policy.privacy.nulls_match == "maybe"
+    assert (policy.privacy.nulls_match, policy.privacy.min_support) == ("extended", 1)
+    assert (policy.diverse, dict(policy.weights), policy.stretch) == ((), {}, 1.0)
     age, city = policy.attributes["age"], policy.attributes["city"]
     assert (age.out_of_range, city.unknown) == ("reject", "reject")
     assert Policy.parse(changed(time={"field": "ts"})).time == Time(field="ts", publish="drop")

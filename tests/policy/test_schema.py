@@ -18,12 +18,15 @@ def test_it_is_json_and_names_every_section() -> None:
         "attributes",
         "privacy",
         "window",
+        "weights",
+        "sparse",
         "algorithm",
     ]
     assert schema["required"] == ["person"]
     named = {"required": ["name"], "properties": {"name": {"const": "zanon"}}}
     assert schema["if"] == {"required": ["algorithm"], "properties": {"algorithm": named}}
-    assert schema["then"] == {"required": ["time", "item"], "properties": {"privacy": False, "window": False}}
+    absent = dict.fromkeys(["privacy", "window", "weights", "sparse"], False)
+    assert schema["then"] == {"required": ["time", "item"], "properties": absent}
     assert schema["else"] == {"required": ["attributes", "privacy", "window"], "properties": {"item": False}}
     assert schema["additionalProperties"] is False
 

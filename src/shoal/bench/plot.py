@@ -1,4 +1,4 @@
-"""The figures as a picture: bars for the speeds, curves for the growth."""
+"""The figures as a picture: bars for the speeds, curves for the growth and for sparse streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SUFFIXES = (".png", ".svg")
-DRAWN = ("speed", "growth")
+DRAWN = ("speed", "growth", "sparse")
 _COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
 _MARKS = "osD^v<P*X"
 _FONT: Any = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
@@ -30,11 +30,11 @@ def check(path: str | PathLike[str], parts: list[str]) -> None:
     if not fspath(path).lower().endswith(SUFFIXES):
         raise InputError(f"{fspath(path)}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")
     if not set(parts) & set(DRAWN):
-        raise InputError(f"a plot shows {' and '.join(DRAWN)}, and neither is measured; add one of them")
+        raise InputError(f"a plot shows {', '.join(DRAWN)}, and none of them is measured; add one")
 
 
 def plot(report: Report, path: str | PathLike[str]) -> None:
-    """Draw the speeds and the growth, as far as they were measured."""
+    """Draw the speeds, the growth and the sparse streams, as far as they were measured."""
     check(path, list(report.parts))
     import matplotlib
 
@@ -42,14 +42,14 @@ def plot(report: Report, path: str | PathLike[str]) -> None:
     from matplotlib import pyplot
 
     drawn = [part for part in DRAWN if part in report.parts]
-    heights = {"speed": 0.42 * len(report.parts.get("speed", {"rows": []})["rows"]) + 1.2, "growth": 4.6}
+    heights = {"speed": 0.42 * len(report.parts.get("speed", {"rows": []})["rows"]) + 1.2, "growth": 4.6, "sparse": 4.6}
     ratios = [heights[part] for part in drawn]
     with matplotlib.rc_context(_FONT):
         figure = pyplot.figure(figsize=(13, sum(ratios) + 0.9), layout="constrained")
         try:
             rows = figure.subfigures(len(drawn), 1, height_ratios=ratios, squeeze=False)
             for part, (row,) in zip(drawn, rows, strict=True):
-                {"speed": _speed, "growth": _growth}[part](row, report.parts[part])
+                {"speed": _speed, "growth": _growth, "sparse": _sparse}[part](row, report.parts[part])
             figure.supxlabel(described(report.machine), fontsize=9, color="#555555")
             figure.savefig(path, dpi=130)
         except OSError as error:
@@ -109,3 +109,23 @@ def _logarithmic(axes: Axes, values: list[int], linear: bool) -> None:
     axes.set_xticks(values, [f"{value:,}" for value in values])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
+
+
+def _sparse(figure: Any, result: Any) -> None:
+    """Loss and mean wait by how many persons arrive in a window, a curve a stretch."""
+    sides = (("loss", "mean loss"), ("wait", "mean wait, in windows"))
+    for axes, (key, label) in zip(figure.subplots(1, len(sides)), sides, strict=True):
+        for i, stretch in enumerate(dict.fromkeys(row["stretch"] for row in result["rows"])):
+            own = [row for row in result["rows"] if row["stretch"] == stretch]
+            name = f"stretch {stretch}" if stretch > 1 else "suppress"
+            rates, figures = [row["rate"] for row in own], [row[key] for row in own]
+            axes.plot(rates, figures, color=_COLOURS[2 * i], marker=_MARKS[i], label=name)
+        axes.set_xscale("log")
+        axes.set_xticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
+        axes.minorticks_off()
+        axes.set_xlabel("persons that arrive in one window, in units of k")
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.25)
+        axes.legend(frameon=False)
+    figure.suptitle(f"Sparse streams: {result['algorithm']} on {result['data']}, k {result['k']}")

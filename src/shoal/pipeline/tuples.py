@@ -21,6 +21,8 @@ from shoal.policy import Attribute, Policy
 ALMOST_UNIQUE = 0.9
 FEWEST_FOR_UNIQUE = 20
 FEW_GROUPS = 10
+_NULLS = {"maybe": "under maybe match, a null stands for any value"}
+_BLANKED = "what not all of a group have is blanked for all of it"
 _LENIENT = {
     "numeric": "outside its range, and clipped",
     "categorical": "not in its hierarchy, and published as the root",
@@ -111,7 +113,8 @@ class Tuples(Sample):
             if each.missing and each.attribute and each.attribute.quasi and not self._is_empty(each)
         ]
         if shares:
-            yield f"missing in part of the rows: {', '.join(shares)}; under maybe match, a null stands for any value"
+            reading = self._policy.privacy.nulls_match
+            yield f"missing in part of the rows: {', '.join(shares)}; {_NULLS.get(reading, _BLANKED)}"
         yield from (line for line, is_certain in self._window() if not is_certain)
         k = self._policy.privacy.k
         if self.complete and 0 < self.rows < FEW_GROUPS * k:
