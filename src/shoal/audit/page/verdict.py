@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.audit.classes import promised
 from shoal.audit.finding import Finding, Verdict
 from shoal.audit.page.element import Markup, Part, section, tag
 from shoal.audit.page.number import count, decimal, percent, plural, sentence, span
@@ -39,7 +40,7 @@ def facts(report: WindowReport) -> Markup:
     """The few numbers that everybody asks for."""
     policy, rows, use = report.policy, report.rows, report.figures.utility
     waits = report["in time"].figures
-    smallest = report.nulls[policy.privacy.nulls_match].smallest
+    smallest = report.nulls[promised(policy)].smallest
     tiles: list[tuple[str, str, str]] = [
         ("k", count(policy.privacy.k), f"smallest class: {plural(smallest, report.unit[:-1])}"),
         ("rows published", count(rows["output"]), f"of {plural(rows['accepted'], 'accepted record')}"),
