@@ -103,9 +103,7 @@ class _Crowd:
 def _masks(evidence: Evidence) -> NDArray[np.uint64]:
     mask = np.zeros(len(evidence.person), dtype=np.uint64)
     for place, (name, _) in enumerate(evidence.policy.quasi):
-        original = evidence.original[name]
-        missing = np.isnan(original.value) if isinstance(original, Numeric) else original.leaf == MISSING
-        mask |= missing.astype(np.uint64) << np.uint64(place)
+        mask |= evidence.original[name].missing.astype(np.uint64) << np.uint64(place)
     return mask
 
 

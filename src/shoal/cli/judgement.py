@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.audit import FilterReport, Finding, Verdict, WindowReport
+from shoal.audit.classes import promised
 from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
 
@@ -146,7 +147,7 @@ def _nulls(report: WindowReport) -> Table:
     table.add_column(f"smallest, {report.unit}", justify="right")
     table.add_column(f"rows below k = {report.policy.privacy.k}", justify="right")
     for reading, each in report.nulls.items():
-        mark = " *" if reading == report.policy.privacy.nulls_match else ""
+        mark = " *" if reading == promised(report.policy) else ""
         table.add_row(reading + mark, _NULLS[reading], size(each), share(each.below, each.shown))
     table.caption = Text("* the policy's own; suppressed rows are no class")
     table.caption_justify = "left"
