@@ -14,7 +14,7 @@ from shoal.audit.published import Band, Node
 from shoal.audit.values import Flags
 from shoal.policy import Attribute, Policy
 
-Rows = NDArray[np.int64]
+Rows = NDArray[np.integer]
 NullsMatch = Literal["extended", "root", "maybe"]
 
 _IMPUTING = "iot"
