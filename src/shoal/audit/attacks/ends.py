@@ -11,6 +11,7 @@ as the group has are drawn from all that lie in the whole interval.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ PLAN = Attack(
     "an end of a group's interval is exactly a member's value; baseline: a record drawn at random from the same step of the "
     "grid, or without one from the interval, has it",
 )
+_MORE = "more often than by chance, since the ends are members' own values: a grid, or a wider one, would hide them"
+_NOISE = 1.0  # times 1/√tried: twice the largest standard error of a share
 _ROUNDING = 4  # times the distance to the next double
 
 Ints = NDArray[np.integer]
@@ -51,8 +54,11 @@ def ends(evidence: Evidence, groups: Groups) -> Attack:
         points += int((lo == hi).sum())
     if not tried:
         return PLAN.hindered("not applicable: no interval ends inside its range")
-    detail = f"{points:,} intervals are a single value that all their members share" if points else ""
-    return PLAN.run(tried, hits / tried, chances / tried, detail)
+    success, baseline = hits / tried, chances / tried
+    more = success > baseline + _NOISE / math.sqrt(tried)
+    told = [_MORE if more else "no more often than by chance"]
+    told += [f"{points:,} intervals are a single value that all their members share"] if points else []
+    return PLAN.run(tried, success, baseline, "; ".join(told))
 
 
 class _Crowd:

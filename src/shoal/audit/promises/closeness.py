@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
 from shoal.audit.mixture import Mixture, mixtures
-from shoal.audit.promises.diversity import UNKNOWN
+from shoal.audit.promises.diversity import OUTSIDER, UNKNOWN
 from shoal.audit.promises.in_time import INSTANT, clock
 from shoal.audit.reference import Given, Stream
 from shoal.audit.sensitive import Showing, Values, showing, shown, values
@@ -22,6 +22,7 @@ SAYS = (
     "whenever a tuple leaves unsuppressed, the sensitive values that its group has shown by then are no further than t from "
     "those of all: half the sum of the differences in share"
 )
+_NO_REFERENCE = "without a distribution in the policy it needs a trace, which tells what had been accepted when a group left"
 _ROUNDING = 1e-9  # of t, in favour of what was published
 
 Ints = NDArray[np.int64]
@@ -45,13 +46,16 @@ def check(evidence: Evidence) -> Finding:
     able = [each for each in asked if who.traced or (each.distribution is not None and each.name not in evidence.absent)]
     for demand in able:
         figures[demand.name]["largest"] = _judge(evidence, docket, who, demand)
-    otherwise, note = Verdict.HELD, ""
-    if not who.traced:
-        note = "without a trace rows that look alike are judged together, as an outsider sees them"
-    if len(able) < len(asked):
-        otherwise = Verdict.NOT_CHECKABLE
-        note = "needs a trace, which tells what had been accepted when a group left, where the policy gives no distribution"
-    return docket.finding(NAME, SAYS, otherwise=otherwise, note=note, checked=len(who.place) * len(able), figures=figures)
+    notes = [
+        f"{name}: {each['largest']:.3g} at the most from the {each['reference']}, t={each['t']:g}"
+        for name, each in figures.items()
+        if each["largest"] is not None
+    ]
+    notes += [] if who.traced or not able else [OUTSIDER]
+    notes += [_NO_REFERENCE] if len(able) < len(asked) else []
+    otherwise = Verdict.HELD if len(able) == len(asked) else Verdict.NOT_CHECKABLE
+    checked = len(who.place) * len(able)
+    return docket.finding(NAME, SAYS, otherwise=otherwise, note="; ".join(notes), checked=checked, figures=figures)
 
 
 def _judge(evidence: Evidence, docket: Docket, who: Showing, demand: Demand) -> float | None:

@@ -17,6 +17,7 @@ from shoal.policy.diversity import Diversity
 NAME = "diversity"
 SAYS = "whenever a tuple leaves unsuppressed, the sensitive values that its group has shown by then differ as much as l asks"
 UNKNOWN = "needs a trace: each row of a group shows its own nulls, so that groups cannot be seen"
+OUTSIDER = "without a trace rows that look alike are judged together, as an outsider sees them"
 _ROUNDING = 1e-9  # of the bound, in favour of what was published
 
 Ints = NDArray[np.int64]
@@ -37,7 +38,9 @@ def check(evidence: Evidence) -> Finding:
     for name, bound in asked.items():
         if name not in evidence.absent or who.traced:
             figures[name]["least"] = _judge(evidence, docket, who, name, bound)
-    note = "" if who.traced else "without a trace rows that look alike are judged together, as an outsider sees them"
+    least = ((told(bound), name, figures[name]["least"]) for name, bound in asked.items())
+    notes = [f"{name}: {found:.3g} at the least, {bound}" for bound, name, found in least if found is not None]
+    note = "; ".join(notes if who.traced else [*notes, OUTSIDER])
     return docket.finding(NAME, SAYS, checked=len(who.place) * len(asked), figures=figures, note=note)
 
 

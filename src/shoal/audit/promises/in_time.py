@@ -43,7 +43,7 @@ def check(evidence: Evidence) -> Finding:
         ticked = int((told.arrived > came + INSTANT).sum())
         if ticked:
             said = f"{ticked:,} tuples arrived later by the trace than by their own time, as they do after clock ticks"
-            note = f"{note}; {said}" if note else said
+            note = "; ".join(filter(None, [note, said]))
     else:
         docket.lines(np.flatnonzero(known & (told.arrived != came)), "the trace gives it another arrival than the input")
     docket.lines(np.flatnonzero(wait < 0), "left before it came")
@@ -51,7 +51,8 @@ def check(evidence: Evidence) -> Finding:
     docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {_unit(policy)}")
     docket.lines(_displaced(told, late), "the trace lets it leave out of order")
     if policy.stretch > 1:
-        figures["stretched"] = _stretch(evidence, docket, told, _due(told, now, stays(policy)), late)
+        stretched = figures["stretched"] = _stretch(evidence, docket, told, _due(told, now, stays(policy)), late)
+        note = "; ".join(filter(None, [note, f"{stretched:,} tuples were held past the window, for want of k persons"]))
     figures |= {"late": int(late.sum()), **_waiting(wait)}
     return docket.finding(NAME, SAYS, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
 

@@ -44,4 +44,5 @@ def check(evidence: Evidence) -> Finding:
         docket.rows(wearing[shows & scarce[group]], what, name)
         bared |= scarce
     figures["groups"] = int(bared.sum())
-    return docket.finding(NAME, SAYS, checked=len(wearing), figures=figures)
+    note = f"{figures['groups']:,} of {groups:,} groups have something that fewer than {least} persons of theirs have"
+    return docket.finding(NAME, SAYS, note=note, checked=len(wearing), figures=figures)

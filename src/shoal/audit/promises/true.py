@@ -43,6 +43,8 @@ def check(evidence: Evidence) -> Finding:
     figures |= _judge(evidence, docket)
     _times(evidence, docket)
     note = "iot imputes: it shows values for records that had none" if imputes(evidence.policy) else ""
+    if figures["blanked"]:
+        note = f"{figures['blanked']:,} values were blanked, for the rows of a group to look alike"
     return docket.finding(NAME, says, note=note, checked=evidence.released, figures=figures)
 
 
