@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from shoal.audit import Verdict
+from shoal.audit import Verdict, audit
 from shoal.audit.mixture import mixtures
-from tests.audit.stage import AGE, PULSE, said, stage
+from tests.audit.stage import AGE, PULSE, said, stage, table
+from tests.audit.stream import write
 
 DIVERSE: list[tuple[Any, Sequence[Any], bool]] = [
     (2, "ab", True),
@@ -231,6 +233,18 @@ def test_a_random_trace_is_judged_as_by_hand(seed: int) -> None:
     report = scene.report()
     assert report["diversity"].broken == len(uniform) > 0
     assert report["closeness"].broken == len(far) > 0
+
+
+def test_values_of_json_lines(tmp_path: Path) -> None:
+    source = tmp_path / "people.jsonl"
+    for illnesses, least in ((["flu", " flu", "?", None, ""], 1), (["flu", 1, "1", 1.0, " flu"], 2), ([1, 1.0, 2.5, None, 1], 2)):
+        scene = stage(illnesses, {"l": 2})
+        write(source, scene.people)
+        scene.leave(range(5), 4)
+        output = [{**line, "illness": None} for line in scene.output]
+        found = audit(scene.policy, source, table(output), table(scene.trace))["diversity"]
+        assert found.figures["illness"]["least"] == least
+        assert found.broken == (5 if least < 2 else 0)
 
 
 def test_a_root_that_looks_suppressed_is_no_class() -> None:

@@ -124,7 +124,7 @@ def _stretch(evidence: Evidence, docket: Docket, told: Trace, due: Floats, late:
     k, stretched = evidence.policy.privacy.k, told.released > due
     if len(stays(evidence.policy)) == 1 and evidence.policy.algorithm.name != "fast":
         lines = np.flatnonzero(stretched & ~late)
-        there = held(told, evidence.person_of(told.row), due[lines])
+        there = held(told, evidence.person_of(told.row), due[lines]) if len(lines) else lines
         docket.lines(lines[there >= k], f"kept longer than the window although k={k} persons were there")
     return int(stretched.sum())
 
