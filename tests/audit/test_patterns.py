@@ -54,6 +54,14 @@ def test_a_member_that_shows_more_than_its_group() -> None:
     assert said(scene.report(traced=False)) == {"k persons": ["output row 2: fewer than k=2 rows look like it"]}
 
 
+def test_a_row_of_roots_and_nulls_does_not_look_suppressed() -> None:
+    for nulls_match, few in (("maybe", []), ("extended", ["output row 0: fewer than k=2 rows look like it"])):
+        scene = scene_of(nulls_match, without=(0,))
+        scene.leave([0], 3, age=[0, 100], pulse=None)
+        scene.suppress([1, 2, 3], 3)
+        assert said(scene.report(traced=False)).get("k persons", []) == few
+
+
 def test_most_members_show_what_one_does_not_have() -> None:
     scene = scene_of("extended", without=(1,))
     scene.leave(range(4), 3)

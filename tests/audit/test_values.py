@@ -72,6 +72,15 @@ def test_a_reuse_that_tips_the_balance_and_one_that_restores_it() -> None:
     assert scene.report()["diversity"].figures["illness"]["least"] == pytest.approx(math.exp(math.log(3) - 2 / 3 * math.log(2)))
 
 
+@pytest.mark.parametrize("last", ["reuse", "cluster"])
+def test_who_reuses_a_group_counts_alone_even_at_one_instant(last: str) -> None:
+    scene = stage("abab", {"l": {"entropy": 2}})
+    scene.leave([0, 1], 3)
+    scene.leave([2], 3, "reuse")
+    scene.leave([3], 3, last)
+    assert [line.split(",")[0] for line in said(scene.report())["diversity"]] == ["output row 2"]
+
+
 def test_a_group_that_a_later_member_makes_diverse() -> None:
     scene = stage("aab", {"l": 2})
     scene.leave([0, 1], 1)
@@ -166,6 +175,15 @@ def test_of_several_arrivals_at_one_instant_any_may_have_been_the_newest() -> No
         scene.leave([0, 2], 5.0)
         scene.suppress([1, 3, 4, 5], 6.0 if times[-1] == 6 else 5.0)
         assert list(said(scene.report())) == ([] if blameless else ["closeness"])
+
+
+def test_the_one_reading_of_an_instant_that_holds_is_found() -> None:
+    scene = stage("aaa" + "b" * 10, {"t": 0.02}, time={"field": "ts"}, window={"time": "20s"})
+    for row in scene.people:
+        row["ts"] = 5.0 if row["illness"] == "b" else 0.0
+    scene.leave([0, 3], 5.0)
+    scene.suppress([1, 2, *range(4, 13)], 5.0)
+    assert said(scene.report()) == {}
 
 
 def counted(group: Iterable[int], moment: Iterable[int], code: Iterable[int]) -> dict[int, dict[int, int]]:
