@@ -16,7 +16,7 @@ attributes:
   city: {quasi: categorical, hierarchy: {Europe: {France: [Paris, Lyon, Nice], Norway: [Oslo, Bergen], Malta: [Valletta]}}}
   illness: {sensitive: true}
   cost: {sensitive: true}
-privacy: {k: 5}
+privacy: {k: 5, nulls_match: maybe}
 window: {count: 40}
 algorithm: {name: fads}
 """

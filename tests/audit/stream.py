@@ -34,7 +34,7 @@ def policy(algorithm: str = "fads", window: str = "count", **more: Any) -> Polic
             "illness": {"sensitive": True},
             "note": {"publish": "keep"},
         },
-        "privacy": {"k": K},
+        "privacy": {"k": K, "nulls_match": "maybe"},
         "window": {window: 60 if window != "time" else "40s"},
         "algorithm": {"name": algorithm, **age},
     }

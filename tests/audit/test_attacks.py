@@ -1,9 +1,13 @@
+import math
+
 import numpy as np
 import pytest
 
 from audit.base import POLICY, anonymized, both, people
 from shoal.audit.attacks import attacks
 from shoal.audit.codes import codes
+from shoal.policy import Policy
+from tests.audit.stage import stage
 
 NAMES = ["linkage", "null pattern", "timing", "order", "inference of illness", "end points", "minimality", "intersection"]
 
@@ -85,13 +89,50 @@ def test_a_rare_pattern_of_nulls_gives_its_person_away(tmp_path):
     assert detail.endswith("only the person's own fit for 1 of 400")
 
 
-def test_ends_are_members_values_without_a_grid_and_rarely_with_one(tmp_path):
-    records = people(count=1000, persons=900, missing=0)
-    _, evidence = anonymized(tmp_path, records)
-    assert attacked(evidence)["end points"].success == 1
-    gridded = POLICY.replace("[0, 100]", "[0, 100], grid: 10").replace("[0, 2]", "[0, 2], grid: 0.5")
-    _, evidence = anonymized(tmp_path, records, gridded)
-    assert attacked(evidence)["end points"].success < 0.3
+BY_CHANCE = "no more often than by chance"
+BEYOND = "more often than by chance, since the ends are members' own values: a grid, or a wider one, would hide them"
+
+
+def alone(name):
+    """The policy with one quasi-identifier."""
+    return "\n".join(line for line in POLICY.splitlines() if "quasi" not in line or f" {name}:" in line)
+
+
+@pytest.mark.parametrize(("name", "grids"), [("age", (2, 5, 10)), ("size", (0.1, 0.5))])
+def test_ends_are_members_values_without_a_grid_and_by_chance_with_one(tmp_path, name, grids):
+    records = people(count=2000, persons=1900, missing=0.1)
+    _, evidence = anonymized(tmp_path, records, alone(name))
+    bare = attacked(evidence)["end points"]
+    assert bare.success == 1 and bare.baseline < 0.45
+    assert bare.detail.startswith(BEYOND)
+    for grid in grids:
+        _, evidence = anonymized(tmp_path, records, alone(name).replace("]}", f"], grid: {grid}}}"))
+        found = attacked(evidence)["end points"]
+        assert found.success <= found.baseline + 0.01 < 0.6
+        assert found.detail.startswith(BY_CHANCE)
+
+
+def test_a_grid_as_fine_as_the_values_hides_nothing(tmp_path):
+    _, evidence = anonymized(tmp_path, people(count=1000, persons=900), alone("age").replace("[0, 100]", "[0, 100], grid: 1"))
+    found = attacked(evidence)["end points"]
+    assert found.success == 1 and found.baseline < 0.5
+    assert found.detail.startswith(BEYOND)
+
+
+def test_chance_is_that_of_as_many_records_from_the_same_step():
+    scene = stage("a" * 12, {"nulls_match": "maybe", "k": 3})
+    scene.policy = Policy.parse(
+        "{person: pid, attributes: {age: {quasi: numeric, range: [0, 100], grid: 10}, illness: {sensitive: true}}, "
+        "privacy: {k: 3}, window: {count: 20}, algorithm: {name: fads}}"
+    )
+    for record, age in zip(scene.people, [30, 31, 39, 30, 34, 35, 36, 37, 38, 39, 50, 55], strict=True):
+        record["age"] = float(age)
+    scene.leave([0, 1, 2], 11, age=[30, 40])
+    scene.suppress(range(3, 12), 11)
+    scene.output = [{"age": line["age"], "illness": "a"} for line in scene.output]
+    found = next(each for each in scene.report().figures.attacks if each.name == "end points")
+    low = 1 - math.comb(8, 3) / math.comb(10, 3)
+    assert (found.tried, found.success, found.baseline) == (2, 0.5, pytest.approx((low + 0) / 2))
 
 
 def test_without_a_numeric_attribute_ends_and_minimality_do_not_apply(tmp_path):

@@ -38,7 +38,7 @@ def evidence(folder: Path, seed: int, traced: bool, shuffled: bool, nulls: float
     policy = Policy.parse({
         "person": "pid",
         "attributes": {name: {"quasi": "numeric", "range": [0, 100]} for name in FIELDS},
-        "privacy": {"k": K}, "window": {"count": 100}, "algorithm": {"name": "fads"},
+        "privacy": {"k": K, "nulls_match": "maybe"}, "window": {"count": 100}, "algorithm": {"name": "fads"},
     })  # fmt: skip
     for name, lines in (("in", people), ("out", rows), ("trace", trace)):
         write(folder / f"{name}.jsonl", lines)

@@ -157,7 +157,7 @@ not json
 def test_it_accepts_what_the_policy_says(tmp_path: Path) -> None:
     source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
     source.write_text(MESSY, encoding="utf-8")
-    chosen = policy(privacy={"k": 2})
+    chosen = policy(privacy={"k": 2, "nulls_match": "maybe"})
     shoal.run(chosen, source, target, trace=told)
     report = audit(chosen, source, target, told)
     assert report.rows["input"] == 21
@@ -168,7 +168,7 @@ def test_it_accepts_what_the_policy_says(tmp_path: Path) -> None:
 SMALL = """
 person: pid
 attributes: {age: {quasi: numeric, range: [0, 100]}, note: {publish: keep}}
-privacy: {k: 2}
+privacy: {k: 2, nulls_match: maybe}
 window: {count: 4}
 algorithm: {name: fads}
 """

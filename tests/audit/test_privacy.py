@@ -19,7 +19,7 @@ POLICY = {
         "city": {"quasi": "categorical", "hierarchy": {"any": {"some": [f"{MARK}a", f"{MARK}b"], "others": f"{MARK}c"}}},
         "illness": {"sensitive": True},
     },
-    "privacy": {"k": 2},
+    "privacy": {"k": 2, "nulls_match": "maybe"},
     "window": {"count": 4},
     "algorithm": {"name": "fads"},
 }

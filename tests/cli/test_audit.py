@@ -13,7 +13,9 @@ FILES = ("policy.yaml", "people.jsonl", "out.jsonl")
 
 
 @pytest.fixture(autouse=True)
-def output(shoal: Shoal) -> None:
+def output(shoal: Shoal, folder: Path) -> None:
+    policy = folder / "policy.yaml"
+    policy.write_text(policy.read_text().replace("privacy: {k: 3}", "privacy: {k: 3, nulls_match: maybe}"))
     assert shoal("run", *FILES, "--trace", "trace.jsonl").returncode == 0
 
 
@@ -29,10 +31,14 @@ def test_every_promise_held(shoal: Shoal) -> None:
         "held: unaltered: 100 values checked",
         "held: silent: 200 values checked",
         *[line for line in done.stdout.splitlines() if line.startswith("nulls: ")],
+        *[line for line in done.stdout.splitlines() if line.startswith("attack: ")],
         "out.jsonl: every promise held",
     ]
     assert [line.split(":")[1] for line in done.stdout.splitlines() if line.startswith("nulls: ")] == [
         " basic match", " extended match", " maybe match",
+    ]  # fmt: skip
+    assert [line.split(":")[1] for line in done.stdout.splitlines() if line.startswith("attack: ")] == [
+        " null pattern", " end points",
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.compare import joint
-from shoal.audit.cover import cover, is_root
+from shoal.audit.cover import cover, imputes, is_root
 from shoal.audit.original import Original
 from shoal.audit.published import Published
 from shoal.audit.trace import SUPPRESSED, Trace
@@ -97,10 +97,10 @@ class Tuples:
         fits = record >= 0
         for name, attribute in self._policy.quasi:
             before, after = self._before.quasi[name], self._after.quasi[name]
-            wrong = cover(before, after, record, rows)
-            imputed = wrong.appeared & (self._policy.algorithm.name == "iot")
-            misfit = wrong.outside | wrong.vanished | (wrong.appeared & ~imputed)
-            fits &= np.where(hidden, is_root(after, attribute, rows), ~misfit)
+            root = is_root(after, attribute, rows)
+            wrong = cover(before, after, record, rows).beyond(self._policy.privacy.nulls_match, root)
+            misfit = wrong.outside | wrong.vanished | (wrong.appeared & (not imputes(self._policy)))
+            fits &= np.where(hidden, root, ~misfit)
         for old, new in self._passed:
             fits &= old[record] == new[rows]
         return fits

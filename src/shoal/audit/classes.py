@@ -11,10 +11,16 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.keys import NO_CLASS
 from shoal.audit.values import Flags
 from shoal.audit.wildcards import Wildcards, counted
+from shoal.policy import Policy
 
 Reading = Literal["basic", "extended", "maybe"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
 Numbers = NDArray[np.int64]
+
+
+def promised(policy: Policy) -> Reading:
+    """The reading of nulls under which rows that look alike count k persons; where no nulls are shown, any."""
+    return "maybe" if policy.privacy.nulls_match == "maybe" else "extended"
 
 
 class Classes(NamedTuple):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.cells import NULL
 from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric
 from shoal.audit.published import Band, Node
 from shoal.audit.values import Flags
 from shoal.policy import Attribute, Policy
 
-Rows = NDArray[np.int64]
+Rows = NDArray[np.integer]
+NullsMatch = Literal["extended", "root", "maybe"]
+
+_IMPUTING = "iot"
 
 
 class Cover(NamedTuple):
@@ -23,22 +27,35 @@ class Cover(NamedTuple):
     vanished: Flags  # a value became null
     appeared: Flags  # null became a value
 
+    def beyond(self, reading: NullsMatch, root: Flags) -> Cover:
+        """What is left of it where a policy reads nulls so; `root` tells which rows show the root.
+
+        Under `extended` a value may be blanked, for the group to look alike; under `root` the root stands for what is missing.
+        """
+        if reading == "extended":
+            return self._replace(vanished=np.zeros_like(self.vanished))
+        return self._replace(appeared=self.appeared & ~root) if reading == "root" else self
+
 
 def cover(before: Numeric | Category, after: Band | Node, records: Rows, rows: Rows) -> Cover:
     """Compare records of the input with rows of the output."""
-    null = after.null[rows]
     if isinstance(before, Numeric) and isinstance(after, Band):
-        value = before.value[records]
-        missing = np.isnan(value)
-        inside = (after.lo[rows] <= value) & (value <= after.hi[rows])
+        value, lo = before.value[records], after.lo[rows]
+        missing, null = np.isnan(value), np.isnan(lo)
+        inside = (lo <= value) & (value <= after.hi[rows])
     else:
         assert isinstance(before, Category) and isinstance(after, Node)
         leaf, node = before.leaf[records], after.node[rows]
-        missing = leaf == MISSING
+        missing, null = leaf == MISSING, node == NULL
         known = np.maximum(node, 0)
         inside = (node >= 0) & (after.tree.first[known] <= leaf) & (leaf <= after.tree.last[known])
         inside |= (leaf == UNKNOWN) & (node == 0)
     return Cover(~missing & ~null & ~inside, ~missing & null, missing & ~null)
+
+
+def imputes(policy: Policy) -> bool:
+    """Whether rows may show values for records that had none: iot does, where each row shows its own nulls, and says so."""
+    return policy.algorithm.name == _IMPUTING and policy.privacy.nulls_match == "maybe"
 
 
 def is_root(column: Band | Node, attribute: Attribute, rows: Rows | slice = slice(None)) -> Flags:

@@ -18,6 +18,7 @@ from shoal.audit.files import Source
 from shoal.audit.keys import Alike, alike
 from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, original
 from shoal.audit.published import Band, Node, published
+from shoal.audit.replay import Replay, replay
 from shoal.audit.trace import CLUSTER, HOW, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace, trace
 from shoal.audit.tree import Tree
 from shoal.audit.values import Flags, Floats
@@ -89,6 +90,15 @@ class Evidence:
     def alike(self) -> Alike:
         """The classes of equal rows of the output."""
         return alike(self.published, self.suppressed)
+
+    @cached_property
+    def replay(self) -> Replay | None:
+        """The trace by groups and moments."""
+        return None if self.releases is None else replay(self.releases)
+
+    def person_of(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The person of accepted records, -1 where there is no such record."""
+        return np.append(self.person, -1)[row].astype(np.int64)
 
     @cached_property
     def persons(self) -> NDArray[np.int64] | None:

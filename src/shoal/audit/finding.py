@@ -100,7 +100,7 @@ class Docket:
         for row in rows[:SHOWN].tolist():
             self._found.append(Violation(what, row, self._input(row), field))
 
-    def lines(self, lines: NDArray[np.integer], what: str) -> None:
+    def lines(self, lines: NDArray[np.integer], what: str, field: str | None = None) -> None:
         """A violation for each of these lines of the trace."""
         told = self._evidence.releases
         assert told is not None
@@ -109,7 +109,7 @@ class Docket:
             shown = np.flatnonzero(self._evidence.place == line)
             row = int(told.row[line])
             where = None if row == NO_ROW else int(self._evidence.line[row])
-            self._found.append(Violation(what, int(shown[0]) if len(shown) else None, where))
+            self._found.append(Violation(what, int(shown[0]) if len(shown) else None, where, field))
 
     def records(self, rows: NDArray[np.integer], what: str) -> None:
         """A violation for each of these accepted records."""

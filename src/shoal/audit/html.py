@@ -41,7 +41,7 @@ def windowed(report: WindowReport) -> str:
         use.utility(report),
         use.answers(report),
         ground.method(report),
-        ground.limits(),
+        ground.limits(ground.open_to(report.policy)),
         ground.policy(report),
     )
 

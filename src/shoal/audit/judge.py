@@ -15,7 +15,7 @@ from shoal.audit.files import Source
 from shoal.audit.observations import evidence as observations
 from shoal.audit.observations.figures import transactions
 from shoal.audit.observations.promises import PROMISES as PROMISES_OF_Z
-from shoal.audit.promises import PROMISES
+from shoal.audit.promises import promises
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.policy import Policy
 
@@ -68,13 +68,14 @@ def audit(
 def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda progress: None) -> WindowReport:
     """The report on evidence that has been gathered."""
     findings = []
-    steps = len(PROMISES) + len(READINGS) + len(STEPS)
-    for done, (name, promise) in enumerate(PROMISES.items()):
+    made = promises(evidence.policy)
+    steps = len(made) + len(READINGS) + len(STEPS)
+    for done, (name, promise) in enumerate(made.items()):
         on_progress(Progress(f"checking: {name}", done, steps))
         findings.append(promise.check(evidence))
     nulls: dict[str, Reading] = {}
     seen = {}
-    for done, reading in enumerate(READINGS, len(PROMISES)):
+    for done, reading in enumerate(READINGS, len(made)):
         on_progress(Progress(f"classes under {reading} match", done, steps))
         found = seen[reading] = classes(evidence, reading)
         below = (found.size < evidence.policy.privacy.k) & ~evidence.suppressed & ~found.unknown
@@ -86,7 +87,7 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
             shown=int((~evidence.suppressed).sum()),
             unknown=int(found.unknown.sum()),
         )
-    before = len(PROMISES) + len(READINGS)
+    before = len(made) + len(READINGS)
 
     def measuring(step: str) -> None:
         on_progress(Progress(f"measuring: {step}", before + STEPS.index(step), steps))

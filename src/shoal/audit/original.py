@@ -27,12 +27,20 @@ class Numeric(NamedTuple):
 
     value: Floats  # NaN: missing; clipped where the policy clips
 
+    @property
+    def missing(self) -> Flags:
+        return np.isnan(self.value)
+
 
 class Category(NamedTuple):
     """A categorical quasi-identifier of the accepted records, in the order of their arrival."""
 
     leaf: NDArray[np.int32]  # MISSING, or UNKNOWN: published as the root
     tree: Tree
+
+    @property
+    def missing(self) -> Flags:
+        return self.leaf == MISSING
 
 
 class Original(NamedTuple):

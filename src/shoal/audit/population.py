@@ -23,7 +23,8 @@ _CHUNK = 1 << 14
 def population(evidence: Evidence, classes: Classes, patterns: bool) -> Population:
     """The classes in the population of records drawn at random, and the smallest of all, if few enough need to be looked at.
 
-    With `patterns`, a row is about records that miss exactly what it does not show; without, a null fits anything.
+    With `patterns`, a row is about records that miss exactly what it does not show; where the policy blanks what a group does
+    not share, about those that have what it shows. Without, a null fits anything.
 
     Counting ends at 1,000 (or twice k), so that a risk may be lower than told, never higher. A class of the population
     is no smaller than that of the output; so the search for the smallest goes from the smallest class of the output on, and
@@ -55,14 +56,15 @@ class _Crowd:
         self._person: Ints = evidence.person if evidence.trace is not None else np.arange(evidence.accepted)
         self._enough = max(ENOUGH, 2 * evidence.policy.privacy.k)
         self._order: Ints | None = None
-        if patterns:
+        self._has_shown = patterns and evidence.policy.privacy.nulls_match != "maybe"
+        if patterns and not self._has_shown:
             masks = _masks(evidence)
             self._order = np.argsort(masks, kind="stable")
             self._masks = masks[self._order]
 
     def fitting(self, row: int) -> int:
         """How many persons have a record that this row could show, at least one."""
-        order = _narrowest(self._evidence, row)
+        order = _narrowest(self._evidence, row, self._has_shown and self._evidence.policy.privacy.nulls_match == "extended")
         persons: Ints = np.zeros(0, dtype=np.int64)
         for part in self._parts(row):
             persons = np.union1d(persons, self._person[part][self._found(row, order, part)])
@@ -93,19 +95,18 @@ class _Crowd:
         original, shown = self._evidence.original[name], self._evidence.published[name]
         if isinstance(original, Numeric) and isinstance(shown, Band):
             value = original.value[part] if among is None else original.value[part][among]
-            return ~((value < shown.lo[row]) | (value > shown.hi[row]))
+            return ~((value < shown.lo[row]) | (value > shown.hi[row]) | (self._has_shown & np.isnan(value)))
         assert isinstance(original, Category) and isinstance(shown, Node)
         leaf = original.leaf[part] if among is None else original.leaf[part][among]
         node = shown.node[row]
-        return ((leaf >= shown.tree.first[node]) & (leaf <= shown.tree.last[node])) | (leaf == MISSING)
+        inside = (leaf >= shown.tree.first[node]) & (leaf <= shown.tree.last[node])
+        return inside | ((node == 0) & (leaf != MISSING)) if self._has_shown else inside | (leaf == MISSING)
 
 
 def _masks(evidence: Evidence) -> NDArray[np.uint64]:
     mask = np.zeros(len(evidence.person), dtype=np.uint64)
     for place, (name, _) in enumerate(evidence.policy.quasi):
-        original = evidence.original[name]
-        missing = np.isnan(original.value) if isinstance(original, Numeric) else original.leaf == MISSING
-        mask |= missing.astype(np.uint64) << np.uint64(place)
+        mask |= evidence.original[name].missing.astype(np.uint64) << np.uint64(place)
     return mask
 
 
@@ -118,8 +119,8 @@ def _mask(evidence: Evidence, row: int) -> np.uint64:
     return np.uint64(mask)
 
 
-def _narrowest(evidence: Evidence, row: int) -> list[str]:
-    """The quasi-identifiers that the row shows and that rule anybody out, the narrowest first."""
+def _narrowest(evidence: Evidence, row: int, roots: bool) -> list[str]:
+    """The quasi-identifiers that the row shows and that rule anybody out, the narrowest first; roots do if it is told so."""
     widths = {}
     for name, attribute in evidence.policy.quasi:
         shown = evidence.published[name]
@@ -130,6 +131,6 @@ def _narrowest(evidence: Evidence, row: int) -> list[str]:
         else:
             node = shown.node[row]
             width = float(shown.tree.last[node] - shown.tree.first[node] + 1) / shown.tree.leaves
-        if width < 1:
+        if width < 1 or (roots and width == 1):
             widths[name] = width
     return sorted(widths, key=widths.__getitem__)

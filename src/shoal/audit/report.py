@@ -81,6 +81,17 @@ class WindowReport(Report):
                 "fingerprint": policy.fingerprint,
                 "k": policy.privacy.k,
                 "nulls_match": policy.privacy.nulls_match,
+                "min_support": policy.privacy.min_support,
+                "sensitive": {
+                    demand.name: {
+                        "l": demand.l and demand.l._asdict(),
+                        "t": demand.t,
+                        "reference": demand.t and ("distribution" if demand.distribution else "input so far"),
+                    }
+                    for demand in policy.diverse
+                },
+                "weights": dict(policy.weights),
+                "stretch": policy.stretch,
                 "window": {policy.window.kind: policy.window.length},
                 "algorithm": policy.algorithm.name,
                 "quasi": [name for name, _ in policy.quasi],

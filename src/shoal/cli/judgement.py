@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.audit import FilterReport, Finding, Verdict, WindowReport
+from shoal.audit.classes import promised
 from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
 
@@ -24,9 +25,11 @@ _STYLES = {
     Verdict.NOT_PROMISED: "dim",
 }
 _CHECKED = {
+    "diversity": "values", "closeness": "values", "support": "rows",
     "true": "rows", "alike": "rows", "unaltered": "values", "silent": "values",
     "exact": "observations", "in order": "rows", "pseudonyms": "rows",
 }  # fmt: skip
+_ATTACKS = ("null pattern", "end points")
 _NULLS = {
     "basic": "a null matches nothing",
     "extended": "a null matches nulls",
@@ -116,12 +119,14 @@ def found(report: Report, finding: Finding) -> str:
 
 
 def attacked(report: Report) -> list[str]:
-    """Of z-anonymity, what links a user's pseudonyms: a line an attack that was run."""
-    if not isinstance(report, FilterReport):
-        return []
-    found = [attack for attack in report.figures.attacks if attack.success is not None and attack.baseline is not None]
+    """A line an attack that was run: of z-anonymity on pseudonyms, else on what nulls and the ends of intervals give away."""
+    tried = report.figures.attacks if isinstance(report, FilterReport | WindowReport) else ()
+    found = [attack for attack in tried if isinstance(report, FilterReport) or attack.name in _ATTACKS]
+    found = [attack for attack in found if attack.success is not None and attack.baseline is not None]
     return [
-        f"attack: {each.name}: right in {each.success:.1%} of {count(each.tried)}, by chance in {each.baseline:.1%}"
+        f"attack: {each.name}: right in {each.success:.1%} of {count(each.tried)}, "
+        f"{'without it' if each.name == 'null pattern' else 'by chance'} in {each.baseline:.1%}"
+        f"{f'; {each.detail}' if each.name in _ATTACKS and each.detail else ''}"
         for each in found
     ]
 
@@ -146,7 +151,7 @@ def _nulls(report: WindowReport) -> Table:
     table.add_column(f"smallest, {report.unit}", justify="right")
     table.add_column(f"rows below k = {report.policy.privacy.k}", justify="right")
     for reading, each in report.nulls.items():
-        mark = " *" if reading == report.policy.privacy.nulls_match else ""
+        mark = " *" if reading == promised(report.policy) else ""
         table.add_row(reading + mark, _NULLS[reading], size(each), share(each.below, each.shown))
     table.caption = Text("* the policy's own; suppressed rows are no class")
     table.caption_justify = "left"

@@ -49,7 +49,7 @@ def attacks(
     members = groups(evidence.trace)
     return (
         *(attacker.result() for attacker in attackers),
-        ends.ends(evidence, members, draw) if members else ends.PLAN.hindered(_NO_GROUP),
+        ends.ends(evidence, members) if members else ends.PLAN.hindered(_NO_GROUP),
         minimality.minimality(evidence, members, draw) if members else minimality.PLAN.hindered(_NO_GROUP),
         intersection.intersection(seen, targets, draw),
     )

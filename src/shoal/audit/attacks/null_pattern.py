@@ -1,7 +1,8 @@
 """Null pattern: which values a person does not have tells the person apart.
 
 The attacker knows what linkage knows, and also which of the quasi-identifiers the record does not have; so a row fits only if
-it is null there and nowhere else. Success as in linkage, which is the baseline.
+it is null there and nowhere else. Where a group shares its nulls (`extended`), it may also be null elsewhere; where it shares
+roots (`root`), it must show the root there. Success as in linkage, which is the baseline.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.cover import is_root
 from shoal.audit.evidence import MISSING, NULL, UNKNOWN, Band, Evidence, Numeric, Trace
 
 Ints = NDArray[np.integer]
@@ -18,7 +19,8 @@ Ints = NDArray[np.integer]
 class Target:
     """A released record that an attacker looks for: its output row, all rows about its person, and the classes that fit.
 
-    `fitting` could show its values, nulls read as any value; of these, `alike` are null exactly where it is.
+    `fitting` could show its values, nulls read as any value; of these, `alike` could also show what it misses: under `maybe`
+    they are null exactly where it is; under `extended` they may be null elsewhere too, under `root` the root stands for null.
     """
 
     row: int
@@ -32,9 +34,9 @@ class View:
     """The different unsuppressed rows as boxes, and the truth behind them.
 
     A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
-    also lets pass what is in no hierarchy. `mask` has a bit for
-    each quasi-identifier that is null. `rows` are the output's rows in the order of their classes, those of class c from
-    `start[c]` to `start[c+1]`. `person` is who each output row is about, -1 if nobody knows.
+    also lets pass what is in no hierarchy. `mask` has a bit for each quasi-identifier whose value may stand for a missing one.
+    `rows` are the output's rows in the order of their classes, those of class c from `start[c]` to `start[c+1]`. `person` is
+    who each output row is about, -1 if nobody knows.
     """
 
     evidence: Evidence
@@ -51,7 +53,10 @@ class View:
         """The record behind an output row, as an attacker looks for it."""
         values, mask = self._known(int(self.trace.row[row]))
         fitting = self._fitting(values)
-        return Target(row, self.own(int(self.person[row])), fitting, fitting[self.mask[fitting] == np.uint64(mask)])
+        shown, missing = self.mask[fitting], np.uint64(mask)
+        exact = self.evidence.policy.privacy.nulls_match == "maybe"
+        alike = fitting[(shown == missing) if exact else (shown & missing) == missing]
+        return Target(row, self.own(int(self.person[row])), fitting, alike)
 
     def own(self, person: int) -> Ints:
         """The output's rows about a person."""
@@ -120,7 +125,8 @@ def _boxes(evidence: Evidence, first: Ints) -> tuple[list[NDArray[Any]], list[ND
     lows: list[NDArray[Any]] = []
     highs: list[NDArray[Any]] = []
     mask = np.zeros(len(first), dtype=np.uint64)
-    for place, (name, _) in enumerate(evidence.policy.quasi):
+    by_root = evidence.policy.privacy.nulls_match == "root"
+    for place, (name, attribute) in enumerate(evidence.policy.quasi):
         shown = evidence.published[name]
         if isinstance(shown, Band):
             low, high = shown.lo[first], shown.hi[first]
@@ -133,5 +139,6 @@ def _boxes(evidence: Evidence, first: Ints) -> tuple[list[NDArray[Any]], list[ND
             null = node == NULL
             lows.append(np.append(shown.tree.first, UNKNOWN).astype(small)[np.where(node == 0, NULL, node)])
             highs.append(np.append(shown.tree.last, shown.tree.leaves).astype(small)[node])
-        mask |= null.astype(np.uint64) << np.uint64(place)
+        hides = is_root(shown, attribute, first) if by_root else null
+        mask |= hides.astype(np.uint64) << np.uint64(place)
     return lows, highs, mask

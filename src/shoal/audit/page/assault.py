@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.audit.attacks import Attack
+from shoal.audit.classes import promised
 from shoal.audit.page.chart import bars
 from shoal.audit.page.element import Markup, section, tag
 from shoal.audit.page.number import chance, count, percent, sentence
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 def attacks(report: WindowReport) -> Markup:
     """Every attack, its success beside its baseline."""
     k = report.policy.privacy.k
+    shared = "" if promised(report.policy) == "maybe" else ", nor should one who also knows which values a person lacks"
     told = (
         "Run for real on the published rows, on targets drawn at random; the trace tells whether a guess is right. The "
         "attackers differ in what they know, most of it more than an outsider has. Where k holds, one who knows only "
-        f"quasi-identifiers and reads nulls as any value should not be right more often than {chance(1 / k)}."
+        f"quasi-identifiers and reads nulls as any value should not be right more often than {chance(1 / k)}{shared}."
         if report.unit == "persons"
         else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from shoal.audit.classes import promised
 from shoal.audit.diversity import Diversity
 from shoal.audit.histogram import Histogram
+from shoal.audit.page import ground
 from shoal.audit.page.chart import bars
 from shoal.audit.page.element import Markup, Part, section, table, tag
 from shoal.audit.page.number import chance, count, decimal, percent, plural
@@ -24,20 +26,20 @@ _READINGS = {
 
 def nulls(report: WindowReport) -> Markup:
     """The smallest class under each reading, and how many are below k."""
-    k, promised = report.policy.privacy.k, report.policy.privacy.nulls_match
+    k, held = report.policy.privacy.k, report.policy.privacy.nulls_match
     columns = 5 if any(found.unknown for found in report.nulls.values()) else 4
     rows: list[tuple[Part, ...]] = []
     for reading in ("maybe", "extended", "basic"):
         found = report.nulls[reading]
         name: Part = _READINGS[reading]
-        if reading == promised:
+        if reading == promised(report.policy):
             name = tag("b", f"{name} (promised)")
         share = f"{count(found.below)} ({percent(found.below / found.shown)})" if found.shown else "0"
         rows.append((name, count(found.smallest), share, count(found.alone), count(found.unknown))[:columns])
     head = ["a reader takes nulls as", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone", "rows not judged"]
     extended = report.nulls["extended"]
     gap = (
-        f"k is promised under {promised} match. A reader who takes nulls for values finds {plural(extended.below, 'row')} in "
+        f"k is promised under {held} match. A reader who takes nulls for values finds {plural(extended.below, 'row')} in "
         f"classes of fewer than {k} {report.unit}, {count(extended.alone)} of them alone with their pattern of nulls."
         if extended.below
         else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken for values."
@@ -103,14 +105,21 @@ def sensitive(report: WindowReport) -> Markup:
     parts: list[Part] = [
         tag(
             "p",
-            "k hides which row is a person's. It does not hide a value that all members of a class share. "
-            "There is no promise about it; these are the figures.",
+            "k hides which row is a person's. It does not hide a value that all members of a class share. " + _asked(report),
         )
     ]
     if figures.group_diversity is not None:
         parts.append(_diversity("Within the groups that were published, with those who reuse them", figures.group_diversity))
     parts.append(_diversity("Within classes of equal rows, nulls taken for values", figures.diversity))
     return section("sensitive", "Sensitive values", *parts)
+
+
+def _asked(report: WindowReport) -> str:
+    """What is promised of sensitive values."""
+    if not report.policy.diverse:
+        return "There is no promise about it; these are the figures."
+    asked = "; ".join(f"{demand.name}: {ground.asked(demand)}" for demand in report.policy.diverse)
+    return f"Promised at every release: {asked}. These are the figures of whole classes, a missing value counted as one."
 
 
 def _diversity(caption: str, found: Mapping[str, Diversity]) -> Markup:

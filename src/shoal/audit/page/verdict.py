@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.audit.classes import promised
 from shoal.audit.finding import Finding, Verdict
 from shoal.audit.page.element import Markup, Part, section, tag
 from shoal.audit.page.number import count, decimal, percent, plural, sentence, span
@@ -39,17 +40,30 @@ def facts(report: WindowReport) -> Markup:
     """The few numbers that everybody asks for."""
     policy, rows, use = report.policy, report.rows, report.figures.utility
     waits = report["in time"].figures
-    smallest = report.nulls[policy.privacy.nulls_match].smallest
+    smallest = report.nulls[promised(policy)].smallest
     tiles: list[tuple[str, str, str]] = [
         ("k", count(policy.privacy.k), f"smallest class: {plural(smallest, report.unit[:-1])}"),
         ("rows published", count(rows["output"]), f"of {plural(rows['accepted'], 'accepted record')}"),
         ("suppressed", percent(use.suppressed), plural(rows["suppressed"], "row")),
         ("mean loss", decimal(use.loss.mean), "0 as it came, 1 nothing told"),
     ]
+    tiles += _values(report)
     if waits.get("longest") is not None:
         bound = f"deadline {span(waits['deadline'], waits['unit'])}" if waits.get("deadline") else "no deadline"
         tiles.append(("longest wait", span(waits["longest"], waits["unit"]), bound))
     return tag("dl", *(tag("div", tag("dt", a), tag("dd", b, tag("small", c))) for a, b, c in tiles), class_="facts")
+
+
+def _values(report: WindowReport) -> list[tuple[str, str, str]]:
+    """What was asked of sensitive values, and the worst that was found."""
+    found = {finding.promise: finding.figures for finding in report.promises}
+    least, largest = found.get("diversity", {}), found.get("closeness", {})
+    tiles = [(f"l, {name}", decimal(each["l"]), _worst("least", each["least"])) for name, each in least.items()]
+    return tiles + [(f"t, {name}", decimal(each["t"]), _worst("largest", each["largest"])) for name, each in largest.items()]
+
+
+def _worst(word: str, found: float | None) -> str:
+    return "needs a trace" if found is None else f"{word} at a release: {decimal(found)}"
 
 
 def promises(report: Report) -> Markup:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.evidence import NO_ROW, Evidence, Trace
 from shoal.audit.finding import Docket, Finding, Verdict
+from shoal.audit.held import held
 from shoal.audit.values import Flags, Floats
 from shoal.policy import Policy
 
@@ -17,7 +18,7 @@ NAME = "in time"
 SAYS = "no tuple is held past its deadline, measured on the stream's own clock"
 _SHARES = (0.5, 0.9, 0.99)
 _BARS = 20
-_INSTANT = 2e-6  # seconds
+INSTANT = 2e-6  # seconds
 
 
 def check(evidence: Evidence) -> Finding:
@@ -33,33 +34,40 @@ def check(evidence: Evidence) -> Finding:
         otherwise = Verdict.NOT_PROMISED if math.isinf(longest) else Verdict.NOT_CHECKABLE
         return docket.finding(NAME, SAYS, otherwise=otherwise, note=note or "needs a trace", figures=figures)
     wait = told.released - told.arrived
-    clock = _clock(evidence)
+    now = clock(evidence)
     known = told.row != NO_ROW
-    came = np.where(known, clock[told.row] if len(clock) else math.nan, math.nan)
+    came = np.where(known, now[told.row] if len(now) else math.nan, math.nan)
     if policy.window.timed:
-        docket.lines(np.flatnonzero(told.arrived < came - _INSTANT), "the trace lets it arrive before its own time")
+        docket.lines(np.flatnonzero(told.arrived < came - INSTANT), "the trace lets it arrive before its own time")
         docket.lines(_overtaken(told), "the trace lets it arrive after a record that came later")
-        ticked = int((told.arrived > came + _INSTANT).sum())
+        ticked = int((told.arrived > came + INSTANT).sum())
         if ticked:
             said = f"{ticked:,} tuples arrived later by the trace than by their own time, as they do after clock ticks"
-            note = f"{note}; {said}" if note else said
+            note = "; ".join(filter(None, [note, said]))
     else:
         docket.lines(np.flatnonzero(known & (told.arrived != came)), "the trace gives it another arrival than the input")
     docket.lines(np.flatnonzero(wait < 0), "left before it came")
-    late = _late(told, clock, stays(policy))
+    late = told.released > _due(told, now, _stretched(policy))
     docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {_unit(policy)}")
     docket.lines(_displaced(told, late), "the trace lets it leave out of order")
+    if policy.stretch > 1:
+        stretched = figures["stretched"] = _stretch(evidence, docket, told, _due(told, now, stays(policy)), late)
+        note = "; ".join(filter(None, [note, f"{stretched:,} tuples were held past the window, for want of k persons"]))
     figures |= {"late": int(late.sum()), **_waiting(wait)}
     return docket.finding(NAME, SAYS, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
 
 
 def deadline(policy: Policy) -> float:
     """The longest that a tuple may wait, in arrivals or seconds; infinite where nothing is promised."""
-    return sum(stays(policy))
+    return sum(_stretched(policy))
+
+
+def _stretched(policy: Policy) -> tuple[float, ...]:
+    return tuple(policy.stretch * stay for stay in stays(policy))
 
 
 def stays(policy: Policy) -> tuple[float, ...]:
-    """How long a tuple may be held in the window and, of X-BAND, after that in the pocket."""
+    """How long a tuple is held in the window and, of X-BAND, after that in the pocket, while k persons are there."""
     algorithm, window = policy.algorithm, policy.window
     if window.kind == "buffer" or (algorithm.name == "fast" and window.timed):
         return (math.inf,)
@@ -80,7 +88,7 @@ def _unit(policy: Policy) -> str:
     return "seconds" if policy.window.timed else "arrivals"
 
 
-def _clock(evidence: Evidence) -> Floats:
+def clock(evidence: Evidence) -> Floats:
     """When each record arrived: its number, or the newest time seen by then."""
     if not evidence.policy.window.timed or evidence.time is None:
         return np.arange(evidence.accepted, dtype=np.float64)
@@ -93,23 +101,32 @@ def _overtaken(told: Trace) -> NDArray[np.int64]:
     lines = lines[np.argsort(told.row[lines], kind="stable")]
     arrived = told.arrived[lines]
     behind = np.minimum.accumulate(arrived[::-1])[::-1]
-    return np.sort(lines[arrived > behind + _INSTANT])
+    return np.sort(lines[arrived > behind + INSTANT])
 
 
-def _late(told: Trace, clock: Floats, stays: tuple[float, ...]) -> Flags:
-    """Who was still held when the clock had passed the deadline.
+def _due(told: Trace, clock: Floats, stays: tuple[float, ...]) -> Floats:
+    """When each tuple has to leave at the latest.
 
     The clock moves only when a record arrives or a tick comes, of which those are known that let something go. So a
-    stay is over at the first such moment that is its end or later, where the next stay begins; a tuple is late if it
-    left after the last.
+    stay is over at the first such moment that is its end or later, where the next stay begins.
     """
     if math.isinf(sum(stays)) or not len(told.row):
-        return np.zeros(len(told.row), bool)
+        return np.full(len(told.row), math.inf)
     moments = np.unique(np.concatenate([clock, told.released]))
     due = told.arrived
     for stay in stays:
         due = _first(moments, due, stay)
-    return told.released > due
+    return due
+
+
+def _stretch(evidence: Evidence, docket: Docket, told: Trace, due: Floats, late: Flags) -> int:
+    """How many were held past the window; enter those who were although k persons were there. The late are named already."""
+    k, stretched = evidence.policy.privacy.k, told.released > due
+    if len(stays(evidence.policy)) == 1 and evidence.policy.algorithm.name != "fast":
+        lines = np.flatnonzero(stretched & ~late)
+        there = held(told, evidence.person_of(told.row), due[lines]) if len(lines) else lines
+        docket.lines(lines[there >= k], f"kept longer than the window although k={k} persons were there")
+    return int(stretched.sum())
 
 
 def _displaced(told: Trace, late: Flags) -> NDArray[np.int64]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.audit.cover import imputes
 from shoal.audit.evidence import NO_NODE, NO_PAIR, Band, Evidence
 from shoal.audit.finding import Docket, Finding
-from shoal.audit.promises.true import IMPUTING
 from shoal.audit.values import Flags, Floats
 from shoal.policy import Attribute
 
@@ -23,10 +23,9 @@ def check(evidence: Evidence) -> Finding:
         docket.add("the person's field is published" if identity else "the policy does not list this field", field=name)
     for name in evidence.spare:
         docket.add("the file holds values in its dictionary that no row shows", field=name)
-    imputes = evidence.policy.algorithm.name == IMPUTING
     for name, attribute in evidence.policy.quasi:
         column = evidence.published[name]
-        if not imputes and column.of is not None:
+        if not imputes(evidence.policy) and column.of is not None:
             docket.rows(np.flatnonzero(column.of != NO_PAIR), "bears counts of its group", name)
         if isinstance(column, Band):
             shown = ~column.null

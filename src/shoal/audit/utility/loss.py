@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import Band, Evidence, Node
+from shoal.audit.cover import imputes
+from shoal.audit.evidence import NO_ROW, Band, Evidence, Node
+from shoal.audit.values import Flags
 from shoal.policy import Attribute
 
 Floats = NDArray[np.float64]
@@ -19,8 +21,9 @@ STRETCHES = 60
 class Loss:
     """Loss of what was published, from 0 (as it came) to 1 (nothing told).
 
-    - `mean`: of all tuples; a tuple's loss is the mean over the quasi-identifiers it shows, 1 if it is suppressed.
-    - `attribute`: of each quasi-identifier, over the tuples that show it.
+    - `mean`: of all tuples; a tuple's loss is the mean over the quasi-identifiers it had, weighted as the policy says, 1 where
+      it is blanked; 1 if the tuple is suppressed. Without a trace the mean is over those it shows.
+    - `attribute`: of each quasi-identifier, over the same tuples.
     - `over_time`: of stretches of the output, in order, equally long.
     """
 
@@ -48,19 +51,30 @@ def of_cells(shown: Band | Node, attribute: Attribute) -> Floats:
 
 
 def of_tuples(evidence: Evidence) -> tuple[Floats, dict[str, float]]:
-    """The loss of each tuple, and the mean of each attribute."""
+    """The loss of each tuple, weighted as the policy says, and the mean of each attribute."""
     total = np.zeros(len(evidence.suppressed))
-    shown = np.zeros(len(evidence.suppressed), dtype=np.int16)
+    weights = np.zeros(len(evidence.suppressed))
     means = {}
     for name, attribute in evidence.policy.quasi:
         loss = of_cells(evidence.published[name], attribute)
-        there = ~np.isnan(loss)
-        means[name] = float(loss[there].mean()) if there.any() else 0.0
-        np.add(total, loss, out=total, where=there)
-        shown += there
-    total /= np.maximum(shown, 1)
+        had = _had(evidence, name, ~np.isnan(loss))
+        loss[had & np.isnan(loss)] = 1.0
+        means[name] = float(loss[had].mean()) if had.any() else 0.0
+        weight = evidence.policy.weights.get(name, 1.0)
+        np.add(total, weight * loss, out=total, where=had)
+        weights += weight * had
+    total /= np.where(weights > 0, weights, 1.0)
     total[evidence.suppressed] = 1.0
     return total, means
+
+
+def _had(evidence: Evidence, name: str, shown: Flags) -> Flags:
+    """Which tuples have something to lose: those that had it; where that is not known, or imputed, those that show it."""
+    told = evidence.trace
+    if told is None or imputes(evidence.policy):
+        return shown
+    had = ~np.append(evidence.original[name].missing, True)[told.row]
+    return np.where(evidence.suppressed | (told.row == NO_ROW), shown, had)
 
 
 def loss(each: Floats, attribute: dict[str, float]) -> Loss:

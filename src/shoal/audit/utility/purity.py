@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.audit.evidence import Evidence, Numeric
+from shoal.audit.evidence import Evidence
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ def purity(evidence: Evidence) -> Purity | None:
         return None
     had = np.zeros(len(evidence.line), dtype=np.int32)
     for name, _ in evidence.policy.quasi:
-        original = evidence.original[name]
-        had += ~np.isnan(original.value) if isinstance(original, Numeric) else original.leaf != -1
+        had += ~evidence.original[name].missing
     _, group = np.unique(evidence.trace.cluster[grouped], return_inverse=True)
     members = np.bincount(group)
     values = np.bincount(group, weights=had[evidence.trace.row[grouped]])
