@@ -19,7 +19,7 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_policy_that_is_right() -> None:
     result = CliRunner().invoke(app, ["check", "policy.yaml"])
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == "policy.yaml: no problems\n"
+    assert result.stdout == "policy.yaml: no problems, no warnings\n"
 
 
 def test_problems_and_warnings(folder: Path) -> None:

@@ -28,7 +28,7 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"zzz": 1},
         "zzz: unknown key; "
-        "known are version, person, person_missing, time, nulls, item, attributes, privacy, window, algorithm",
+        "known are version, person, person_missing, time, nulls, item, attributes, privacy, window, weights, sparse, algorithm",
     ),
     ({"time": "ts"}, "time: is not a mapping; write the records' own time, such as {field: ts}"),
     ({"time": {}}, "time.field: is missing; add the field that holds the event time"),

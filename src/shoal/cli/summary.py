@@ -44,7 +44,7 @@ def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, st
         ("smallest group", "none" if smallest is None else f"{count(smallest)} persons", f"promised: {k}"),
         ("longest wait", "none" if longest is None else _wait(longest, timed), f"promised: {promised}"),
         *([("stretched", share(stats.stretched, stats.released), longer)] if policy.stretch > 1 else []),
-        ("suppressed", share(stats.suppressed, stats.released), "no group in time that keeps what is promised"),
+        ("suppressed", share(stats.suppressed, stats.released), "no group in time that holds"),
         ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
     ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shoal.columns.bucket import buckets
 from shoal.columns.dictionary import only_used
 from shoal.columns.fingerprint import fingerprints, one_word
+from shoal.columns.jsontext import is_json, meant
 from shoal.columns.rejection import Rejection, Rejections
 from shoal.columns.uniform import column, numbers, texts, times, uniques, unreadable
 from shoal.compiled import kernel
@@ -91,8 +92,9 @@ class Encoder:
         demands = self._policy.diverse
         out = np.zeros((batch.num_rows, len(demands)), np.uint64)
         for a, demand in enumerate(demands):
-            text = texts(column(batch, demand.name), self._policy.nulls)
-            out[:, a] = one_word(text, self._key)
+            array = column(batch, demand.name)
+            array = meant(array) if is_json(field_of(batch, demand.name)) else array
+            out[:, a] = one_word(texts(array, self._policy.nulls), self._key)
         return out
 
     def _persons(self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections) -> NDArray[np.uint64]:

@@ -1,0 +1,28 @@
+"""Columns that are passed through as JSON texts: what is written in them."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+
+from shoal.policy import canonical
+
+_MARK = b"shoal", b"json"  # as the readers of files mark such a column
+
+
+def is_json(field: pa.Field) -> bool:
+    """Whether a column holds JSON texts."""
+    return bool(field.metadata) and field.metadata.get(_MARK[0]) == _MARK[1]
+
+
+def meant(texts: pa.Array) -> pa.Array:
+    """The texts of what is written; lists and objects as they are written.
+
+    >>> meant(pa.array(['" flu"', "1.0", "null", "[1]", None])).to_pylist()
+    ['flu', '1', None, '[1]', None]
+    """
+    encoded = texts.dictionary_encode()
+    values = [(text, json.loads(text)) for text in encoded.dictionary.to_pylist()]
+    plain = [text if isinstance(value, list | dict) else canonical(value) for text, value in values]
+    return pa.array(plain, pa.large_string()).take(encoded.indices)
