@@ -109,5 +109,5 @@ def test_a_tree_may_still_have_such_a_root() -> None:
 
 
 def test_a_value_that_is_an_inner_node_cannot_be_added() -> None:
-    with pytest.raises(PolicyError, match="^1 of the values are labels of inner nodes, and cannot be leaves too; "):
+    with pytest.raises(PolicyError, match=r"^1 of the values are labels of inner nodes, and cannot be leaves too; "):
         completed([["Paris", "France", "Europe"]], ["France", "Oslo"])

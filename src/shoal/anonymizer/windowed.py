@@ -79,6 +79,7 @@ class Windowed(Engine):
         self._start(np.array(snapshot.header["key"], np.uint64))
         self._state = restored(self._state, snapshot.arrays)
         self._lobby.guests = Guests(snapshot.kept, snapshot.arrays["rows"])
+        self._encoder.remember(snapshot.kept)
         self._publisher.whole[:] = snapshot.header["whole"]
 
     def _without_arrivals(self, closing: bool = False) -> Answer:

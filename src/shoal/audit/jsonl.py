@@ -121,7 +121,7 @@ def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Arr
         if isinstance(record, dict):
             records.append(record)
     names = dict.fromkeys(name for record in records for name in record if wanted is None or name in wanted)
-    columns = {name: _array([record.get(name) for record in records]) for name in names}
+    columns = {name: array([record.get(name) for record in records]) for name in names}
     return columns, np.array(good, bool), len(good)
 
 
@@ -144,12 +144,12 @@ def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _array(values: list[Any]) -> pa.Array:
+def array(values: list[Any]) -> pa.Array:
     """An Arrow array; of texts, where the values are of several types."""
     if len({type(value) for value in values if value is not None} - {int, float}) < 2:
         with suppress(pa.ArrowException, OverflowError):
             array = pa.array(values)
-            if not _is_coarse(pa.chunked_array([array])):
+            if not _is_coarse(pa.chunkedarray([array])):
                 return array
     return _texts(values)
 

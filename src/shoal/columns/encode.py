@@ -19,6 +19,7 @@ from shoal.policy import Attribute, Policy, canonical
 _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LATEST = 9e12  # seconds; about the last that a 64-bit count of microseconds can hold
 UNREADABLE = "bytes that are not UTF-8 (value withheld); give text"
+_RETYPED = "not of the type that it had before (value withheld); give one type throughout"
 _EXACT = 2**53  # up to here float64 holds every whole number
 
 
@@ -53,6 +54,7 @@ class Encoder:
         time = [policy.time.field] if policy.time and policy.time.publish != "drop" else []
         self.passed = (*time, *policy.kept)
         self.fields = policy_fields(policy)
+        self._kinds: dict[str, pa.DataType] = {}  # of what is passed through, as far as it is known
 
     def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
         policy, size = self._policy, batch.num_rows
@@ -66,23 +68,36 @@ class Encoder:
         pattern = np.zeros(size, np.uint64)
         _note_valid(values, pattern)
         whole = np.array([_is_whole(column(batch, name).type, attribute) for name, attribute in policy.quasi])
-        kept = self._kept(batch, time)
+        kept = self._kept(batch, time, rejections)
         accepted = rejections.accepted
         if not accepted.all():
             values = np.ascontiguousarray(values[:, accepted])
             pattern, person, time = pattern[accepted], person[accepted], time[accepted]
             kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
+        self.remember(kept)
         kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
         arrivals = Batch(values, pattern, person, time, np.arange(len(time)))
         return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
-    def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
+    def remember(self, kept: pa.RecordBatch | pa.Table) -> None:
+        """What has these types now is to be passed through in these, or wider ones."""
+        for name, array in zip(kept.schema.names, kept.columns, strict=True):
+            if len(array):
+                self._kinds[name] = _together(self._kinds.get(name, pa.null()), array.type) or array.type
+
+    def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64], rejections: Rejections) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self.passed}
         schema = pa.schema([field_of(batch, name).with_type(array.type) for name, array in columns.items()])
         time = self._policy.time
         if time and time.publish == "generalize":
             columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
             schema = schema.set(0, pa.field(time.field, columns[time.field].type))
+        for i, (name, array) in enumerate(columns.items()):
+            kind = _together(self._kinds.get(name, pa.null()), array.type)
+            if kind is None:
+                rejections.add(array.is_valid().to_numpy(zero_copy_only=False), name, _RETYPED)
+                columns[name] = pa.nulls(len(array), self._kinds[name])
+                schema = schema.set(i, schema.field(i).with_type(self._kinds[name]))
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _persons(self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections) -> NDArray[np.uint64]:
@@ -144,6 +159,16 @@ class Encoder:
         return tree.code.get(text, tree.leaves if attribute.unknown == "root" else -1)
 
 
+def _together(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:
+    """The type that holds values of both, such as fractions for whole numbers; None if there is none."""
+    if old == new:
+        return old
+    try:
+        return pa.unify_schemas([pa.schema([("", old)]), pa.schema([("", new)])], promote_options="permissive").field(0).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return None
+
+
 def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -> NDArray[np.float64]:
     """The records' own time in seconds; 0 where the policy knows none."""
     if policy.time is None:
@@ -190,7 +215,7 @@ def policy_fields(policy: Policy) -> tuple[str, ...]:
 def field_of(batch: pa.RecordBatch, name: str) -> pa.Field:
     """How a batch describes a field."""
     index = batch.schema.get_field_index(name)
-    return batch.schema.field(index) if index >= 0 else pa.field(name, pa.null())
+    return batch.schema.field(index) if index >= 0 else pa.field(name, column(batch, name).type)
 
 
 def _is_whole(kind: pa.DataType, attribute: Attribute) -> bool:
