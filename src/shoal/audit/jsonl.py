@@ -148,9 +148,9 @@ def array(values: list[Any]) -> pa.Array:
     """An Arrow array; of texts, where the values are of several types."""
     if len({type(value) for value in values if value is not None} - {int, float}) < 2:
         with suppress(pa.ArrowException, OverflowError):
-            array = pa.array(values)
-            if not _is_coarse(pa.chunkedarray([array])):
-                return array
+            found = pa.array(values)
+            if not _is_coarse(pa.chunked_array([found])):
+                return found
     return _texts(values)
 
 
