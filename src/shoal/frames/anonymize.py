@@ -45,7 +45,8 @@ def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[st
     --------
     >>> table = pa.table({"age": [34, 61, 36, 58], "ill": ["flu", "none", "flu", "none"]})
     >>> published = anonymize(table, {
-    ...     "person": "none", "attributes": {"age": {"quasi": "numeric", "range": [0, 100], "grid": 5}, "ill": {"sensitive": True}},
+    ...     "person": "none",
+    ...     "attributes": {"age": {"quasi": "numeric", "range": [0, 100], "grid": 5}, "ill": {"sensitive": True}},
     ...     "privacy": {"k": 2}, "window": {"count": 4}, "algorithm": {"name": "fads"},
     ... })
     >>> published.to_pylist()[0]

@@ -33,7 +33,7 @@ class Boxes(NamedTuple):
             covers = (missing | ((self.low <= some) & (some <= self.high))).all(axis=2)
             loss = np.where(missing, 0, np.nan_to_num(self.size, nan=1)).sum(axis=2)
             best = np.where(covers, loss, np.inf).argmin(axis=1)
-            found[start : start + _ROWS] = np.where(covers.any(axis=1), best, NONE)
+            found[start : start + _ROWS] = np.where(np.any(covers, axis=1), best, NONE)
         return found
 
 
