@@ -118,9 +118,21 @@ def test_a_record_whose_kept_value_changes_its_type_is_rejected() -> None:
     assert [record["note"] for record in made.to_records(made.flush())] == [5, 2.5, None]
 
 
+@pytest.mark.parametrize("first", [pa.array(["a", "b"]), pa.array(["a", "b"]).dictionary_encode()])
+def test_dictionaries_and_plain_values_may_follow_each_other(first: pa.Array) -> None:
+    made = anonymizer()
+    for column in (first, pa.array(["c", "a"]), pa.array(["c", None]).dictionary_encode()):
+        made.push_batch(people(2, note=column))
+    assert made.stats.rejected == 0
+    assert made.stats.released + made.flush().num_rows == 6
+
+
 def test_a_rejected_record_does_not_decide_a_type() -> None:
     made = anonymizer()
     made.push({"pid": 1, "age": "no number", "note": 5})
+    snapshot = made.snapshot()
+    made = anonymizer()
+    made.restore(snapshot)
     made.push({"pid": 2, "age": 1, "note": "text"})
     assert made.to_records(made.flush()) == [{"age": [1, 1], "note": "text"}]
 

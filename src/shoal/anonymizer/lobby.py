@@ -49,7 +49,5 @@ def _together(old: pa.Table, new: pa.Table) -> pa.Table:
     try:
         return pa.concat_tables([old, new], promote_options="permissive").combine_chunks()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        if not len(old):
-            return new
         odd = [f.name for f in new.schema if f.type != old.schema.field(f.name).type]
         raise InputError(f"{', '.join(odd)}: the type changes within the stream; give one type throughout") from None

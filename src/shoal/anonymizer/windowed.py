@@ -38,7 +38,7 @@ class Windowed(Engine):
         self._kernel = chosen.run
         self._state = new_state(policy, chosen.parameters, chosen.deadline, chosen.memory)
         self._key = key
-        self._encoder = Encoder(policy, key)
+        self._encoder = Encoder(policy, key, typed=True)
         self._publisher = Publisher(policy)
         self._lobby = Lobby(self._encoder.passed)
         self.fields = self._encoder.fields
@@ -79,7 +79,7 @@ class Windowed(Engine):
         self._start(np.array(snapshot.header["key"], np.uint64))
         self._state = restored(self._state, snapshot.arrays)
         self._lobby.guests = Guests(snapshot.kept, snapshot.arrays["rows"])
-        self._encoder.remember(snapshot.kept)
+        self._encoder.remember(snapshot.kept.schema)
         self._publisher.whole[:] = snapshot.header["whole"]
 
     def _without_arrivals(self, closing: bool = False) -> Answer:

@@ -46,11 +46,15 @@ class Encoded(NamedTuple):
 
 
 class Encoder:
-    """Checks records against a policy and encodes those that hold."""
+    """Checks records against a policy and encodes those that hold.
 
-    def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
+    `typed` says that what is passed through must keep its type, since it waits in columns.
+    """
+
+    def __init__(self, policy: Policy, key: NDArray[np.uint64], typed: bool = False) -> None:
         self._policy = policy
         self._key = key
+        self._typed = typed
         time = [policy.time.field] if policy.time and policy.time.publish != "drop" else []
         self.passed = (*time, *policy.kept)
         self.fields = policy_fields(policy)
@@ -74,16 +78,22 @@ class Encoder:
             values = np.ascontiguousarray(values[:, accepted])
             pattern, person, time = pattern[accepted], person[accepted], time[accepted]
             kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
-        self.remember(kept)
+        if self._typed:
+            kept = self._of_known_types(kept) if size and not accepted.any() else kept
+            self.remember(kept.schema)
         kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
         arrivals = Batch(values, pattern, person, time, np.arange(len(time)))
         return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
-    def remember(self, kept: pa.RecordBatch | pa.Table) -> None:
-        """What has these types now is to be passed through in these, or wider ones."""
-        for name, array in zip(kept.schema.names, kept.columns, strict=True):
-            if len(array):
-                self._kinds[name] = _together(self._kinds.get(name, pa.null()), array.type) or array.type
+    def remember(self, schema: pa.Schema) -> None:
+        """What is passed through in these types goes on in these, or in wider ones."""
+        for field in schema:
+            self._kinds[field.name] = _together(self._kinds.get(field.name, pa.null()), field.type) or field.type
+
+    def _of_known_types(self, kept: pa.RecordBatch) -> pa.RecordBatch:
+        """No records; those that were rejected do not decide a type."""
+        fields = [field.with_type(self._kinds.get(field.name, pa.null())) for field in kept.schema]
+        return pa.RecordBatch.from_pylist([], pa.schema(fields))
 
     def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64], rejections: Rejections) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self.passed}
@@ -92,12 +102,13 @@ class Encoder:
         if time and time.publish == "generalize":
             columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
             schema = schema.set(0, pa.field(time.field, columns[time.field].type))
-        for i, (name, array) in enumerate(columns.items()):
-            kind = _together(self._kinds.get(name, pa.null()), array.type)
-            if kind is None:
+        for i, name in enumerate(columns):
+            known = self._kinds.get(name, pa.null())
+            array = columns[name] = _coded_as(known, columns[name])
+            if _together(known, array.type) is None:
                 rejections.add(array.is_valid().to_numpy(zero_copy_only=False), name, _RETYPED)
-                columns[name] = pa.nulls(len(array), self._kinds[name])
-                schema = schema.set(i, schema.field(i).with_type(self._kinds[name]))
+                columns[name] = pa.nulls(len(array), known)
+            schema = schema.set(i, schema.field(i).with_type(columns[name].type))
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _persons(self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections) -> NDArray[np.uint64]:
@@ -157,6 +168,15 @@ class Encoder:
         if text is None or text in self._policy.nulls:
             return np.nan
         return tree.code.get(text, tree.leaves if attribute.unknown == "root" else -1)
+
+
+def _coded_as(known: pa.DataType, array: pa.Array) -> pa.Array:
+    """The same values, as a dictionary if those before came as one, and not if they did not."""
+    if pa.types.is_dictionary(known) and array.type == known.value_type:
+        return array.dictionary_encode()
+    if pa.types.is_dictionary(array.type) and array.type.value_type == known:
+        return array.cast(known)
+    return array
 
 
 def _together(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:
