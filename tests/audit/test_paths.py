@@ -17,9 +17,10 @@ def test_fields_by_their_path(tmp_path: Path) -> None:
         "privacy": {"k": 2}, "window": {"count": 6}, "algorithm": {"name": "fads"},
     })  # fmt: skip
     records = [{"who": {"id": i % 7, "age": i % 90, "note": f"n{i}"}} for i in range(40)]
-    for odd in ([], [{"who": "nobody"}, {"who": None}]):
+    odds = [], [{"who": "nobody"}, {"who": None}], [{"who.id": 1, "who.age": 5, "who": {"age": 90, "note": "x"}}] * 3
+    for odd in odds:
         source, target = tmp_path / f"in{len(odd)}.jsonl", tmp_path / f"out{len(odd)}.jsonl"
         source.write_text("".join(f"{json.dumps(record)}\n" for record in [*records, *odd]))
         run(policy, source, target, trace=tmp_path / f"trace{len(odd)}.jsonl")
         report = audit(policy, source, target, trace=tmp_path / f"trace{len(odd)}.jsonl")
-        assert report.held and len(target.read_text().splitlines()) == 40
+        assert report.held and len(target.read_text().splitlines()) == 40 + len(odd) * (len(odd) == 3)

@@ -14,6 +14,7 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from shoal.audit.block import AGAIN, BYTES, Block, opened
+from shoal.audit.path import doubtful, value
 from shoal.policy import canonical
 
 
@@ -24,7 +25,7 @@ def jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
     with opened(path) as file:
         for block in _lines(file):
             table = _parsed(block, as_text)
-            if table is None:
+            if table is None or doubtful(table.schema.names, wanted or ()):
                 columns, good, count = _one_by_one(block, wanted)
                 lines = start + np.flatnonzero(good)
             else:
@@ -121,7 +122,8 @@ def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Arr
         if isinstance(record, dict):
             records.append(record)
     names = dict.fromkeys(name for record in records for name in record if wanted is None or name in wanted)
-    columns = {name: array([record.get(name) for record in records]) for name in names}
+    names |= dict.fromkeys(name for name in wanted or () if "." in name)
+    columns = {name: _array([value(record, name) for record in records]) for name in names}
     return columns, np.array(good, bool), len(good)
 
 
@@ -144,13 +146,13 @@ def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def array(values: list[Any]) -> pa.Array:
+def _array(values: list[Any]) -> pa.Array:
     """An Arrow array; of texts, where the values are of several types."""
     if len({type(value) for value in values if value is not None} - {int, float}) < 2:
         with suppress(pa.ArrowException, OverflowError):
-            found = pa.array(values)
-            if not _is_coarse(pa.chunked_array([found])):
-                return found
+            array = pa.array(values)
+            if not _is_coarse(pa.chunked_array([array])):
+                return array
     return _texts(values)
 
 

@@ -1,9 +1,8 @@
-"""Fields inside fields, as a policy names them: `payload.patient.age`."""
+"""Fields inside fields, as a policy names them: `payload.patient.age`. A field of that very name comes first."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -19,31 +18,35 @@ def heads(fields: set[str]) -> set[str]:
     return fields | {name.split(".")[0] for name in fields}
 
 
+def doubtful(names: Collection[str], fields: Collection[str]) -> list[str]:
+    """Those of the fields that may stand under their name in one record, and inside another field in the next.
+
+    >>> doubtful(["a", "a.b", "c"], {"a.b", "c.d"})
+    ['a.b']
+    """
+    return [name for name in fields if "." in name and name in names and name.split(".")[0] in names]
+
+
+def value(record: Mapping[str, Any], name: str) -> Any:
+    """What a record holds under a name or a path; None if nothing.
+
+    >>> value({"a": {"b": 1}}, "a.b"), value({"a": "{}", "a.b": 2}, "a.b"), value({"a": 3}, "a.b")
+    (1, 2, None)
+    """
+    if name in record:
+        return record[name]
+    found: Any = record
+    for step in name.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
+
+
 def inside(columns: Mapping[str, pa.Array], name: str) -> pa.Array | None:
-    """The column of a field that lies in another; where that one is of several types, its objects came as texts."""
+    """The column of a field that lies in the structs of another."""
     first, *steps = name.split(".")
-    column = columns.get(first)
-    if not steps or column is None:
-        return None
-    if pa.types.is_string(column.type):
-        return _of_texts(column, steps)
+    column = columns.get(first) if steps else None
     for step in steps:
-        if not pa.types.is_struct(column.type) or column.type.get_field_index(step) < 0:
+        if column is None or not pa.types.is_struct(column.type) or column.type.get_field_index(step) < 0:
             return None
         column = pc.struct_field(column, step)
     return column
-
-
-def _of_texts(column: pa.Array, steps: list[str]) -> pa.Array:
-    from shoal.audit.jsonl import array
-
-    return array([_value(text, steps) for text in column.to_pylist()])
-
-
-def _value(text: str | None, steps: list[str]) -> Any:
-    if text is None or not text.startswith("{"):
-        return None
-    found: Any = json.loads(text)
-    for step in steps:
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
