@@ -14,7 +14,7 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from shoal.audit.block import AGAIN, BYTES, Block, opened
-from shoal.audit.path import doubtful, value
+from shoal.audit.path import doubtful, found_in
 from shoal.policy import canonical
 
 
@@ -123,7 +123,7 @@ def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Arr
             records.append(record)
     names = dict.fromkeys(name for record in records for name in record if wanted is None or name in wanted)
     names |= dict.fromkeys(name for name in wanted or () if "." in name)
-    columns = {name: _array([value(record, name) for record in records]) for name in names}
+    columns = {name: _array([found_in(record, name) for record in records]) for name in names}
     return columns, np.array(good, bool), len(good)
 
 

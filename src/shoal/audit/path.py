@@ -27,10 +27,10 @@ def doubtful(names: Collection[str], fields: Collection[str]) -> list[str]:
     return [name for name in fields if "." in name and name in names and name.split(".")[0] in names]
 
 
-def value(record: Mapping[str, Any], name: str) -> Any:
+def found_in(record: Mapping[str, Any], name: str) -> Any:
     """What a record holds under a name or a path; None if nothing.
 
-    >>> value({"a": {"b": 1}}, "a.b"), value({"a": "{}", "a.b": 2}, "a.b"), value({"a": 3}, "a.b")
+    >>> found_in({"a": {"b": 1}}, "a.b"), found_in({"a": "{}", "a.b": 2}, "a.b"), found_in({"a": 3}, "a.b")
     (1, 2, None)
     """
     if name in record:

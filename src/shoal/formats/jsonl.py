@@ -25,6 +25,9 @@ BLANK = b" \t\r"
 FEW = 64
 """A block of so few lines is parsed line by line, if need be, rather than cut again."""
 
+BEGINNING = 100
+"""Where keys come and go, the first block has at most so many lines: what it has is what the input began with."""
+
 Parsed = tuple[list[pa.Array], list[tuple[int, str]], Collection[str]]
 
 
@@ -42,6 +45,7 @@ class JsonlReader(Reader):
         self._passed = frozenset(passed)
         self._rows = rows
         self._row = 0
+        self._begun = False
         self._regular = Regular(self._fields, self._passed)
         self._irregular = Irregular(self._fields, self._passed)
 
@@ -70,12 +74,17 @@ class JsonlReader(Reader):
                 yield from self._parsed(b"\n".join(part) + b"\n")
 
     def _fast(self, chunk: bytes) -> Parsed | None:
-        for way in (self._regular, self._irregular):
+        try:
+            found: Parsed = self._regular.parse(chunk), [], self._regular.names
+        except Refused:
+            if not self._begun and chunk.count(b"\n") > BEGINNING:
+                return None
             try:
-                return way.parse(chunk), [], way.names
+                found = self._irregular.parse(chunk), [], self._irregular.names
             except Refused:
-                pass
-        return None
+                return None
+        self._begun = True
+        return found
 
     def _slow(self, lines: list[bytes]) -> Parsed:
         records: list[dict[str, Any]] = []
@@ -88,6 +97,7 @@ class JsonlReader(Reader):
                 records.append(record)
             else:
                 bad.append((i, record))
+        self._begun = True
         self._irregular.learn(records)
         values = {name: [_value(record, name) for record in records] for name in self._fields}
         names = dict.fromkeys(name for record in records for name in record)
