@@ -27,7 +27,7 @@ class Stats:
     smallest_group: int | None  # persons, at the moment of publication
     longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
     faults: Mapping[str, int]  # what the door stopped: empty unless an algorithm is wrong
-    drift: Drift = field(default_factory=Drift)  # fields that came and went
+    drift: Drift = field(default_factory=Drift, compare=False)  # fields that came and went, as seen batch by batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class FilterStats:
     generalized: int  # of these
     withheld: int
     z: int | None  # now; None while a z that follows the stream lets nothing through yet
-    drift: Drift = field(default_factory=Drift)  # fields that came and went
+    drift: Drift = field(default_factory=Drift, compare=False)  # fields that came and went, as seen batch by batch
 
 
 def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record) -> Stats:
