@@ -2,6 +2,7 @@
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
 from shoal.errors import InputError, PolicyError, RecordError, ShoalError, SnapshotError
+from shoal.frames import anonymize
 from shoal.pipeline import check, run
 from shoal.policy import Policy
 
@@ -16,6 +17,7 @@ __all__ = [
     "ShoalError",
     "SnapshotError",
     "Stats",
+    "anonymize",
     "check",
     "run",
 ]

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 import shoal
 import shoal.compiled
 from cli.base import ENVIRONMENT
-from shoal.cli import app
+from shoal.cli import app, hierarchy
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+HIERARCHY = [command.callback.__name__ for command in hierarchy.app.registered_commands if command.callback]
 
 
 def test_the_version() -> None:
@@ -27,12 +28,13 @@ def test_the_version() -> None:
 
 
 def test_the_commands() -> None:
-    assert COMMANDS == ["run", "check", "audit", "infer", "plan", "demo", "bench"]
+    assert COMMANDS == ["run", "check", "audit", "infer", "schema", "plan", "demo", "bench"]
+    assert HIERARCHY == ["build", "show", "check", "complete"]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, "hierarchy", *(f"hierarchy {name}" for name in HIERARCHY)])
 def test_help_has_examples(name: str) -> None:
-    told = CliRunner().invoke(app, [name, "--help"]).stdout
+    told = CliRunner().invoke(app, [*name.split(), "--help"]).stdout
     assert "Examples:" in told
     assert f"  shoal {name} " in told or f"  shoal {name}\n" in told
     assert max(map(len, told.splitlines())) <= 80 + 8

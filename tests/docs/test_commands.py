@@ -10,6 +10,7 @@ from shoal.cli import app
 from tests.docs.base import read
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+COMMANDS += [str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])

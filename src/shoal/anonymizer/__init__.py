@@ -1,7 +1,8 @@
 """The anonymizer: push, push_batch, tick, flush, snapshot, restore."""
 
 from shoal.anonymizer.anonymizer import Anonymizer
+from shoal.anonymizer.drift import Drift
 from shoal.anonymizer.stats import FilterStats, Stats
 from shoal.columns.rejection import Rejection
 
-__all__ = ["Anonymizer", "FilterStats", "Rejection", "Stats"]
+__all__ = ["Anonymizer", "Drift", "FilterStats", "Rejection", "Stats"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.anonymizer.drift import Watch
 from shoal.anonymizer.engine import Answer, Engine
 from shoal.anonymizer.records import to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
@@ -48,16 +50,21 @@ class Anonymizer:
         self._received = 0
         self._reasons: Counter[str] = Counter()
         self._traces: list[pa.RecordBatch] = []
+        self._watch = Watch(self._engine.fields)
 
     def push(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Take in one record; the tuples that leave because of it. For many records `push_batch` is far quicker."""
-        return self.to_records(self.push_batch(to_batch(record, self._engine.fields)))
+        return self.to_records(self.push_batch(to_batch(record, self._engine.fields), names=list(record)))
 
-    def push_batch(self, batch: pa.RecordBatch, rows: NDArray[np.int64] | None = None) -> pa.RecordBatch:
+    def push_batch(
+        self, batch: pa.RecordBatch, rows: NDArray[np.int64] | None = None, names: Collection[str] | None = None
+    ) -> pa.RecordBatch:
         """Take in a batch; the tuples that leave because of it, in order.
 
-        `rows` are the row numbers of the records, where some rows of the source never became records.
+        `rows` are the row numbers of the records, where some rows of the source never became records; `names` the fields
+        that the records have, where the batch holds but some of them.
         """
+        self._watch.see(batch, names)
         if rows is None:
             rows = np.arange(self._received, self._received + batch.num_rows)
         starts = range(0, max(batch.num_rows, 1), _SLICE)
@@ -96,13 +103,13 @@ class Anonymizer:
 
     @property
     def stats(self) -> Stats | FilterStats:
-        return self._engine.stats(self._received, self._reasons)
+        return replace(self._engine.stats(self._received, self._reasons), drift=self._watch.drift)
 
     def snapshot(self) -> bytes:
         """The whole state. It holds what waits, and who was counted: guard it like the input."""
         header, arrays, kept = self._engine.saved()
         own = {"policy": self.policy.fingerprint, "received": self._received, "reasons": dict(self._reasons)}
-        return packed(Snapshot({**own, **header}, arrays, kept))
+        return packed(Snapshot({**own, "drift": self._watch.saved(), **header}, arrays, kept))
 
     def restore(self, data: bytes) -> None:
         """Go on from a snapshot that was made under the same policy."""
@@ -110,6 +117,7 @@ class Anonymizer:
         self._engine.restore(snapshot)
         self._received = snapshot.header["received"]
         self._reasons = Counter(snapshot.header["reasons"])
+        self._watch.restore(snapshot.header["drift"])
 
     def _begin(self) -> None:
         self._traces, self.rejected = [], []

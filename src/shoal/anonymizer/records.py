@@ -9,15 +9,17 @@ import pyarrow as pa
 
 from shoal.columns.uniform import plain
 from shoal.errors import InputError
+from shoal.path import ABSENT, in_record
 from shoal.policy import canonical
 
 
 def to_batch(record: Mapping[str, Any], fields: Iterable[str]) -> pa.RecordBatch:
     """A batch of one record."""
-    return pa.RecordBatch.from_pydict({name: _column(name, record.get(name)) for name in fields})
+    return pa.RecordBatch.from_pydict({name: _column(name, in_record(record, name)) for name in fields})
 
 
 def _column(name: str, value: Any) -> pa.Array:
+    value = None if value is ABSENT else value
     try:
         return pa.array([value], from_pandas=True)
     except (pa.ArrowException, OverflowError, ValueError):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+
+from shoal.anonymizer.drift import Drift
 
 _FAULTS = ("too_small", "uncovered", "thin", "uniform", "late", "twice")
 
@@ -26,6 +28,7 @@ class Stats:
     longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
     stretched: int  # tuples that waited longer than the window, since fewer than k persons were there
     faults: Mapping[str, int]  # what the door stopped: empty unless an algorithm is wrong
+    drift: Drift = field(default_factory=Drift, compare=False)  # fields that came and went, as seen batch by batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,7 @@ class FilterStats:
     generalized: int  # of these
     withheld: int
     z: int | None  # now; None while a z that follows the stream lets nothing through yet
+    drift: Drift = field(default_factory=Drift, compare=False)  # fields that came and went, as seen batch by batch
 
 
 def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record) -> Stats:

@@ -40,7 +40,7 @@ class Windowed(Engine):
         self._kernel = chosen.run
         self._state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, _demands(policy, key))
         self._key = key
-        self._encoder = Encoder(policy, key)
+        self._encoder = Encoder(policy, key, typed=True)
         self._publisher = Publisher(policy)
         self._lobby = Lobby(self._encoder.passed)
         self.fields = self._encoder.fields
@@ -81,6 +81,7 @@ class Windowed(Engine):
         self._start(np.array(snapshot.header["key"], np.uint64))
         self._state = restored(self._state, snapshot.arrays)
         self._lobby.guests = Guests(snapshot.kept, snapshot.arrays["rows"])
+        self._encoder.remember(snapshot.kept.schema)
         self._publisher.whole[:] = snapshot.header["whole"]
 
     def _without_arrivals(self, closing: bool = False) -> Answer:

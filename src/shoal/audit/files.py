@@ -13,6 +13,7 @@ import pyarrow.parquet
 from shoal.audit.block import Block, named
 from shoal.audit.csv import csv
 from shoal.audit.jsonl import jsonl
+from shoal.audit.path import heads
 from shoal.errors import InputError
 
 Source: TypeAlias = "str | PathLike[str] | pa.Table | pa.RecordBatch"
@@ -29,7 +30,7 @@ def blocks(source: Source, fields: Iterable[str] | None = None) -> Iterator[Bloc
     Raises:
         InputError: the file is absent, of an unknown kind, or broken.
     """
-    wanted = None if fields is None else set(fields)
+    wanted = None if fields is None else heads(set(fields))
     if isinstance(source, pa.RecordBatch | pa.Table):
         yield from _tables(source.to_batches(max_chunksize=ROWS) if isinstance(source, pa.Table) else [source], wanted)
         return

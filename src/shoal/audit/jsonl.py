@@ -14,6 +14,7 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from shoal.audit.block import AGAIN, BYTES, Block, opened
+from shoal.audit.path import doubtful, found_in
 from shoal.policy import canonical
 
 
@@ -24,7 +25,7 @@ def jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
     with opened(path) as file:
         for block in _lines(file):
             table = _parsed(block, as_text)
-            if table is None:
+            if table is None or doubtful(table.schema.names, wanted or ()):
                 columns, good, count = _one_by_one(block, wanted)
                 lines = start + np.flatnonzero(good)
             else:
@@ -121,7 +122,8 @@ def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Arr
         if isinstance(record, dict):
             records.append(record)
     names = dict.fromkeys(name for record in records for name in record if wanted is None or name in wanted)
-    columns = {name: _array([record.get(name) for record in records]) for name in names}
+    names |= dict.fromkeys(name for name in wanted or () if "." in name)
+    columns = {name: _array([found_in(record, name) for record in records]) for name in names}
     return columns, np.array(good, bool), len(good)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.audit.block import Block
 from shoal.audit.files import Source, blocks
 from shoal.audit.passed import Passed
+from shoal.audit.path import inside
 from shoal.audit.tree import Tree
 from shoal.audit.values import Flags, Floats, canonical_column, numbers, seconds, texts
 from shoal.policy import Attribute, Policy
@@ -189,6 +190,7 @@ class _Reader:
 
 def _column(block: Block, name: str) -> pa.Array:
     column = block.columns.get(name)
+    column = inside(block.columns, name) if column is None else column
     return pa.nulls(block.rows) if column is None else column
 
 

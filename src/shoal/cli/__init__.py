@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, demo, infer, plan, run
+from shoal.cli import audit, bench, check, demo, hierarchy, infer, plan, run, schema
 
 __all__ = ["app", "main"]
 
@@ -35,6 +35,8 @@ app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=infer.EXAMPLES)(infer.infer)
+app.add_typer(hierarchy.app)
+app.command(epilog=schema.EXAMPLES)(schema.schema)
 app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=bench.EXAMPLES)(bench.bench)

@@ -13,19 +13,30 @@ EXAMPLES = """
 Examples:
   shoal infer people.csv > policy.yaml
   gunzip -c people.jsonl.gz | shoal infer - --rows 50000 > policy.yaml
+  shoal infer --from-arx project.deid --hierarchies . > policy.yaml
 """
 
 
 def infer(
-    source: Annotated[str, typer.Argument(help="The file to read, or - for JSON lines.", metavar="INPUT")],
+    source: Annotated[str | None, typer.Argument(help="The file to read, or - for JSON lines.", metavar="INPUT")] = None,
     rows: Annotated[int, typer.Option(help="How many rows of INPUT to look at.", min=1, metavar="N")] = 10_000,
+    arx: Annotated[str | None, typer.Option("--from-arx", help="A project of ARX, instead of INPUT.", metavar="FILE")] = None,
+    folder: Annotated[
+        str | None, typer.Option("--hierarchies", help="Where to write the project's hierarchies.", metavar="FOLDER")
+    ] = None,
 ) -> None:
-    """Draft a policy from the first rows of INPUT.
+    """Draft a policy from the first rows of INPUT, or from the settings of an ARX project.
 
     The draft publishes only what is clearly a quasi-identifier; comments say what to decide. It holds no extreme of the
     data and no rare value.
     """
     with reported():
-        from shoal.infer import draft
+        from shoal.errors import InputError
+        from shoal.infer import draft, from_arx
 
-        typer.echo(draft(source, rows), nl=False)
+        if arx is not None and source is None:
+            typer.echo(from_arx(arx, folder), nl=False)
+        elif source is not None and arx is None and folder is None:
+            typer.echo(draft(source, rows), nl=False)
+        else:
+            raise InputError("infer: give INPUT, or --from-arx FILE with or without --hierarchies; not both")

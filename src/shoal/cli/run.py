@@ -51,7 +51,7 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
     from shoal.cli.kernels import prepare
     from shoal.cli.progress import shown
     from shoal.cli.rejections import Rejections
-    from shoal.cli.summary import faults, summary
+    from shoal.cli.summary import drift, faults, summary
     from shoal.cli.terminal import errors, say
 
     pa.set_memory_pool(_lean_pool())
@@ -74,6 +74,9 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
         say(console, fault)
     if bar:
         console.print(summary(policy, stats, elapsed))
+    else:
+        for line in drift(stats):
+            say(console, f"{source}: {line}")
 
 
 def _lean_pool() -> pa.MemoryPool:

@@ -47,6 +47,7 @@ def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, st
         ("suppressed", share(stats.suppressed, stats.released), "no group in time that holds"),
         ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
+        *_drifted(stats),
     ]
 
 
@@ -59,7 +60,14 @@ def _observed(stats: FilterStats, elapsed: float) -> list[tuple[str, str, str]]:
         ("generalized", share(stats.generalized, taken), "of these, as an ancestor of the item"),
         ("withheld", share(stats.withheld, taken), "fewer than z users did"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says, or too late"),
+        *_drifted(stats),
     ]
+
+
+def _drifted(stats: Stats | FilterStats) -> list[tuple[str, str, str]]:
+    lines = [("new fields", count(stats.drift.new), "came up on the way, and are ignored")] if stats.drift.new else []
+    absent = [(name, share(number, stats.received)) for name, number in stats.drift.absent.items()]
+    return lines + [(f"without '{name}'", part, "the field was not there, and counts as missing") for name, part in absent]
 
 
 def _z(stats: FilterStats) -> str:
@@ -76,6 +84,16 @@ def deadline(policy: Policy) -> str:
 
 def _wait(longest: float, timed: bool) -> str:
     return seconds(longest) if timed else f"{count(longest)} arrivals"
+
+
+def drift(stats: Stats | FilterStats) -> list[str]:
+    """Fields that came and went, for those who see no summary."""
+    new, absent = stats.drift.new, stats.drift.absent
+    lines = [f"{count(new)} new field{'' if new == 1 else 's'} came up on the way, and {'is' if new == 1 else 'are'} ignored"]
+    return [
+        *(lines if new else []),
+        *(f"'{name}': was not there in {share(number, stats.received)} of the records" for name, number in absent.items()),
+    ]
 
 
 def faults(stats: Stats | FilterStats) -> list[str]:

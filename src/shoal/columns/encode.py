@@ -20,6 +20,7 @@ from shoal.policy import Attribute, Policy, canonical
 _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LATEST = 9e12  # seconds; about the last that a 64-bit count of microseconds can hold
 UNREADABLE = "bytes that are not UTF-8 (value withheld); give text"
+_RETYPED = "not of the type that it had before (value withheld); give one type throughout"
 _EXACT = 2**53  # up to here float64 holds every whole number
 
 
@@ -48,14 +49,19 @@ class Encoded(NamedTuple):
 
 
 class Encoder:
-    """Checks records against a policy and encodes those that hold."""
+    """Checks records against a policy and encodes those that hold.
 
-    def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
+    `typed` says that what is passed through must keep its type, since it waits in columns.
+    """
+
+    def __init__(self, policy: Policy, key: NDArray[np.uint64], typed: bool = False) -> None:
         self._policy = policy
         self._key = key
+        self._typed = typed
         time = [policy.time.field] if policy.time and policy.time.publish != "drop" else []
         self.passed = (*time, *policy.kept)
         self.fields = policy_fields(policy)
+        self._kinds: dict[str, pa.DataType] = {}  # of what is passed through, as far as it is known
 
     def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
         policy, size = self._policy, batch.num_rows
@@ -69,23 +75,43 @@ class Encoder:
         pattern = np.zeros(size, np.uint64)
         _note_valid(values, pattern)
         whole = np.array([_is_whole(column(batch, name).type, attribute) for name, attribute in policy.quasi])
-        kept, sensitive = self._kept(batch, time), self._sensitive(batch)
+        kept, sensitive = self._kept(batch, time, rejections), self._sensitive(batch)
         accepted = rejections.accepted
         if not accepted.all():
             values = np.ascontiguousarray(values[:, accepted])
             pattern, person, time, sensitive = pattern[accepted], person[accepted], time[accepted], sensitive[accepted]
             kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
+        if self._typed:
+            kept = self._of_known_types(kept) if size and not accepted.any() else kept
+            self.remember(kept.schema)
         kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
         arrivals = Batch(values, pattern, person, time, np.arange(len(time)), sensitive)
         return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
-    def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64]) -> pa.RecordBatch:
+    def remember(self, schema: pa.Schema) -> None:
+        """What is passed through in these types goes on in these, or in wider ones."""
+        for field in schema:
+            self._kinds[field.name] = _together(self._kinds.get(field.name, pa.null()), field.type) or field.type
+
+    def _of_known_types(self, kept: pa.RecordBatch) -> pa.RecordBatch:
+        """No records; those that were rejected do not decide a type."""
+        fields = [field.with_type(self._kinds.get(field.name, pa.null())) for field in kept.schema]
+        return pa.RecordBatch.from_pylist([], pa.schema(fields))
+
+    def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64], rejections: Rejections) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self.passed}
         schema = pa.schema([field_of(batch, name).with_type(array.type) for name, array in columns.items()])
         time = self._policy.time
         if time and time.publish == "generalize":
             columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
             schema = schema.set(0, pa.field(time.field, columns[time.field].type))
+        for i, name in enumerate(columns):
+            known = self._kinds.get(name, pa.null())
+            array = columns[name] = _coded_as(known, columns[name])
+            if _together(known, array.type) is None:
+                rejections.add(array.is_valid().to_numpy(zero_copy_only=False), name, _RETYPED)
+                columns[name] = pa.nulls(len(array), known)
+            schema = schema.set(i, schema.field(i).with_type(columns[name].type))
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _sensitive(self, batch: pa.RecordBatch) -> NDArray[np.uint64]:
@@ -156,6 +182,25 @@ class Encoder:
         return tree.code.get(text, tree.leaves if attribute.unknown == "root" else -1)
 
 
+def _coded_as(known: pa.DataType, array: pa.Array) -> pa.Array:
+    """The same values, as a dictionary if those before came as one, and not if they did not."""
+    if pa.types.is_dictionary(known) and array.type == known.value_type:
+        return array.dictionary_encode()
+    if pa.types.is_dictionary(array.type) and array.type.value_type == known:
+        return array.cast(known)
+    return array
+
+
+def _together(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:
+    """The type that holds values of both, such as fractions for whole numbers; None if there is none."""
+    if old == new:
+        return old
+    try:
+        return pa.unify_schemas([pa.schema([("", old)]), pa.schema([("", new)])], promote_options="permissive").field(0).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return None
+
+
 def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -> NDArray[np.float64]:
     """The records' own time in seconds; 0 where the policy knows none."""
     if policy.time is None:
@@ -202,7 +247,7 @@ def policy_fields(policy: Policy) -> tuple[str, ...]:
 def field_of(batch: pa.RecordBatch, name: str) -> pa.Field:
     """How a batch describes a field."""
     index = batch.schema.get_field_index(name)
-    return batch.schema.field(index) if index >= 0 else pa.field(name, pa.null())
+    return batch.schema.field(index) if index >= 0 else pa.field(name, column(batch, name).type)
 
 
 def _is_whole(kind: pa.DataType, attribute: Attribute) -> bool:

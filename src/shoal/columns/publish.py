@@ -11,6 +11,7 @@ from shoal.compiled import kernel
 from shoal.policy import Policy
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_MANY = 10_000
 
 
 class Publisher:
@@ -41,8 +42,7 @@ class Publisher:
         for q, (name, attribute) in enumerate(self._policy.quasi):
             valid = pa.py_buffer(bitmaps[q])
             if attribute.hierarchy:
-                labels = _taken(low[:, q].astype(np.int32), row, valid)
-                columns[name] = pa.DictionaryArray.from_arrays(labels, self._labels[name])
+                columns[name] = _labelled(low[:, q].astype(np.int32), row, valid, self._labels[name])
             else:
                 kind = np.int64 if self.whole[q] else np.float64
                 ends = [_taken(end[:, q].astype(kind), row, None) for end in (low, high)]
@@ -81,6 +81,14 @@ def _draw_bitmaps(pattern, bitmaps):
 
 def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer | None) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(table.dtype), len(row), [valid, pa.py_buffer(np.take(table, row))])
+
+
+def _labelled(node: NDArray[np.int32], row: NDArray[np.int64], valid: pa.Buffer, labels: pa.Array) -> pa.Array:
+    """The label of each row's node; of very many labels only those that are shown."""
+    if len(labels) > _MANY:
+        shown, place = np.unique(node[row], return_inverse=True)
+        node, row, labels = place.astype(np.int32), np.arange(len(row)), labels.take(pa.array(shown))
+    return pa.DictionaryArray.from_arrays(_taken(node, row, valid), labels)
 
 
 def _whole_column(column: pa.ChunkedArray) -> pa.Array:

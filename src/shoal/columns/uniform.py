@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
+from shoal.path import in_batch
 from shoal.policy import canonical
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|nan", re.IGNORECASE | re.ASCII)
@@ -31,10 +32,12 @@ class Numbers(NamedTuple):
 
 def column(batch: pa.RecordBatch, field: str) -> pa.Array:
     """The field's column, in a layout that Arrow can compute with; all null where the batch has no such field."""
-    indices = batch.schema.get_all_field_indices(field)
-    if len(indices) > 1:
-        raise InputError(f"'{field}': {len(indices)} columns bear this name; keep one")
-    array = batch.column(indices[0]) if indices else pa.nulls(batch.num_rows)
+    twins = len(batch.schema.get_all_field_indices(field))
+    if twins > 1:
+        raise InputError(f"'{field}': {twins} columns bear this name; keep one")
+    array = in_batch(batch, field)
+    if array is None:
+        return pa.nulls(batch.num_rows)
     if pa.types.is_run_end_encoded(array.type):
         return pc.run_end_decode(array)
     if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
@@ -95,16 +98,25 @@ def uniques(array: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], list[Any]]
 def plain(array: pa.Array) -> list[Any]:
     """Python values; text for what Python has no value for, such as nanoseconds."""
     try:
-        return array.to_pylist()
+        if not pa.types.is_temporal(array.type):
+            return array.to_pylist()
     except (ValueError, OverflowError):
-        return [_plain_one(scalar) for scalar in array]
+        pass
+    return [_plain_one(scalar) for scalar in array]
 
 
 def _plain_one(scalar: pa.Scalar) -> Any:
+    """Where pandas is installed, Arrow would give its values instead of Python's own."""
     try:
-        return scalar.as_py()
+        value = scalar.as_py()
     except (ValueError, OverflowError):
         return str(scalar.cast(pa.string()))
+    if not type(value).__module__.startswith("pandas"):
+        return value
+    fine = value.nanosecond if hasattr(value, "nanosecond") else value.nanoseconds
+    if fine:
+        return str(scalar.cast(pa.string()))
+    return value.to_pydatetime() if hasattr(value, "nanosecond") else value.to_pytimedelta()
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -34,6 +34,7 @@ class ArrowReader(Reader):
         except (pa.ArrowException, OSError, ValueError):
             raise self._broken() from None
         self._present = names_checked(path, schema, fields)
+        self._numbering.names = schema.names
 
     def _opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         if self._map[: len(MAGIC)] == MAGIC:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -35,11 +35,14 @@ class Block(NamedTuple):
         The input row, counted from 0 and including the malformed ones, of each record of `batch`.
     bad
         `(row, reason)` of the records that could not be parsed; a reason never holds data.
+    names
+        The fields that the records have, those that were not asked for included, as far as they were looked at.
     """
 
     batch: pa.RecordBatch
     rows: npt.NDArray[np.int64]
     bad: list[tuple[int, str]]
+    names: Collection[str] = ()
 
 
 class Reader(ABC):

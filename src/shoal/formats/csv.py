@@ -139,7 +139,7 @@ class CsvReader(Reader):
             some = rows[i * self._rows :][: len(piece)]
             before = [one for one in bad if one[0] < some[-1]]
             bad = bad[len(before) :]
-            yield Block(piece, some, before)
+            yield Block(piece, some, before, self._names)
         if bad:
             yield self._block({}, [], bad)
 
@@ -147,7 +147,7 @@ class CsvReader(Reader):
         self, columns: dict[str, pa.Array], rows: Sequence[int] | npt.NDArray[np.int64], bad: list[tuple[int, str]]
     ) -> Block:
         arrays = [columns[name] if name in columns else pa.nulls(len(rows)) for name in self._fields]
-        return Block(pa.RecordBatch.from_arrays(arrays, names=self._fields), np.asarray(rows, np.int64), bad)
+        return Block(pa.RecordBatch.from_arrays(arrays, names=self._fields), np.asarray(rows, np.int64), bad, self._names)
 
     def progress(self) -> tuple[int, int | None]:
         return self._source.progress()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,15 @@ from shoal.formats.dialects import Jsonl, dumps
 from shoal.formats.numerals import EXACT, floats
 from shoal.formats.regular import Refused
 from shoal.formats.values import TYPES, parse
+from shoal.path import head, in_batch, in_record
 
 SAMPLE = 100
 DEEP = 500
 
 _HINTS = re.compile(rb"NaN"), re.compile(rb"Inf")
 _LITERAL = re.compile(rb"[:,\[-][ \t]*(?:NaN|Inf)")
+_ESCAPED = re.compile(rb'\\u[0-9A-Fa-f]{4}[^"]*"[ \t]*:')
+"""A key that is not written as it reads."""
 
 
 class Irregular:
@@ -32,22 +35,26 @@ class Irregular:
         self._fields = fields
         self._passed = passed
         self._types: dict[str, pa.DataType] = {}
+        self.names: dict[str, None] = {}
+        """The keys of the first and the last of the lines that were parsed last."""
 
     def learn(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Widen the types by what these records hold: nothing to something, whole numbers to all."""
         for name in self._fields:
-            old, new = self._types.get(name, pa.null()), _usual([record.get(name) for record in records])
+            old, new = self._types.get(name, pa.null()), _usual([in_record(record, name) for record in records])
             if pa.types.is_null(old) or {old, new} == {pa.int64(), pa.float64()}:
                 self._types[name] = pa.float64() if pa.types.is_floating(old) else new
 
     def parse(self, block: bytes) -> list[pa.Array]:
         """The asked columns, one row a line."""
+        records = _records(block.split(b"\n", SAMPLE)[:SAMPLE])
         if not self._types:
-            records = map(parse, block.split(b"\n", SAMPLE)[:SAMPLE])
-            self.learn([record for record in records if isinstance(record, dict)])
+            self.learn(records)
+        last = _records(block.rstrip(b"\n").rsplit(b"\n", SAMPLE)[1:])
+        self.names = dict.fromkeys(name for record in (*records, *last) for name in record)
         lines = _checked(block)
         options = pyarrow.json.ParseOptions(
-            explicit_schema=pa.schema(list(self._types.items())), unexpected_field_behavior="ignore"
+            explicit_schema=_schema(self._types, self._inside(block)), unexpected_field_behavior="ignore"
         )
         try:
             table = pyarrow.json.read_json(
@@ -59,8 +66,18 @@ class Irregular:
             raise Refused from None
         if table.num_rows != lines:
             raise Refused
-        columns = dict(zip(self._fields, (column.combine_chunks() for column in table.columns), strict=True))
-        return [self._column(name, columns[name], block) for name in self._fields]
+        whole = pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
+        return [self._column(name, in_batch(whole, name), block) for name in self._fields]
+
+    def _inside(self, block: bytes) -> set[str]:
+        """Those of the fields that are paths in these lines, rather than keys with dots in them."""
+        dotted = [name for name in self._fields if "." in name]
+        if dotted and _ESCAPED.search(block):
+            raise Refused
+        paths = {name for name in dotted if _key(name) not in block}
+        if any(head(name) in self._types or (name not in paths and _key(head(name)) in block) for name in dotted):
+            raise Refused
+        return paths
 
     def _column(self, name: str, column: pa.Array, block: bytes) -> pa.Array:
         if name in self._passed:
@@ -68,6 +85,44 @@ class Irregular:
         if pa.types.is_floating(column.type) and pc.any(pc.greater_equal(pc.abs(column), EXACT)).as_py():
             raise Refused
         return column
+
+
+def _records(lines: list[bytes]) -> list[dict[str, Any]]:
+    return [record for record in map(parse, lines) if isinstance(record, dict)]
+
+
+def _key(name: str) -> bytes:
+    """
+    >>> _key("é")
+    b'"\\xc3\\xa9"'
+    """
+    return dumps(name).encode()
+
+
+def _schema(types: Mapping[str, pa.DataType], paths: Collection[str]) -> pa.Schema:
+    """The types of keys, with structs where paths lead inside.
+
+    >>> _schema({"a": pa.int64(), "b.c": pa.string()}, {"b.c"})
+    a: int64
+    b: struct<c: string>
+      child 0, c: string
+    """
+    tree: dict[str, Any] = {}
+    for name, kind in types.items():
+        *above, last = name.split(".") if name in paths else [name]
+        inner = tree
+        for step in above:
+            inner = inner.setdefault(step, {})
+            if not isinstance(inner, dict):
+                raise Refused
+        if last in inner:
+            raise Refused
+        inner[last] = kind
+    return pa.schema(_fields(tree))
+
+
+def _fields(tree: dict[str, Any]) -> list[pa.Field]:
+    return [pa.field(name, pa.struct(_fields(kind)) if isinstance(kind, dict) else kind) for name, kind in tree.items()]
 
 
 def _usual(values: list[Any]) -> pa.DataType:
@@ -115,6 +170,6 @@ def _verbatim(name: str, column: pa.Array, block: bytes) -> pa.Array:
     whole = np.asarray(pc.equal(column, pc.trunc(column)).fill_null(False))
     if whole.any():
         lines = block.split(b"\n")
-        exact = [dumps(json.loads(lines[i])[name]) for i in np.flatnonzero(whole)]
+        exact = [dumps(in_record(json.loads(lines[i]), name)) for i in np.flatnonzero(whole)]
         texts = pc.replace_with_mask(texts, pa.array(whole), pa.array(exact, pa.string()))
     return texts

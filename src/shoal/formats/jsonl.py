@@ -17,6 +17,7 @@ from shoal.formats.sink import Sink
 from shoal.formats.source import Source
 from shoal.formats.text import Text
 from shoal.formats.values import column, is_unicode, parse, verbatim
+from shoal.path import ABSENT, in_record
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
@@ -24,7 +25,10 @@ BLANK = b" \t\r"
 FEW = 64
 """A block of so few lines is parsed line by line, if need be, rather than cut again."""
 
-Parsed = tuple[list[pa.Array], list[tuple[int, str]]]
+BEGINNING = 100
+"""Where keys come and go, the first block has at most so many lines: what it has is what the input began with."""
+
+Parsed = tuple[list[pa.Array], list[tuple[int, str]], Collection[str]]
 
 
 def _last_line(buffer: bytearray, filled: int) -> int:
@@ -41,6 +45,7 @@ class JsonlReader(Reader):
         self._passed = frozenset(passed)
         self._rows = rows
         self._row = 0
+        self._begun = False
         self._regular = Regular(self._fields, self._passed)
         self._irregular = Irregular(self._fields, self._passed)
 
@@ -48,14 +53,14 @@ class JsonlReader(Reader):
         too_long = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
         for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, _last_line, too_long):
             chunk = chunk if is_whole else chunk + b"\n"
-            for columns, bad in self._parsed(chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk):
-                yield from self._numbered(columns, bad)
+            for columns, bad, names in self._parsed(chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk):
+                yield from self._numbered(columns, bad, names)
 
     def _parsed(self, chunk: bytes) -> Iterator[Parsed]:
         """What the fast ways refuse is halved until line by line is cheap."""
-        columns = self._fast(chunk)
-        if columns is not None:
-            yield columns, []
+        parsed = self._fast(chunk)
+        if parsed is not None:
+            yield parsed
             return
         lines = [stripped for line in chunk.split(b"\n") if (stripped := line.strip(BLANK))]
         half = len(lines) // 2
@@ -68,30 +73,37 @@ class JsonlReader(Reader):
             for part in (lines[:half], lines[half:]):
                 yield from self._parsed(b"\n".join(part) + b"\n")
 
-    def _fast(self, chunk: bytes) -> list[pa.Array] | None:
-        for way in (self._regular, self._irregular):
+    def _fast(self, chunk: bytes) -> Parsed | None:
+        try:
+            found: Parsed = self._regular.parse(chunk), [], self._regular.names
+        except Refused:
+            if not self._begun and chunk.count(b"\n") > BEGINNING:
+                return None
             try:
-                return way.parse(chunk)
+                found = self._irregular.parse(chunk), [], self._irregular.names
             except Refused:
-                pass
-        return None
+                return None
+        self._begun = True
+        return found
 
     def _slow(self, lines: list[bytes]) -> Parsed:
         records: list[dict[str, Any]] = []
         bad = []
         for i, line in enumerate(lines):
             record = parse(line)
-            if isinstance(record, dict) and not all(is_unicode(record.get(name)) for name in self._fields):
+            if isinstance(record, dict) and not all(is_unicode(_value(record, name)) for name in self._fields):
                 record = "not valid Unicode"
             if isinstance(record, dict):
                 records.append(record)
             else:
                 bad.append((i, record))
+        self._begun = True
         self._irregular.learn(records)
-        values = {name: [record.get(name) for record in records] for name in self._fields}
-        return [verbatim(values[n]) if n in self._passed else column(values[n]) for n in self._fields], bad
+        values = {name: [_value(record, name) for record in records] for name in self._fields}
+        names = dict.fromkeys(name for record in records for name in record)
+        return [verbatim(values[n]) if n in self._passed else column(values[n]) for n in self._fields], bad, names
 
-    def _numbered(self, columns: list[pa.Array], bad: list[tuple[int, str]]) -> Iterator[Block]:
+    def _numbered(self, columns: list[pa.Array], bad: list[tuple[int, str]], names: Collection[str]) -> Iterator[Block]:
         fields = [
             pa.field(name, values.type, metadata=JSON if name in self._passed else None)
             for name, values in zip(self._fields, columns, strict=True)
@@ -102,15 +114,20 @@ class JsonlReader(Reader):
         failed = [(self._row + i, reason) for i, reason in bad]
         self._row += len(numbers)
         for i, piece in enumerate(slices(batch, self._rows)):
-            yield Block(piece, good[i * self._rows :][: len(piece)], failed if i == 0 else [])
+            yield Block(piece, good[i * self._rows :][: len(piece)], failed if i == 0 else [], names)
         if failed and not len(batch):
-            yield Block(batch, good, failed)
+            yield Block(batch, good, failed, names)
 
     def progress(self) -> tuple[int, int | None]:
         return self._source.progress()
 
     def close(self) -> None:
         self._source.close()
+
+
+def _value(record: dict[str, Any], name: str) -> Any:
+    value = in_record(record, name)
+    return None if value is ABSENT else value
 
 
 class JsonlWriter(Writer):

@@ -27,6 +27,7 @@ class ParquetReader(Reader):
         try:
             schema = pyarrow.parquet.read_schema(path)
             self._present = names_checked(path, schema, fields)
+            self._numbering.names = schema.names
             strings = [n for n in self._present if n not in passed and pa.types.is_string(schema.field(n).type)]
             self._file = pyarrow.parquet.ParquetFile(
                 path, read_dictionary=strings, pre_buffer=False, buffer_size=1 << 20

@@ -19,6 +19,7 @@ import pyarrow.csv
 from shoal.formats.jsontext import holds, integers, numbers, strings
 from shoal.formats.numerals import floats
 from shoal.formats.values import column, is_unicode, parse, verbatim
+from shoal.path import head
 
 SAMPLE = 1 << 17
 """Bytes that are looked at to see which columns have few values."""
@@ -75,6 +76,11 @@ class Regular:
         self._coded: tuple[bool, ...] = ()
         self._known: dict[bytes, dict[bytes, Any]] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys of the lines that were parsed last."""
+        return self._shape.names if self._shape else ()
+
     def parse(self, block: bytes) -> list[pa.Array]:
         """The asked columns, one row a line; after a refusal, the first lines are tried first."""
         if self._refused:
@@ -88,6 +94,8 @@ class Regular:
         if b"\r" in block:
             raise Refused
         shape = learn(block[: block.find(b"\n")])
+        if any(name not in shape.names and head(name) in shape.names for name in self._fields):
+            raise Refused
         if shape != self._shape:
             self._begin(shape, block)
         parts = _split(block, self._coded)

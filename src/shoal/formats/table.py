@@ -13,17 +13,25 @@ from shoal.formats.block import Block, Writer, is_json
 from shoal.formats.jsontext import typed
 from shoal.formats.sink import Sink
 from shoal.formats.unicode import filtered, valid
+from shoal.path import head, in_batch, leads
 
 GROUP = 64 * 1024
 """Records that are written at a time."""
 
 
 def names_checked(path: str, schema: pa.Schema, fields: Sequence[str]) -> list[str]:
-    """Those of the fields that are in the schema, each once."""
+    """The columns of the schema that hold these fields, each once; a field inside a column is a path to it."""
     for name in fields:
         if schema.names.count(name) > 1:
             raise InputError(f"{path}: has two columns named {name!r}; rename one of them")
-    return [name for name in fields if name in schema.names]
+    found = [name for name in fields if name in schema.names]
+    inside = [name for name in fields if name not in schema.names and _leads(schema, name)]
+    return [*found, *dict.fromkeys(head(name) for name in inside if head(name) not in found)]
+
+
+def _leads(schema: pa.Schema, name: str) -> bool:
+    first, *steps = name.split(".")
+    return first in schema.names and leads(schema.field(first).type, steps)
 
 
 class Numbering:
@@ -32,6 +40,8 @@ class Numbering:
     def __init__(self, fields: Sequence[str]) -> None:
         self._fields = list(fields)
         self.row = 0
+        self.names: Sequence[str] = ()
+        """The fields of the whole file."""
 
     def block(self, batch: pa.RecordBatch, is_valid: bool = False) -> Block:
         """A block of the batch, less the records whose text, unless it is known to be valid, is no UTF-8."""
@@ -45,9 +55,13 @@ class Numbering:
             columns = [filtered(column, good) for column in batch.columns]
             batch = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
         names = batch.schema.names
-        columns = [batch.column(n) if n in names else pa.nulls(len(numbers)) for n in self._fields]
-        schema = pa.schema([batch.schema.field(n) if n in names else pa.field(n, pa.null()) for n in self._fields])
-        return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, bad)
+        found = [in_batch(batch, n) for n in self._fields]
+        columns = [pa.nulls(len(numbers)) if column is None else column for column in found]
+        schema = pa.schema([
+            batch.schema.field(n) if n in names else pa.field(n, column.type)
+            for n, column in zip(self._fields, columns, strict=True)
+        ])  # fmt: skip
+        return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, bad, self.names)
 
 
 class TableWriter(Writer):

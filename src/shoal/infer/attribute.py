@@ -51,7 +51,7 @@ def _withheld(column: Column, context: Context) -> str | None:
     if not column.known:
         return "it is missing in all rows of the sample"
     if column.nested:
-        return "it holds lists or objects, which cannot be generalized; make fields of their parts"
+        return "it holds lists or objects, which cannot be generalized; name the fields inside objects by their path"
     if column.is_unreadable:
         return "it holds bytes that are not UTF-8"
     if column.name in context.candidates or is_identifier(column.name):

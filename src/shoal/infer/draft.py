@@ -98,7 +98,7 @@ def _attributes(told: dict[str, Entry]) -> Iterator[str]:
         "the leaves, put groups that make sense to your readers, and less is lost."
     )
     yield "attributes:"
-    for entry in active[:MOST_QUASI] or [_placeholder(set(told))]:
+    for entry in active[:MOST_QUASI] or [placeholder(set(told))]:
         yield from entry.lines("  ")
     if rest:
         yield ""
@@ -106,7 +106,8 @@ def _attributes(told: dict[str, Entry]) -> Iterator[str]:
         yield from entry.lines("  ")
 
 
-def _placeholder(taken: set[str]) -> Entry:
+def placeholder(taken: set[str]) -> Entry:
+    """What stands in for the quasi-identifier that a policy needs."""
     name = "to_be_decided"
     while name in taken:
         name += "_"

@@ -69,7 +69,7 @@ def run(
         writer = stack.enter_context(open_writer(target))
         tracer = stack.enter_context(open_writer(fspath(trace))) if trace is not None else None
         for block in reader:
-            answer = anonymizer.push_batch(block.batch, block.rows)
+            answer = anonymizer.push_batch(block.batch, block.rows, block.names)
             anonymizer.refuse(Rejection(row, None, reason) for row, reason in block.bad)
             for rejection in sorted(anonymizer.rejected):
                 if strict:

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue, PlainValidator, ValidationInfo, WithJsonSchema, model_validator
 
 from shoal.errors import PolicyError
-from shoal.policy import hierarchy_file, hierarchy_tree
+from shoal.hierarchies import SCHEMA, is_named
+from shoal.policy import builder, hierarchy_file, hierarchy_tree
 from shoal.policy.diversity import Distribution, Diverse
 from shoal.policy.hierarchy import Hierarchy
 from shoal.policy.part import Part, refusal
@@ -62,6 +63,8 @@ def _tree(value: object, info: ValidationInfo) -> Hierarchy:
                 if folder is None:
                     raise refusal(f"{value} {_NO_FOLDER}")
                 return hierarchy_file.load(value, folder)
+            case Mapping() if is_named(value):
+                return builder.grown(value, (info.context or {}).get("folder"))
             case Mapping():
                 return hierarchy_tree.parse(value)
     except PolicyError as error:
@@ -81,7 +84,7 @@ Range = Annotated[
     PlainValidator(_ends),
     WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}),
 ]
-Tree = Annotated[Hierarchy, PlainValidator(_tree), WithJsonSchema({"type": ["string", "object"]})]
+Tree = Annotated[Hierarchy, PlainValidator(_tree), WithJsonSchema(SCHEMA)]
 
 
 class Attribute(Part):

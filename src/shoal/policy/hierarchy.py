@@ -35,7 +35,7 @@ class Hierarchy:
     last: Integers
     leaves: int
     code: Mapping[str, int]
-    _nodes: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    _nodes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # of more than one leaf
 
     @classmethod
     def of(cls, lines: Sequence[Sequence[str]]) -> Hierarchy:
@@ -61,7 +61,8 @@ class Hierarchy:
         last = [*range(len(leaves)), *[-1] * len(inner)]
         nodes: dict[tuple[int, int], int] = {}
         for number, above in enumerate(parent):
-            nodes.setdefault((first[number], last[number]), number)
+            if number >= len(leaves):
+                nodes.setdefault((first[number], last[number]), number)
             if above >= 0:
                 first[above] = min(first[above], first[number])
                 last[above] = max(last[above], last[number])
@@ -79,7 +80,8 @@ class Hierarchy:
         Raises:
             KeyError: no node has exactly these leaves.
         """
-        return self._nodes[int(first), int(last)]
+        low, high = int(first), int(last)
+        return low if low == high and 0 <= low < self.leaves else self._nodes[low, high]
 
     def lines(self) -> list[list[str]]:
         """The labels from leaf to root, a line a leaf."""
@@ -114,7 +116,7 @@ def _order(branches: Branches) -> tuple[list[str], list[str]]:
     waiting = [(branches.root, False)]
     while waiting:
         label, done = waiting.pop()
-        below = branches.children[label]
+        below = branches.children.get(label)
         if not below:
             leaves.append(label)
         elif done:

@@ -20,10 +20,19 @@ def load(name: str, folder: Path) -> Hierarchy:
     return parse(_read(name, folder), name)
 
 
+def values(name: str, folder: Path) -> list[str]:
+    """The values in a file inside the policy's folder, one a line.
+
+    Raises:
+        PolicyError: the file lies elsewhere or cannot be read.
+    """
+    return [line.strip() for line in decode(_read(name, folder), name).splitlines() if line.strip()]
+
+
 def parse(data: bytes, name: str) -> Hierarchy:
     """The hierarchy of a file's bytes; `name` is what messages call it."""
     branches = Branches()
-    rows = csv.reader(io.StringIO(_decode(data, name), newline=""), delimiter=";", strict=True)
+    rows = csv.reader(io.StringIO(decode(data, name), newline=""), delimiter=";", strict=True)
     try:
         for row in rows:
             if row and not (len(row) == 1 and row[0].isspace()):
@@ -54,7 +63,8 @@ def _read(name: str, folder: Path) -> bytes:
     raise PolicyError([f"{name} {problem}"])
 
 
-def _decode(data: bytes, name: str) -> str:
+def decode(data: bytes, name: str) -> str:
+    """The text of a file's bytes; `name` is what messages call it."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,0 +1,21 @@
+"""`shoal schema`: what a policy may say, for editors."""
+
+from __future__ import annotations
+
+import typer
+
+from shoal.cli.failure import reported
+
+EXAMPLES = """
+\b
+Examples:
+  shoal schema > policy.schema.json
+"""
+
+
+def schema() -> None:
+    """Print the JSON schema of policies, with which editors complete and check them."""
+    with reported():
+        from shoal.policy.schema import text
+
+        typer.echo(text(), nl=False)

@@ -1,0 +1,78 @@
+"""Boxes that at least k records wear, learned from a batch and worn again by later records."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.anonymizer import Anonymizer
+from shoal.policy import Policy
+
+Floats = NDArray[np.float64]
+
+NONE = -1
+_ROWS = 1024
+
+
+class Boxes(NamedTuple):
+    """One box a row, one column a feature; NaN where no member of the group had a value."""
+
+    low: Floats
+    high: Floats
+    size: Floats  # of each side, against the range
+
+    def worn(self, values: Floats) -> NDArray[np.int64]:
+        """The smallest box around each record, measured where the record has values; NONE if there is none."""
+        found = np.full(len(values), NONE)
+        for start in range(0, len(values) if len(self.low) else 0, _ROWS):
+            some = values[start : start + _ROWS, None, :]
+            missing = np.isnan(some)
+            covers = (missing | ((self.low <= some) & (some <= self.high))).all(axis=2)
+            loss = np.where(missing, 0, np.nan_to_num(self.size, nan=1)).sum(axis=2)
+            best = np.where(covers, loss, np.inf).argmin(axis=1)
+            found[start : start + _ROWS] = np.where(np.any(covers, axis=1), best, NONE)
+        return found
+
+
+def learned(values: Floats, low: Floats, high: Floats, k: int) -> Boxes:
+    """The boxes of the groups of a batch, without those that fewer than k of its records would wear.
+
+    What a record wears depends on its values alone, and not on its group: so it may prefer the box of another group, and a
+    box can lose wearers. Those that lose too many are dropped, and their wearers look again, until all that are left have k.
+    """
+    boxes = _grouped(values, low, high, k)
+    while len(boxes.low):
+        worn = boxes.worn(values)
+        enough = np.bincount(worn[worn >= 0], minlength=len(boxes.low)) >= k
+        if enough.all():
+            break
+        boxes = Boxes(*(part[enough] for part in boxes))
+    return boxes
+
+
+def _grouped(values: Floats, low: Floats, high: Floats, k: int) -> Boxes:
+    names = [f"x{i}" for i in range(values.shape[1])]
+    ranges = zip(low.tolist(), high.tolist(), strict=True)
+    policy = Policy.parse({
+        "person": "none",
+        "attributes": {name: {"quasi": "numeric", "range": ends} for name, ends in zip(names, ranges, strict=True)},
+        "privacy": {"k": k},
+        "window": {"count": max(len(values), k)},
+    })  # fmt: skip
+    anonymizer = Anonymizer(policy)
+    anonymizer.push_batch(pa.RecordBatch.from_arrays([pa.array(each, from_pandas=True) for each in values.T], names))
+    published = anonymizer.flush()
+    group = anonymizer.trace.column("cluster").to_numpy(zero_copy_only=False)
+    known, first = np.unique(group[~np.isnan(group)], return_inverse=True)
+    ends = []
+    for end in range(2):
+        found = np.full((len(known), len(names)), np.nan)
+        for q, column in enumerate(published.columns):
+            shown = column.flatten()[end].to_numpy(zero_copy_only=False).astype(np.float64)[~np.isnan(group)]
+            has = ~np.isnan(shown)
+            found[first[has], q] = shown[has]
+        ends.append(found)
+    return Boxes(ends[0], ends[1], (ends[1] - ends[0]) / (high - low))

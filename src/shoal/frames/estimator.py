@@ -1,0 +1,109 @@
+"""A transformer for scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from shoal.frames.boxes import NONE, Boxes, learned
+
+SHOWN = ("middle", "ends")
+
+
+class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """Shows each row as one of at least k rows of the batch it was fitted to.
+
+    `fit` groups the rows, and remembers the box around each group. `transform` shows a row as the smallest of these boxes
+    that holds it: at least k rows of the fitted batch are shown as that box too. A row that lies in no box shows the whole
+    range of every feature. Each row counts as a person. What is missing (NaN) stays missing.
+
+    Parameters
+    ----------
+    k
+        The fewest rows that a box must be shown for.
+    ranges
+        The lowest and the highest value of each feature, a pair each. Without, they are those of the fitted batch, which
+        are then what rows in no box show.
+    show
+        `middle`: the middle of the box, a column a feature; `ends`: its low and its high end, two columns a feature.
+
+    Attributes
+    ----------
+    ranges_
+        The ranges, a row a feature.
+    boxes_
+        The boxes.
+
+    Examples
+    --------
+    >>> KAnonymizer(k=2).fit_transform([[1.0], [2.0], [8.0], [9.0]]).tolist()
+    [[1.5], [1.5], [8.5], [8.5]]
+    """
+
+    ranges_: NDArray[np.float64]
+    boxes_: Boxes
+
+    def __init__(self, k: int = 5, ranges: Any = None, show: str = "middle") -> None:
+        self.k = k
+        self.ranges = ranges
+        self.show = show
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find groups of at least k rows."""
+        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        if self.k < 1 or int(self.k) != self.k:
+            raise ValueError("k: is not a whole number from 1; use one")
+        if self.show not in SHOWN:
+            raise ValueError(f"show: is not known; use {' or '.join(SHOWN)}")
+        self.ranges_ = _ranges(values) if self.ranges is None else _given(self.ranges, values.shape[1])
+        low, high = self.ranges_.T
+        inside = ~((values < low) | (values > high)).any(axis=1)
+        self.boxes_ = learned(values[inside], low, high, int(self.k))
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Show each row as its box."""
+        check_is_fitted(self)
+        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        worn = self.boxes_.worn(values)
+        has = ~np.isnan(values) | (worn == NONE)[:, None]
+        rows = [np.vstack([part, end]) for part, end in zip(self.boxes_[:2], self.ranges_.T, strict=True)]
+        low, high = (np.where(has, part[worn], np.nan) for part in rows)
+        if self.show == "ends":
+            return np.stack([low, high], axis=2).reshape(len(values), -1)
+        return low + (high - low) / 2
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns that `transform` gives."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        if self.show == "ends":
+            names = [f"{name}_{end}" for name in names for end in ("lo", "hi")]
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def _ranges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From the lowest to the highest, and a little more where these are the same or there is no value."""
+    known = ~np.isnan(values)
+    low = np.where(known, values, np.inf).min(axis=0)
+    high = np.where(known, values, -np.inf).max(axis=0)
+    low, high = (np.where(known.any(axis=0), end, 0.0) for end in (low, high))
+    flat = np.where(low == high, np.maximum(np.abs(low), 1) / 2, 0)
+    return np.column_stack([low - flat, high + flat])
+
+
+def _given(ranges: Any, features: int) -> NDArray[np.float64]:
+    found = np.asarray(ranges, np.float64)
+    if found.shape != (features, 2) or not (found[:, 0] < found[:, 1]).all():
+        raise ValueError(f"ranges: are not {features} pairs of a low end below a high end; give one a feature")
+    return found

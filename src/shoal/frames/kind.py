@@ -1,0 +1,154 @@
+"""The kinds of frames. A library is told by the name of a frame's type, and imported only if a frame is its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.path import head
+
+_KNOWN = "pandas, polars, Arrow or a structured array of NumPy"
+
+
+class Arrived(NamedTuple):
+    """A frame as Arrow."""
+
+    schema: pa.Schema
+    batches: Iterable[pa.RecordBatch]
+    names: Sequence[str]  # of all its columns, those that were not asked for included
+
+
+class Kind(ABC):
+    """How a kind of frame becomes Arrow, and how Arrow becomes one again."""
+
+    streams = False
+    """Whether it is read while it is made."""
+
+    @abstractmethod
+    def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
+        """The asked fields of a frame, without copies where the memory allows it."""
+
+    @abstractmethod
+    def back(self, table: pa.Table, frame: Any) -> Any:
+        """What was published, as a frame like the one that came."""
+
+
+class _Table(Kind):
+    def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
+        table = _checked(frame, fields)
+        return Arrived(table.schema, table.to_batches(), frame.schema.names)
+
+    def back(self, table: pa.Table, frame: Any) -> Any:
+        return table
+
+
+class _Batch(_Table):
+    def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
+        return super().arrow(pa.Table.from_batches([frame]), fields)
+
+    def back(self, table: pa.Table, frame: Any) -> Any:
+        return pa.RecordBatch.from_arrays([_one(column) for column in table.columns], schema=table.schema)
+
+
+class _Stream(_Table):
+    """Anything that gives an Arrow stream."""
+
+    def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
+        return super().arrow(pa.table(frame), fields)
+
+
+class _Reader(Kind):
+    streams = True
+
+    def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
+        return Arrived(frame.schema, frame, frame.schema.names)
+
+    def back(self, table: pa.Table, frame: Any) -> Any:
+        return table
+
+
+class _Array(Kind):
+    """A structured array; an interval becomes a pair of fields, what is missing NaN, or None in a column of objects."""
+
+    def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
+        names = wanted(frame.dtype.names, fields)
+        table = pa.table({name: _column(name, frame[name]) for name in names})
+        return Arrived(table.schema, table.to_batches(), frame.dtype.names)
+
+    def back(self, table: pa.Table, frame: Any) -> Any:
+        columns = {name: _values(_one(table.column(name))) for name in table.schema.names}
+        array = np.empty(len(table), [(name, column.dtype) for name, column in columns.items()])
+        for name, column in columns.items():
+            array[name] = column
+        return array
+
+
+def kind(frame: Any) -> Kind:
+    """The kind of a frame.
+
+    >>> type(kind(pa.table({"a": [1]}))).__name__
+    '_Table'
+    """
+    library = type(frame).__module__.partition(".")[0]
+    match frame:
+        case pa.Table():
+            return _Table()
+        case pa.RecordBatch():
+            return _Batch()
+        case pa.RecordBatchReader():
+            return _Reader()
+        case np.ndarray() if frame.dtype.names and frame.ndim == 1:
+            return _Array()
+    if library == "pandas" and type(frame).__name__ == "DataFrame":
+        from shoal.frames.pandas import Pandas
+
+        return Pandas()
+    if library == "polars" and type(frame).__name__ in ("DataFrame", "LazyFrame"):
+        from shoal.frames.polars import Polars
+
+        return Polars()
+    if hasattr(frame, "__arrow_c_stream__"):
+        return _Stream()
+    raise InputError(f"{type(frame).__name__} is no kind of frame that is known; give one of {_KNOWN}")
+
+
+def wanted(names: Iterable[Any], fields: Sequence[str]) -> list[str]:
+    """Those of the names that the fields are, or lie in."""
+    asked = {*fields, *map(head, fields)}
+    return [name for name in names if name in asked]
+
+
+def _checked(table: pa.Table, fields: Sequence[str]) -> pa.Table:
+    names = wanted(table.schema.names, fields)
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"'{name}': {names.count(name)} columns bear this name; keep one")
+    return table.select(names)
+
+
+def _column(name: str, values: Any) -> pa.Array:
+    try:
+        return pa.array(values.tolist() if values.dtype.kind in "OSU" else np.ascontiguousarray(values), from_pandas=True)
+    except pa.ArrowException:
+        raise InputError(f"'{name}': its values are of several types (values withheld); give it one") from None
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _values(array: pa.Array) -> Any:
+    if pa.types.is_struct(array.type) and [field.name for field in array.type] == ["lo", "hi"]:
+        ends = {name: _values(end) for name, end in zip(("lo", "hi"), array.flatten(), strict=True)}
+        values = np.empty(len(array), [(name, end.dtype) for name, end in ends.items()])
+        for name, end in ends.items():
+            values[name] = end
+        return values
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary.take(array.indices)
+    return array.to_numpy(zero_copy_only=False)

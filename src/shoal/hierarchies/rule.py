@@ -1,0 +1,90 @@
+"""What every builder is: a rule that tells the ancestors of any value, and perhaps a range of values to start from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from shoal.errors import PolicyError
+
+MOST = 1_000_000
+"""Leaves that a range may have."""
+
+
+class Unfit(ValueError):
+    """A value that the rule cannot place; the message says why, and never which."""
+
+
+class Rule(ABC):
+    """The levels above a value, finest first, and the values of a range."""
+
+    NAME: ClassVar[str]
+    KEYS: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """The keys it takes, each with its JSON schema."""
+
+    EXAMPLE: ClassVar[str]
+
+    @abstractmethod
+    def __init__(self, written: Mapping[str, Any]) -> None:
+        """Raises `PolicyError` for what cannot be used."""
+
+    @abstractmethod
+    def above(self, value: str) -> list[str]:
+        """The ancestors of a value below the root; raises `Unfit`."""
+
+    @abstractmethod
+    def leaves(self) -> Iterable[str] | None:
+        """The values of the range; None where there is none."""
+
+
+def number(value: object) -> Decimal:
+    """A finite number, exactly as it is written.
+
+    >>> number(0.1), number(" 5 ")
+    (Decimal('0.1'), Decimal('5'))
+    """
+    try:
+        found = Decimal(str(value).strip()) if not isinstance(value, bool) else None
+    except InvalidOperation:
+        found = None
+    if found is None or not found.is_finite():
+        raise Unfit("is not a number")
+    return found
+
+
+def listed(value: object) -> list[Any]:
+    """The entries of a list; none of anything else."""
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def written_out(value: Decimal) -> str:
+    """A number as the values of the data are compared.
+
+    >>> [written_out(Decimal(text)) for text in ("5.0", "0.50", "-0", "1E+2")]
+    ['5', '0.5', '0', '100']
+    """
+    text = format(value.normalize(), "f")
+    return "0" if value == 0 else text
+
+
+def sizes(written: Mapping[str, Any], what: str, example: str) -> list[Decimal]:
+    """The levels of a rule that cuts numbers: each a multiple of the one before."""
+    levels = written.get("levels")
+    if not isinstance(levels, list | tuple) or not levels:
+        raise PolicyError([f"levels: is missing; list {what}, finest first, such as {example}"])
+    try:
+        found = [number(level) for level in levels]
+    except Unfit:
+        raise PolicyError([f"levels: is no list of numbers; write {what}, finest first, such as {example}"]) from None
+    if found[0] <= 0 or any(high <= low or high % low for low, high in pairwise(found)):
+        raise PolicyError(["levels: each must be above 0 and a multiple of the one before; otherwise the nodes make no tree"])
+    return found
+
+
+def few(count: int | Decimal) -> None:
+    """Raise if a range has too many values."""
+    if count > MOST:
+        raise PolicyError([f"range: has more than {MOST:,} values; narrow it, or list those that occur under values"])

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from shoal.frames.estimator import KAnonymizer
+
+
+@parametrize_with_checks([KAnonymizer(), KAnonymizer(k=2, show="ends")])
+def test_it_is_a_transformer(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def table(rows: int = 300, missing: bool = False) -> Any:
+    random = np.random.default_rng(1)
+    values = random.integers(0, 30, (rows, 3)).astype(float)
+    if missing:
+        values[random.random(values.shape) < 0.2] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_every_box_is_shown_k_times_around_what_it_hides(missing: bool) -> None:
+    values = table(missing=missing)
+    model = KAnonymizer(k=7, show="ends").fit(values)
+    shown = model.transform(values).reshape(len(values), 3, 2)
+    worn = model.boxes_.worn(values)
+    assert len(model.boxes_.low) > 5
+    assert np.bincount(worn[worn >= 0]).min() >= 7
+    has = ~np.isnan(values)
+    assert (shown[has][:, 0] <= values[has]).all() and (values[has] <= shown[has][:, 1]).all()
+    assert np.isnan(shown[~has & (worn >= 0)[:, None]]).all()
+
+
+def test_what_lies_in_no_box_shows_the_whole_range() -> None:
+    model = KAnonymizer(k=2, ranges=[[0, 10]]).fit([[1.0], [2.0]])
+    assert model.transform([[9.0], [50.0], [1.5]]).tolist() == [[5.0], [5.0], [1.5]]
+
+
+def test_too_few_rows_for_a_box() -> None:
+    assert KAnonymizer(k=5, ranges=[[0, 10]]).fit_transform([[1.0], [2.0]]).tolist() == [[5.0], [5.0]]
+
+
+def test_names_of_columns() -> None:
+    model = KAnonymizer(k=1, show="ends").fit(table(20))
+    assert model.get_feature_names_out().tolist() == ["x0_lo", "x0_hi", "x1_lo", "x1_hi", "x2_lo", "x2_hi"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"k": 0}, "k: is not a whole number from 1; use one"),
+        ({"show": "all"}, "show: is not known; use middle or ends"),
+        ({"ranges": [[0, 1]]}, "ranges: are not 3 pairs of a low end below a high end; give one a feature"),
+    ],
+)
+def test_what_is_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        KAnonymizer(**settings).fit(table(20))
+    assert str(caught.value) == told
