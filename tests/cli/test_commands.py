@@ -27,7 +27,7 @@ def test_the_version() -> None:
 
 
 def test_the_commands() -> None:
-    assert COMMANDS == ["run", "check", "audit", "infer", "plan", "demo", "bench"]
+    assert COMMANDS == ["run", "check", "audit", "infer", "plan", "demo", "bench", "reproduce"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

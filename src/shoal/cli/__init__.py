@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, demo, infer, plan, run
+from shoal.cli import audit, bench, check, demo, infer, plan, reproduce, run
 
 __all__ = ["app", "main"]
 
@@ -38,6 +38,7 @@ app.command(epilog=infer.EXAMPLES)(infer.infer)
 app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=bench.EXAMPLES)(bench.bench)
+app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 
 
 def _version(asked: bool) -> None:
