@@ -3,6 +3,7 @@
 The rules are the same for all papers:
 
 - *always*: holds if it is so in every setting, partly if in at least half of them.
+- *mostly*: holds if it is so in at least half of the settings, partly if in at least a quarter of them.
 - *between*: holds if all figures lie between the bounds, each widened by half a percentage point; partly if one does, or the
   mean; the figures are rounded in the papers.
 - *rising*: holds if each step goes up, partly if the last is above the first.
@@ -37,6 +38,16 @@ def always(where: str, said: str, cases: Sequence[bool], measured: str) -> Claim
     verdict = HOLDS if so == len(cases) else PARTLY if 2 * so >= len(cases) else FAILS
     counted = f"in {so} of {len(cases)} settings" if len(cases) > 1 else ""
     return Claim(where, said, "; ".join(filter(None, (counted, measured))), verdict)
+
+
+def mostly(where: str, said: str, cases: Sequence[bool], measured: str) -> Claim:
+    """
+    >>> mostly("5.1", "less", [True, False, False], "").verdict
+    'holds partly'
+    """
+    so = sum(cases)
+    verdict = HOLDS if 2 * so >= len(cases) else PARTLY if 4 * so >= len(cases) else FAILS
+    return always(where, said, cases, measured)._replace(verdict=verdict)
 
 
 def between(where: str, said: str, shares: Sequence[float], lo: float, hi: float, measured: str = "") -> Claim:

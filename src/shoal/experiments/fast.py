@@ -11,7 +11,8 @@ from shoal.experiments.figure import Figure, Panel
 from shoal.experiments.job import Job, Results
 from shoal.experiments.paper import Findings, Paper, Scale
 
-K, QUASI, ROUND, REUSE, DEADLINE = 5, 10, 30, 20, 150
+K, QUASI, ROUND, REUSE, ROUNDS = 5, 10, 30, 20, 5
+DEADLINE = ROUNDS * ROUND
 WORKERS = (1, 2, 3, 4, 5)
 AXES: dict[str, tuple[str, Sequence[int]]] = {
     "tuples": ("tuples", (5000, 10_000, 15_000, 20_000, 25_000, 33_178)),
@@ -38,7 +39,7 @@ def _job(scale: Scale, label: str, varied: Mapping[str, int], workers: int = 1, 
         algorithm: dict[str, Any] = {"name": "fads", "reuse_age": age}
         window = size
     else:
-        window = max(chosen["deadline"], 2 * size)
+        window = chosen["deadline"] or ROUNDS * size
         algorithm = {"name": "fast", "round": size, "deadline": window, "reuse_age": age, "workers": workers}
     quasi = None if chosen["quasi"] == QUASI else chosen["quasi"]
     return stream_job(
@@ -196,7 +197,7 @@ PAPER = Paper(
     ),
     notes=(
         "The figures' axes are not in the text; what it names is varied: data size, k, quasi-identifiers, δ, T_e.",
-        "T_e has no value in the paper; 150 tuples, five rounds, is used. FADS has δ for its deadline.",
+        "T_e has no value in the paper; five rounds, 150 tuples, are used. FADS has δ for its deadline.",
         "Time is counted in arrivals, also in the cost: with another unit the factor (1 + α)^t is another.",
         "Tuples that come back lie anywhere after the first.",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 _COLOURS: Mapping[str, str] = {
     "FADS": "#0072b2", "FADS, partitioned": "#56b4e9", "IoT": "#e69f00", "K-VARP": "#d55e00", "IDEA": "#009e73",
-    "CASTLE": "#8c3a00", "FAST": "#cc79a7", "X-BAND": "#7b4fa3", "tide": "#000000", "tide thorough": "#777777",
+    "CASTLE": "#8c3a00", "FAST": "#cc79a7", "X-BAND(4)": "#b08fd0", "X-BAND(10)": "#7b4fa3",
+    "tide": "#000000", "tide thorough": "#777777",
 }  # fmt: skip
 _OTHERS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#8c3a00", "#555555")
 _MARKS = "osD^v<P*X"
@@ -105,6 +107,7 @@ def _curves(place: Axes, panel: Panel) -> None:
         place.plot(xs, ys, color=colour, marker="" if panel.bare else _MARKS[i % len(_MARKS)], label=label, **style)
     if "x" in panel.log:
         place.set_xscale("log")
+        _ticks(place, [x for xs, _ in panel.curves.values() for x in xs])
     if "y" in panel.log:
         place.set_yscale("log")
     elif panel.zero:
@@ -112,6 +115,27 @@ def _curves(place: Axes, panel: Panel) -> None:
     place.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
     if panel.note or not panel.curves:
         place.text(0.5, 0.5, panel.note or "not measured", transform=place.transAxes, ha="center", va="center", wrap=True)
+
+
+def _ticks(place: Axes, xs: Sequence[float]) -> None:
+    """Few and plain: matplotlib writes all between two powers of ten if there is only one."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    decades = math.log10(max(xs) / min(xs)) if xs else 1
+    place.xaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 3.0) if decades > 1.3 else (1.0, 2.0, 5.0)))
+    place.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
+    place.xaxis.set_minor_formatter(NullFormatter())
+
+
+def short(number: float) -> str:
+    """
+    >>> [short(number) for number in (0.02, 5, 2000, 300_000, 3e6)]
+    ['0.02', '5', '2k', '300k', '3M']
+    """
+    for unit, name in ((1e6, "M"), (1e3, "k")):
+        if number >= unit:
+            return f"{number / unit:g}{name}"
+    return f"{number:.2g}"
 
 
 def _heat(place: Axes, panel: Panel) -> None:

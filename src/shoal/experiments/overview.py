@@ -19,7 +19,8 @@ CONTENDERS: Mapping[str, Mapping[str, Any]] = {
     "IoT": {"name": "iot"},
     "K-VARP": {"name": "kvarp"},
     "IDEA": {"name": "idea"},
-    "X-BAND": {"name": "xband", "band": 10},
+    "X-BAND(4)": {"name": "xband", "band": 4},
+    "X-BAND(10)": {"name": "xband", "band": 10},
     "CASTLE": {"name": "castle"},
     "FAST": {"name": "fast"},
     "tide": {"name": "tide", "effort": "quick"},
@@ -35,12 +36,14 @@ _SPEED, _WAIT, _K = "tuples per second and core", "longest wait, in arrivals", "
 
 
 def _job(scale: Scale, data: str, label: str, k: int = K, window: int = WINDOW) -> Job:
-    """X-BAND's pocket is part of the wait: it gets half of it."""
+    """X-BAND's pocket is part of the wait: it gets half of it. A round of FAST takes at most a quarter of it."""
     source, missing = DATA[data]
     algorithm = dict(CONTENDERS[label])
-    if label == "X-BAND":
+    if algorithm["name"] == "xband":
         window = max(k, window // 2)
         algorithm["reuse_age"] = window
+    elif algorithm["name"] == "fast":
+        algorithm["round"] = max(k, min(6 * k, window // 4))
     return stream_job(source, algorithm, k, {"count": window}, tuples=scale.size(30_000), missing=missing, passes=scale.passes)
 
 
@@ -124,10 +127,11 @@ PAPER = Paper(
     setting=(
         "UCI Adult with up to 3 values missing, INFORMS 2008 with up to 2, UCI PM2.5 of each city with its own missing "
         "values; the first 30,000 "
-        "tuples. Eight algorithms with their defaults, X-BAND with a band of 10."
+        "tuples. Eight algorithms with their defaults but for what is told below."
     ),
     notes=(
-        "The longest wait is measured. X-BAND's pocket is part of it: window and pocket have half of it each.",
+        "The longest wait is measured. X-BAND's pocket is part of it: window and pocket have half of it each. A round of "
+        "FAST takes 6·k tuples, but at most a quarter of the deadline.",
         "Speed is Arrow in to Arrow out, on a machine that may have had other work; times are of the processor.",
     ),
     sources=("Adult", "INFORMS", *CITIES),

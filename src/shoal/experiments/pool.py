@@ -16,6 +16,7 @@ import shoal
 from shoal import InputError
 from shoal.experiments.engine import run_stream
 from shoal.experiments.fads import run_fads
+from shoal.experiments.figure import Figure
 from shoal.experiments.job import Job, Outcome, Results
 from shoal.experiments.visits import run_model, run_simulation
 
@@ -61,6 +62,23 @@ def run_all(
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     return Results(outcomes)
+
+
+def draw_all(
+    figures: Sequence[tuple[Figure, Path]], workers: int | None = None, on_progress: OnProgress = lambda *_: None
+) -> None:
+    """Write each figure into its folder."""
+    workers = workers or os.cpu_count() or 1
+    if workers == 1:
+        for done, (figure, folder) in enumerate(figures):
+            on_progress("drawing", done, len(figures))
+            figure.write(folder)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        started = [pool.submit(figure.write, folder) for figure, folder in figures]
+        for done, future in enumerate(as_completed(started)):
+            on_progress("drawing", done, len(figures))
+            future.result()
 
 
 def run(data: Path, job: Job) -> Outcome:

@@ -8,7 +8,7 @@ from pathlib import Path
 from shoal import InputError
 from shoal.experiments import fast, idea, kvarp, overview, xband, zanon
 from shoal.experiments.paper import FULL, Paper, Scale
-from shoal.experiments.pool import OnProgress, run_all
+from shoal.experiments.pool import OnProgress, draw_all, run_all
 from shoal.experiments.report import Chapter, write
 from shoal.experiments.streams import source
 
@@ -39,10 +39,8 @@ def reproduce(
         out.mkdir(parents=True, exist_ok=True)
         results = run_all([job for paper in papers for job in paper.jobs(scale)], data, out / KEPT, workers, on_progress)
         chapters = [Chapter(paper, paper.findings(scale, results)) for paper in papers]
-        drawn = [(paper, figure) for paper, findings in chapters for figure in findings.figures]
-        for done, (paper, figure) in enumerate(drawn):
-            on_progress("drawing", done, len(drawn))
-            figure.write(out / paper.name)
+        drawn = [(figure, out / paper.name) for paper, findings in chapters for figure in findings.figures]
+        draw_all(drawn, workers, on_progress)
         write(out, chapters, scale)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({(error.strerror or 'no access').lower()})") from None
