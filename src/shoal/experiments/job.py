@@ -32,6 +32,14 @@ class Job:
     def settings(self) -> dict[str, Any]:
         return json.loads(self.text)
 
+    @property
+    def wants_all_cores(self) -> bool:
+        """
+        >>> Job.of("stream", algorithm={"name": "fast", "workers": 2}).wants_all_cores
+        True
+        """
+        return self.settings.get("algorithm", {}).get("workers", 1) > 1
+
     def key(self, basis: str) -> str:
         """The name under which its outcome is kept; `basis` stands for code and data."""
         return hashlib.sha256(f"{basis}\n{self.kind}\n{self.text}".encode()).hexdigest()[:32]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 import shoal
 from shoal import InputError
@@ -32,7 +35,7 @@ OnProgress = Callable[[str, int, int], None]
 def run_all(
     jobs: Sequence[Job], data: Path, kept: Path, workers: int | None = None, on_progress: OnProgress = lambda *_: None
 ) -> Results:
-    """Run what is not kept yet; with one worker in this process."""
+    """Run what is not kept yet: with one worker in this process, and so, one by one, what has several threads of its own."""
     wanted = list(dict.fromkeys(jobs))
     basis = _basis(data)
     kept.mkdir(parents=True, exist_ok=True)
@@ -49,18 +52,19 @@ def run_all(
         on_progress("running", len(outcomes), len(wanted))
 
     workers = workers or os.cpu_count() or 1
-    if workers == 1 or len(waiting) < 2:
-        for job in waiting:
-            done(job, run(data, job))
-    elif waiting:
+    apart = [job for job in waiting if workers > 1 and not job.wants_all_cores]
+    if apart:
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_alone) as pool:
-            started = {pool.submit(run, data, job): job for job in waiting}
             try:
+                started = {pool.submit(run, data, job): job for job in apart}
                 for future in as_completed(started):
                     done(started[future], future.result())
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)  # what runs is waited for: no process is left behind
                 raise
+    for job in waiting:
+        if job not in outcomes:
+            done(job, run(data, job))
     return Results(outcomes)
 
 
@@ -74,7 +78,7 @@ def draw_all(
             on_progress("drawing", done, len(figures))
             figure.write(folder)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_alone) as pool:
         started = [pool.submit(figure.write, folder) for figure, folder in figures]
         for done, future in enumerate(as_completed(started)):
             on_progress("drawing", done, len(figures))
@@ -86,9 +90,8 @@ def run(data: Path, job: Job) -> Outcome:
 
 
 def _alone() -> None:
-    """A worker has one core: Arrow needs no threads beside it."""
-    import pyarrow as pa
-
+    """A worker has one core, so that Arrow needs no threads beside it; and the one who started it ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     pa.set_cpu_count(1)
 
 
