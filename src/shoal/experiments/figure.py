@@ -129,13 +129,13 @@ def _ticks(place: Axes, xs: Sequence[float]) -> None:
 
 def short(number: float) -> str:
     """
-    >>> [short(number) for number in (0.02, 5, 2000, 300_000, 3e6)]
-    ['0.02', '5', '2k', '300k', '3M']
+    >>> [short(number) for number in (0.02, 300, 2000, 300_000, 3e6)]
+    ['0.02', '300', '2k', '300k', '3M']
     """
     for unit, name in ((1e6, "M"), (1e3, "k")):
         if number >= unit:
             return f"{number / unit:g}{name}"
-    return f"{number:.2g}"
+    return f"{number:.3g}"
 
 
 def _heat(place: Axes, panel: Panel) -> None:

@@ -107,7 +107,7 @@ def _claims(scale: Scale, results: Results) -> list[Claim]:
         told = f"{100 * min(gaps):.1f} to {100 * max(gaps):.1f} % less"
         claims.append(
             always(
-                "a trial before",
+                "in no paper",
                 f"FADS as it is loses less than {other}, at the same k and window",
                 [gap > 0 for gap in gaps],
                 told,

@@ -53,6 +53,7 @@ QUICK = Scale("quick", tuples=3000, points=3, seeds=3, passes=1)
 class Findings(NamedTuple):
     figures: Sequence[Figure]
     claims: Sequence[Claim]
+    plainly: str = ""  # what is so, where the claims alone would mislead
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ def markdown(chapters: Sequence[Chapter], scale: Scale) -> str:
             "",
             *(f"- {note}" for note in paper.notes),
         ]
+        lines += ["", findings.plainly] if findings.plainly else []
         lines += ["", "| where | the claim | measured | verdict |", "|---|---|---|---|"]
         lines += [f"| {' | '.join(map(_cell, claim))} |" for claim in findings.claims]
         for figure in findings.figures:
@@ -103,6 +104,7 @@ def page(chapters: Sequence[Chapter], scale: Scale) -> str:
             f"<p>{_html(paper.setting)}</p>",
         ]
         parts += ["<ul class=soft>", *(f"<li>{_html(note)}</li>" for note in paper.notes), "</ul>"]
+        parts += [f"<p>{_html(findings.plainly)}</p>"] if findings.plainly else []
         parts.append("<table><tr><th>where<th>the claim<th>measured<th>verdict</tr>")
         for claim in findings.claims:
             cells = "".join(f"<td>{_html(cell)}</td>" for cell in claim[:3])

@@ -20,7 +20,9 @@ def figures(scale: Scale, results: Results) -> list[Figure]:
         ("figure-6", "Tuples that reuse a published cluster", "tuples", "reused"),
     )
     drawn = [
-        Figure(name, title, _panels(scale, results, y, measure), columns=4, size=(2.9, 2.4), note=_NUMBERED)
+        Figure(
+            name, title, _panels(scale, results, y, measure), columns=len(scale.sweep(WEIGHTS)), size=(2.9, 2.4), note=_NUMBERED
+        )
         for name, title, y, measure in names
     ]
     heat = Figure(
@@ -35,7 +37,7 @@ def figures(scale: Scale, results: Results) -> list[Figure]:
         "figure-7",
         "Runtime",
         _panels(scale, results, "seconds of processor", "seconds"),
-        columns=4,
+        columns=len(scale.sweep(WEIGHTS)),
         size=(2.9, 2.4),
         note=f"FADS only for α = 1, by the engine. {_NUMBERED}",
     )
