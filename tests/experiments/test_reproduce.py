@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,6 +110,37 @@ def test_an_interrupted_run_goes_on(data: Path, tmp_path: Path, monkeypatch: pyt
     run_all(jobs, data, tmp_path, 1)
     assert len(ran) == 3
     assert all(json.loads(path.read_text()) for path in tmp_path.glob("*.json"))
+
+
+def test_an_interrupted_command_leaves_no_process_behind(data: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "shoal.cli",
+        "reproduce",
+        "zanon",
+        "--data",
+        str(data),
+        "--out",
+        str(tmp_path),
+        "--workers",
+        "2",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(shoal.__file__).parents[1])}
+    started = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob("runs/*.json")):
+        assert started.poll() is None
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    _, told = started.communicate()
+    assert (started.returncode, told) == (130, "interrupted\n")
+    for _ in range(100):
+        try:
+            os.killpg(started.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("a process is still there")
 
 
 @pytest.mark.parametrize(

@@ -192,8 +192,8 @@ def _plainly(scale: Scale, results: Results, swept: Mapping[str, Sequence[int]],
         everywhere = everywhere and all(a < b for a, b in zip(free, late, strict=True))
     said = "**FADS as it is loses less than all others here**: " if everywhere else "FADS as it is loses less "
     return (
-        f"{said}{'; '.join(against)}. It keeps the same deadline and the same promise, k persons where a null may stand for any "
-        f"value. Bound to its partitions, as in the paper, and before any penalty, it loses {'; '.join(bound)}."
+        f"{said}{'; '.join(against)}. It keeps the same deadline and the same promise, k persons where a null may stand for "
+        f"any value. Bound to its partitions, as in the paper, and before any penalty, it loses {'; '.join(bound)}."
     )
 
 
