@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from shoal.experiments.claim import Claim, always, between, less, rising, span
+from shoal.experiments.claim import Claim, always, between, less, mostly, rising, span
 from shoal.experiments.engine import stream_job
 from shoal.experiments.fads import fads_job
 from shoal.experiments.figure import Figure, Panel
@@ -213,21 +213,20 @@ def _counts(swept: Mapping[str, Sequence[int]], values: Values) -> list[Claim]:
             f"apart by {100 * min(apart):.1f} to {100 * max(apart):.1f} %",
         )
     )
-    pairs = [
-        ("7a", "more self-clustering than IoT", "Adult", "within", 1),
-        ("7b", "less self-clustering than IoT", "PM2.5", "within", -1),
-        ("8a", "less reuse than IoT", "Adult", "reused", -1),
-        ("8b", "less reuse than IoT", "PM2.5", "reused", -1),
-        ("9a", "more suppression than IoT", "Adult", "suppressed", 1),
-        ("9b", "more suppression than IoT", "PM2.5", "suppressed", 1),
-    ]
-    for where, said, data, name, sign in pairs:
+    pairs = (
+        (mostly, "fig. 7a", "more self-clustering than IoT, despite a few drops", "Adult", "within", 1),
+        (always, "fig. 7b", "less self-clustering than IoT", "PM2.5", "within", -1),
+        (always, "text", "flexible reuse lets more tuples reuse a cluster than in IoT", "Adult", "reused", 1),
+        (always, "text", "flexible reuse lets more tuples reuse a cluster than in IoT", "PM2.5", "reused", 1),
+        (always, "fig. 8a", "less reuse than IoT, but for the unusual 8b", "Adult", "reused", -1),
+        (always, "fig. 9a", "more suppression than IoT", "Adult", "suppressed", 1),
+        (always, "fig. 9b", "more suppression than IoT", "PM2.5", "suppressed", 1),
+    )
+    for rule, where, said, data, name, sign in pairs:
         own, iot = values("K-VARP", data, name), values("IoT", data, name)
         told = "K-VARP " + ", ".join(f"{each:,}" for each in own) + "; IoT " + ", ".join(f"{each:,}" for each in iot)
         claims.append(
-            always(
-                f"5.2, fig. {where}", f"{said}, on {data}", [sign * (a - b) > 0 for a, b in zip(own, iot, strict=True)], told
-            )
+            rule(f"5.2, {where}", f"{said}, on {data}", [sign * (a - b) > 0 for a, b in zip(own, iot, strict=True)], told)
         )
     for data in swept:
         reused = values("K-VARP", data, "reused")

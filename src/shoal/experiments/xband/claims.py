@@ -126,6 +126,7 @@ def _counts(scale: Scale, results: Results, missing: Sequence[int], weights: Seq
             f"FADS {own:,.0f}, X-BAND {other:,.0f} on average",
         )
     )
+    found += _reuse_and_time(scale, results, missing, weights)
     for bands, sign, said in (((4, 6), -1, "2 % less"), ((8, 10), 1, "4 % more")):
         ratios = [
             results[banded(scale, "Adult", m, 1.0, b)]["seconds"] / results[timed(scale, "Adult", m)]["seconds"] - 1
@@ -139,6 +140,36 @@ def _counts(scale: Scale, results: Results, missing: Sequence[int], weights: Seq
     losses += [results[weighted(scale, "Adult", m, w)]["loss"] for m in missing for w in weights]
     found.append(between("V.D", "all losses on Adult lie between 0.50 and 0.72", losses, 50, 72, span(losses)))
     return found
+
+
+def _reuse_and_time(scale: Scale, results: Results, missing: Sequence[int], weights: Sequence[float]) -> list[Claim]:
+    """What is said of the cities' clusters and times, and of reuse by weight."""
+    places: list[Place] = [(city, None, w, b) for city in CITIES for w in weights for b in BANDS["PM2.5"]]
+    fewer = [_fads(scale, results, "groups", place) <= 1.02 * _band(scale, results, "groups", place) for place in places]
+    steps = [
+        _fads(scale, results, "reused", ("Adult", m, b, 0)) < _fads(scale, results, "reused", ("Adult", m, a, 0))
+        for m in missing
+        for a, b in pairwise(weights)
+    ]
+    rises = [
+        _band(scale, results, "reused", ("Adult", m, weights[-1], b))
+        > _band(scale, results, "reused", ("Adult", m, weights[-2], b))
+        for m in missing
+        for b in BANDS["Adult"]
+    ]
+    ratios = [
+        results[banded(scale, city, None, 1.0, b)]["seconds"] / results[timed(scale, city, None)]["seconds"] - 1
+        for city in CITIES
+        for b in (4, 6)
+    ]
+    told = f"{100 * min(ratios):.0f} to {100 * max(ratios):.0f} % more"
+    alike = [abs(ratio) <= 0.1 for ratio in ratios]
+    return [
+        always("V.B, fig. 3b", "on PM2.5 FADS creates as many clusters as X-BAND or fewer (within 2 %)", fewer, ""),
+        always("V.D, fig. 6a", "FADS reuses less as α falls, on Adult", steps, ""),
+        always("V.D, fig. 6a", f"X-BAND reuses more at α = {weights[-1]:g} than at {weights[-2]:g}, on Adult", rises, ""),
+        always("V.E, fig. 7b", "on PM2.5 FADS, X-BAND(4) and X-BAND(6) take about the same time (within 10 %)", alike, told),
+    ]
 
 
 def _band(scale: Scale, results: Results, name: str, place: Place) -> float:
