@@ -99,8 +99,9 @@ def _findings(scale: Scale, results: Results) -> Findings:
                     Panel(
                         "FAST",
                         "threads",
-                        "seconds",
+                        "seconds by the clock",
                         {"FAST": (live, results.values((_detailed(scale, "FAST", workers) for workers in live), "elapsed"))},
+                        note="more than one: not measured" if note else "",
                     )
                 ],
                 note=note,

@@ -16,7 +16,8 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 _COLOURS: Mapping[str, str] = {
     "FADS": "#0072b2", "FADS, partitioned": "#56b4e9", "IoT": "#e69f00", "K-VARP": "#d55e00", "IDEA": "#009e73",
-    "CASTLE": "#8c3a00", "FAST": "#cc79a7", "X-BAND(4)": "#b08fd0", "X-BAND(10)": "#7b4fa3",
+    "CASTLE": "#8c3a00", "FAST": "#cc79a7", "X-BAND(2)": "#e69f00", "X-BAND(4)": "#b08fd0",
+    "X-BAND(6)": "#d55e00", "X-BAND(8)": "#009e73", "X-BAND(10)": "#7b4fa3",
     "tide": "#000000", "tide thorough": "#777777",
 }  # fmt: skip
 _OTHERS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#8c3a00", "#555555")
