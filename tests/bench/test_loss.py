@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from shoal.bench import Report, loss
-from shoal.bench.datasets import ORDERS, datasets
+from shoal.bench.datasets import datasets
 from shoal.bench.loss import Cell, Loss
+from shoal.datasets import ORDERS
 from shoal.errors import InputError
 
 WEATHER = "No,season,PM_a,PM_b,PM_US Post,DEWP,HUMI,PRES,TEMP,cbwd,Iws,precipitation,Iprec"

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TypedDict
 
 from shoal.anonymizer import Stats
-from shoal.bench.datasets import ORDERS, DataSet, datasets
+from shoal.bench.datasets import datasets
 from shoal.bench.session import Session, anonymize
 from shoal.bench.settings import Contender
 from shoal.bench.table import NOTHING, Table
+from shoal.datasets import ORDERS, DataSet
 
 QUICK, THOROUGH = "tide quick", "tide thorough"
 AIMS = {"Adult": (0.25, 0.28), "INFORMS": (0.25, 0.28), "PM2.5": (0.14, 0.17)}  # how much less, quick and thorough
@@ -71,7 +72,8 @@ def _run(data: DataSet, contender: Contender, k: int, window: int) -> Stats:
 
 
 def _anonymized(data: DataSet, contender: Contender, k: int, window: int) -> Stats:
-    return anonymize(data.policy(contender, k, {"count": window}), data.rows.combine_chunks().to_batches())
+    policy = data.policy(contender.algorithm, k, {"count": window})
+    return anonymize(policy, data.rows.combine_chunks().to_batches())
 
 
 def tables(result: Loss) -> list[Table]:

@@ -33,9 +33,10 @@ def measure(session: Session) -> Nulls:
     for i, (data, contender) in enumerate(steps):
         session.step(f"{data.name}, {contender.label}", i, len(steps))
         batches = data.rows.combine_chunks().to_batches()
-        losses = {
-            reading: anonymize(data.policy(contender, k, {"count": s.window}, reading), batches).loss for reading in READINGS
+        policies = {
+            reading: data.policy(contender.algorithm, k, {"count": s.window}, nulls_match=reading) for reading in READINGS
         }
+        losses = {reading: anonymize(policy, batches).loss for reading, policy in policies.items()}
         rows.append({"data": data.name, "algorithm": contender.label, "loss": losses})
     return {"rows": rows, "k": k, "window": s.window, "tuples": s.loss_tuples}
 

@@ -20,6 +20,11 @@ class Contender:
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def algorithm(self) -> dict[str, Any]:
+        """As a policy writes it."""
+        return {"name": self.name, **self.parameters}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import Anonymizer, Stats
-from shoal.bench.datasets import DataSet, datasets
+from shoal.bench.datasets import datasets
 from shoal.bench.session import Session
 from shoal.bench.settings import Contender
 from shoal.bench.table import Table
+from shoal.datasets import DataSet
 
 RATES = (0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0)  # persons that arrive in one window, in units of k
 STRETCHES = (1, 2, 4)
@@ -49,7 +50,8 @@ def _row(data: DataSet, contender: Contender, k: int, rate: float, stretch: int,
     """Arrivals at random, so many in a window on average."""
     gaps = np.random.default_rng(seed).exponential(_WINDOW / (rate * k), data.rows.num_rows)
     rows = data.rows.append_column("ts", pa.array(np.cumsum(gaps)))
-    policy = data.policy(contender, k, {"time": _WINDOW}, stretch=stretch)
+    sections = {"time": {"field": "ts"}, "sparse": {"stretch": stretch}}
+    policy = data.policy(contender.algorithm, k, {"time": _WINDOW}, sections=sections)
     anonymizer, waits = Anonymizer(policy), []
     for batch in rows.combine_chunks().to_batches(max_chunksize=512):
         anonymizer.push_batch(batch)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, demo, hierarchy, infer, plan, run, schema
+from shoal.cli import audit, bench, check, demo, hierarchy, infer, plan, reproduce, run, schema
 
 __all__ = ["app", "main"]
 
@@ -40,6 +40,7 @@ app.command(epilog=schema.EXAMPLES)(schema.schema)
 app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=bench.EXAMPLES)(bench.bench)
+app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 
 
 def _version(asked: bool) -> None:

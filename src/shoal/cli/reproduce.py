@@ -1,0 +1,81 @@
+"""`shoal reproduce`: the experiments of the papers, run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = """
+\b
+Examples:
+  shoal reproduce kvarp --data data --out reproduction
+  shoal reproduce all --data data --out reproduction --quick
+
+\b
+Papers:
+  kvarp     K-VARP, figures 5 to 10
+  idea      IDEA, figures 4 to 9
+  xband     X-BAND, figures 2 to 7
+  fast      FAST, figures 3 to 8
+  zanon     z-anonymity, figures 2 to 8 and C.10; needs no data
+  overview  in no paper: all algorithms on all data sets
+"""
+ALL = "all"
+_NEAR = ("../shared/data", "data")
+
+
+def reproduce(
+    papers: Annotated[
+        list[str], typer.Argument(help="Which: kvarp, idea, xband, fast, zanon, overview; or all.", metavar="PAPER")
+    ],
+    out: Annotated[str, typer.Option(help="Where figures, numbers and the report go.", metavar="DIR")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="Where adult/, informs/ and pm25/ lie; or set SHOAL_DATA.", metavar="DIR", show_default=False),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few tuples and few settings.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", min=1, metavar="N")] = None,
+) -> None:
+    """Run the experiments of the papers again, and tell claim by claim whether they hold.
+
+    What is done is kept in DIR/runs: an interrupted run goes on where it was. See docs/reproduction.
+    """
+    with reported():
+        _reproduce(papers, out, data, quick, workers)
+
+
+def _reproduce(papers: list[str], out: str, data: str | None, quick: bool, workers: int | None) -> None:
+    import os
+    from pathlib import Path
+
+    from shoal import experiments
+    from shoal.cli.terminal import errors, output, say
+
+    given = data or os.environ.get("SHOAL_DATA")
+    home = Path(given) if given else next((Path(place) for place in _NEAR if Path(place).is_dir()), Path(_NEAR[-1]))
+    names = list(experiments.PAPERS) if ALL in papers else papers
+    scale = experiments.QUICK if quick else experiments.FULL
+    with _shown(errors()) as on_progress:
+        chapters = experiments.reproduce(names, home, Path(out), scale=scale, workers=workers, on_progress=on_progress)
+    for paper, findings in chapters:
+        say(output(), f"{paper.title}: {experiments.tally(findings.claims)}")
+    say(output(), f"report: {Path(out) / 'report.md'} and {Path(out) / 'report.html'}")
+
+
+@contextmanager
+def _shown(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal; else nothing."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:8}"), BarColumn(28), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task("reading", total=None)
+        yield lambda doing, done, total: bars.update(task, description=doing, completed=done, total=total)

@@ -1,0 +1,7 @@
+"""The data sets of the papers, read from a folder that holds them; none is part of the project."""
+
+from shoal.datasets import adult, informs, weather
+from shoal.datasets.dataset import ORDERS, DataSet, Span, losses, merged
+from shoal.datasets.source import Place, found
+
+__all__ = ["ORDERS", "DataSet", "Place", "Span", "adult", "found", "informs", "losses", "merged", "weather"]

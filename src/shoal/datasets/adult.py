@@ -1,0 +1,92 @@
+"""UCI Adult."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from shoal.datasets.dataset import DataSet, with_persons
+from shoal.datasets.source import found
+from shoal.errors import InputError
+
+QUASI: Mapping[str, tuple[int, int] | None] = {
+    "age": (17, 90),
+    "workclass": None,
+    "fnlwgt": (13769, 1484705),
+    "education": None,
+    "education-num": (1, 16),
+    "marital-status": None,
+    "occupation": None,
+    "relationship": None,
+    "race": None,
+    "sex": None,
+    "capital-gain": (0, 99999),
+    "capital-loss": (0, 4356),
+    "hours-per-week": (1, 99),
+    "native-country": None,
+}
+SENSITIVE = "income"
+PLACES = ("../shared/data", "data")
+_FILE = "adult.data"
+_MISSING = "?"
+_REMEDY = (
+    "download adult.data from https://archive.ics.uci.edu/dataset/2/adult into DATA/adult, put its hierarchies "
+    "(after Fung, Wang and Yu, 2005; a line a leaf, leaf first, root last, ';' between) as DATA/adult/hierarchies/"
+    "education.csv and so on, and name DATA by --data or SHOAL_DATA"
+)
+
+
+def folder(named: str | os.PathLike[str] | None = None) -> Path:
+    """The folder of Adult: under the one that is named, under SHOAL_DATA, or near by.
+
+    Raises:
+        InputError: it is not there; says what to download.
+    """
+    given = named or os.environ.get("SHOAL_DATA")
+    places = [Path(given)] if given else [Path(place) for place in PLACES]
+    for place in places:
+        home = place / "adult"
+        if found(home / _FILE) and all((home / hierarchy(name)).is_file() for name, span in QUASI.items() if span is None):
+            return home
+    looked = " or ".join(str(place) for place in places)
+    raise InputError(f"no Adult data in {looked}: {_REMEDY}")
+
+
+def hierarchy(name: str) -> str:
+    return f"hierarchies/{name}.csv"
+
+
+def rows(home: Path) -> pa.Table:
+    """The rows of `adult.data` that miss nothing, income included; labels as dictionaries."""
+    source = found(home / _FILE)
+    if source is None:
+        raise InputError(f"no Adult data in {home.parent}: {_REMEDY}")
+    names = [*QUASI, SENSITIVE]
+    try:
+        table = pyarrow.csv.read_csv(
+            source,
+            read_options=pyarrow.csv.ReadOptions(column_names=names),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{source}: cannot be read as Adult; download it again") from None
+    table = pa.table({name: pc.ascii_trim_whitespace(table.column(name)) for name in names})
+    for name in names:
+        table = table.filter(pc.not_equal(table.column(name), _MISSING))
+    if not table.num_rows:
+        raise InputError(f"{source}: has no complete row; download it again")
+    return pa.table({name: _encoded(name, table.column(name).combine_chunks()) for name in names})
+
+
+def dataset(home: Path) -> DataSet:
+    """All columns but income are quasi-identifiers."""
+    return DataSet("Adult", "Adult", home, QUASI, with_persons(rows(home).select(list(QUASI))))
+
+
+def _encoded(name: str, column: pa.Array) -> pa.Array:
+    return column.cast(pa.int64()) if QUASI.get(name) else column.dictionary_encode()

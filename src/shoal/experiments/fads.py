@@ -1,0 +1,180 @@
+"""FADS in plain numpy, with what two papers changed in it. Each tuple is a person of its own.
+
+K-VARP compares itself with a FADS that knows only the tuple's own partition: an expired tuple is held back until its partition
+has k tuples, and the loss of one that leaves late is multiplied by (1 + α)^lateness. X-BAND's FADS measures distance as
+α · dist + β · (1 - Jaccard). Without either it is the FADS of the engine, and a test compares the two.
+
+Decisions: lateness counts arrivals after the deadline; a partition has a reuse set of its own; a tuple that was held back is
+tried again when its partition has k tuples; what is left at the end takes a cover or is suppressed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.experiments.codes import Codes, Floats
+from shoal.experiments.job import Job, Outcome
+from shoal.experiments.published import BINS
+from shoal.experiments.streams import stream
+
+
+def fads_job(
+    data: str,
+    k: int,
+    window: int,
+    reuse_age: int,
+    *,
+    tuples: int | None,
+    missing: int | None = None,
+    weight: float = 1.0,
+    penalty: float | None = None,
+) -> Job:
+    """`weight` is X-BAND's α; with a `penalty`, K-VARP's α, partitions are kept apart."""
+    return Job.of(
+        "fads",
+        data=data,
+        k=k,
+        window=window,
+        reuse_age=reuse_age,
+        tuples=tuples,
+        missing=missing,
+        weight=weight,
+        penalty=penalty,
+    )
+
+
+def run_fads(data: Path, settings: Mapping[str, Any]) -> Outcome:
+    found = stream(data, settings["data"], settings["tuples"], settings["missing"])
+    fads = Fads(
+        Codes.of(found), settings["k"], settings["window"], settings["reuse_age"], settings["weight"], settings["penalty"]
+    )
+    return fads.run()
+
+
+@dataclass
+class Reuse:
+    """Generalizations of published groups, oldest first."""
+
+    entries: list[tuple[int, int, Floats, Floats, Floats]] = field(default_factory=list)  # time, pattern, lo, hi, loss
+
+    def cover(self, own: Floats, there: NDArray[np.bool_], pattern: int | None) -> float | None:
+        """The smallest loss with which an entry covers a tuple; if a pattern is given, only entries of that."""
+        fit = [entry for entry in self.entries if pattern is None or entry[1] == pattern]
+        if not fit:
+            return None
+        lo, hi, loss = (np.array([entry[part] for entry in fit])[:, there] for part in (2, 3, 4))
+        covering = ((lo <= own[there]) & (own[there] <= hi)).all(axis=1)
+        if not covering.any():
+            return None
+        sums = np.zeros(len(fit))
+        for column in loss.T:
+            sums += column
+        return float((sums[covering] / there.sum()).min()) if there.any() else 0.0
+
+
+class Fads:
+    def __init__(self, codes: Codes, k: int, window: int, reuse_age: int, weight: float, penalty: float | None) -> None:
+        self.codes, self.k, self.window, self.age, self.weight, self.penalty = codes, k, window, reuse_age, weight, penalty
+        q, self.n = codes.there.shape
+        bits = 1 << np.arange(q, dtype=np.int64)
+        whole = codes.there.T @ bits
+        self.patterns = whole if penalty is not None else np.zeros(self.n, np.int64)
+        self.matrix = np.array(codes.values, float).T
+        self.held = np.zeros(self.n, bool)
+        self.late: dict[int, list[int]] = defaultdict(list)
+        self.parts: dict[int, list[int]] = defaultdict(list)
+        self.reuse = Reuse()
+        self.loss = np.zeros(self.n)
+        self.lateness = np.zeros(self.n, np.int64)
+        self.groups = self.clustered = self.reused = self.suppressed = 0
+        self.purity: list[float] = []
+
+    def run(self) -> Outcome:
+        oldest = 0
+        for now in range(self.n):
+            while oldest < now and now - oldest >= self.window:
+                if self.held[oldest]:
+                    self.expire(oldest, now)
+                oldest += 1
+            self.arrive(now)
+        for t in range(self.n):
+            if self.held[t]:
+                self.expire(t, self.n - 1, last=True)
+        factor = np.ones(self.n) if self.penalty is None else (1 + self.penalty) ** self.lateness
+        return {
+            "tuples": self.n, "loss": float(self.loss.mean()), "groups": self.groups, "clustered": self.clustered,
+            "reused": self.reused, "suppressed": self.suppressed, "late": int((self.lateness > 0).sum()),
+            "latest": int(self.lateness.max()), "penalized": float((self.loss * factor).mean()),
+            "capped": float(np.minimum(self.loss * factor, 1).mean()),
+            "purity": np.histogram(self.purity, BINS, (0, 1))[0].tolist(),
+        }  # fmt: skip
+
+    def arrive(self, t: int) -> None:
+        self.held[t] = True
+        self.parts[self.patterns[t]].append(t)
+        waiting = self.late[self.patterns[t]]
+        while waiting and self.enough(t):
+            first = waiting.pop(0)
+            if self.held[first]:
+                self.round(first, t)
+
+    def expire(self, t: int, now: int, last: bool = False) -> None:
+        if self.enough(t):
+            self.round(t, now)
+        elif (cover := self.cover(t, now)) is not None:
+            self.reused += 1
+            self.leave(t, cover, now)
+        elif last or self.penalty is None:
+            self.suppressed += 1
+            self.leave(t, 1.0, now)
+        else:
+            self.late[self.patterns[t]].append(t)
+
+    def enough(self, t: int) -> bool:
+        return len(self.members(t)) >= self.k
+
+    def members(self, t: int) -> list[int]:
+        """The held tuples among which t may choose, t included, oldest first."""
+        pattern = self.patterns[t]
+        self.parts[pattern] = [each for each in self.parts[pattern] if self.held[each]]
+        return self.parts[pattern]
+
+    def round(self, t: int, now: int) -> None:
+        others = np.array([each for each in self.members(t) if each != t], np.int64)
+        nearest = others[np.argsort(self.codes.distances(t, others, self.weight), kind="stable")[: self.k - 1]]
+        group = np.sort(np.append(nearest, t))
+        lo, hi, loss = self.codes.generalized(group)
+        cover = self.cover(t, now)
+        if cover is not None and cover < self.mean(t, loss):
+            self.reused += 1
+            self.leave(t, cover, now)
+            return
+        for member in group:
+            self.leave(member, self.mean(member, loss), now)
+        self.groups += 1
+        self.clustered += len(group)
+        self.purity.append(float(self.codes.there[:, group].mean()))
+        self.reuse.entries.append((now, int(self.patterns[t]), lo, hi, loss))
+        del self.reuse.entries[:-1000]
+
+    def cover(self, t: int, now: int) -> float | None:
+        entries = self.reuse.entries
+        while entries and now - entries[0][0] >= self.age:
+            entries.pop(0)
+        return self.reuse.cover(self.matrix[t], self.codes.there[:, t], self.patterns[t] if self.penalty is not None else None)
+
+    def mean(self, t: int, loss: Floats) -> float:
+        own = loss[self.codes.there[:, t]]
+        return sum(own.tolist()) / len(own) if len(own) else 0.0
+
+    def leave(self, t: int, loss: float, now: int) -> None:
+        self.held[t] = False
+        self.loss[t] = loss
+        self.lateness[t] = max(0, now - t - self.window)

@@ -1,0 +1,168 @@
+"""What a run published, tuple by tuple: loss, waiting, groups; from its output and its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.datasets import DataSet
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BINS = 20  # of purity
+
+
+def node_losses(hierarchy: Path) -> dict[str, float]:
+    """The loss of each label of a hierarchy: (leaves under it - 1) / (all leaves - 1).
+
+    Labels are told apart by name, as the policy asks them to be.
+    """
+    leaves: dict[str, int] = {}
+    lines = [line.split(";") for line in hierarchy.read_text(encoding="utf-8").splitlines() if line]
+    for path in lines:
+        for label in dict.fromkeys(part.strip() for part in path):
+            leaves[label] = leaves.get(label, 0) + 1
+    whole = max(len(lines) - 1, 1)
+    return {label: (number - 1) / whole for label, number in leaves.items()}
+
+
+def patterns(data: DataSet) -> Ints:
+    """Which quasi-identifiers each row has, as bits."""
+    found = np.zeros(data.rows.num_rows, np.int64)
+    for q, name in enumerate(data.quasi):
+        there = pc.is_valid(data.rows.column(name)).to_numpy(zero_copy_only=False)
+        found |= there.astype(np.int64) << q
+    return found
+
+
+@dataclass(frozen=True)
+class Published:
+    """All tuples in the order in which they left."""
+
+    data: DataSet
+    table: pa.Table
+    trace: pa.Table
+
+    @cached_property
+    def rows(self) -> Ints:
+        return self._trace("row")
+
+    @cached_property
+    def how(self) -> NDArray[np.object_]:
+        return self.trace.column("how").to_numpy()
+
+    @cached_property
+    def released(self) -> Ints:
+        return self._trace("released")
+
+    @cached_property
+    def waits(self) -> Ints:
+        return self.released - self._trace("arrived")
+
+    @cached_property
+    def groups(self) -> Ints:
+        """The number of the group; -1 if suppressed."""
+        return self.trace.column("cluster").fill_null(-1).to_numpy().astype(np.int64)
+
+    @cached_property
+    def losses(self) -> Floats:
+        """The mean loss over what each tuple shows; 0 if that is nothing."""
+        total, shown = np.zeros(len(self.rows)), np.zeros(len(self.rows))
+        for name, span in self.data.quasi.items():
+            column = self.table.column(name).combine_chunks()
+            found = _interval(column, span) if span else _nodes(column, self.data.folder / "hierarchies" / f"{name}.csv")
+            there = ~np.isnan(found)
+            total[there] += found[there]
+            shown += there
+        return np.divide(total, shown, out=np.zeros_like(total), where=shown > 0)
+
+    @cached_property
+    def clusters(self) -> list[Ints]:
+        """Positions of the members of each group that left together, in the order of leaving."""
+        own = np.flatnonzero(self.how == "cluster")
+        if not len(own):
+            return []
+        order = own[np.argsort(self.groups[own], kind="stable")]
+        return np.split(order, np.flatnonzero(np.diff(self.groups[order])) + 1)
+
+    @cached_property
+    def alike(self) -> NDArray[np.bool_]:
+        """Whether the members of each group have the same quasi-identifiers: it was formed within a partition."""
+        have = patterns(self.data)[self.rows]
+        return np.array([len(np.unique(have[members])) == 1 for members in self.clusters], bool)
+
+    def purity(self) -> list[int]:
+        """How many groups have so many of their values: a histogram from 0 to 100 % in `BINS` steps."""
+        have = patterns(self.data)[self.rows]
+        valid = np.array([int(pattern).bit_count() for pattern in have])
+        shares = [valid[members].sum() / (len(members) * len(self.data.quasi)) for members in self.clusters]
+        return np.histogram(shares, BINS, (0, 1))[0].tolist()
+
+    def pollution(self) -> float:
+        """IDEA's MPR, equation 5: how many more cells are missing than before; without suppressed tuples."""
+        kept = self.how != "suppressed"
+        before = after = 0
+        for name in self.data.quasi:
+            there = pc.is_valid(self.data.rows.column(name)).to_numpy(zero_copy_only=False)
+            shown = pc.is_valid(self.table.column(name)).to_numpy(zero_copy_only=False)
+            before += int((~there[self.rows[kept]]).sum())
+            after += int((~shown[kept]).sum())
+        return (after - before) / (len(self.rows) * len(self.data.quasi))
+
+    def cost(self, alpha: float) -> float:
+        """FAST's cost, equation 8: the mean of loss · (1 + α)^(time published - time arrived)."""
+        return float((self.losses * (1 + alpha) ** self.waits).mean())
+
+    def reusable(self, age: float, renewed: bool) -> Ints:
+        """How many groups can be reused at each arrival: those younger than `age`, by their last use if that renews them."""
+        born: Mapping[int, int] = {int(self.groups[each[0]]): int(self.released[each[0]]) for each in self.clusters}
+        last = dict(born)
+        if renewed:
+            for position in np.flatnonzero(self.how == "reuse"):
+                last[int(self.groups[position])] = int(self.released[position])
+        end = int(self.released.max()) + 1
+        change = np.zeros(end + 1, np.int64)
+        for group, time in born.items():
+            change[time] += 1
+            change[min(int(last[group] + age), end)] -= 1
+        return np.cumsum(change)[:end]
+
+    def rounds(self) -> Ints:
+        """In how many rounds each tuple took part, its own included: groups, reuses and suppressions while it was held."""
+        starts = np.zeros(len(self.rows), bool)
+        starts[self.how != "cluster"] = True
+        for members in self.clusters:
+            starts[members[0]] = True
+        number = np.cumsum(starts)
+        times = self.released[starts]
+        before = np.searchsorted(times, self._trace("arrived"), side="right")
+        return np.maximum(number - before, 1)
+
+    def _trace(self, name: str) -> Ints:
+        return self.trace.column(name).to_numpy().astype(np.int64)
+
+
+def _interval(column: pa.Array, span: tuple[float, float]) -> Floats:
+    if "value" in {field.name for field in column.type}:
+        column = pc.struct_field(column, "value")
+    lo, hi = (pc.struct_field(column, end).cast(pa.float64()).to_numpy(zero_copy_only=False) for end in ("lo", "hi"))
+    return (hi - lo) / (span[1] - span[0])
+
+
+def _nodes(column: pa.Array, hierarchy: Path) -> Floats:
+    if pa.types.is_struct(column.type):
+        column = pc.struct_field(column, "value")
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    known = node_losses(hierarchy)
+    losses = np.array([*(known[label] for label in column.dictionary.to_pylist()), np.nan])
+    codes = column.indices.fill_null(len(losses) - 1).to_numpy(zero_copy_only=False)
+    return losses[codes]

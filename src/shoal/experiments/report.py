@@ -1,0 +1,148 @@
+"""The report: each claim beside what was measured, and a verdict; as Markdown and as a page."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from shoal.experiments.claim import FAILS, HOLDS, PARTLY, UNKNOWN, VERDICTS, Claim
+from shoal.experiments.paper import Findings, Paper, Scale
+
+_TITLE = "The papers, reproduced"
+_RULES = (
+    "Every verdict follows from the numbers by a rule. A claim about every setting holds if it is so in all that were "
+    "run, partly if in at least half of them; one about most settings holds if in half, partly if in a quarter. A range "
+    "holds if all figures lie in it, each end widened by half a percentage point, and partly if one or their mean does. A "
+    "trend holds if every step goes its way, partly if the last figure and the first do. A figure holds within a "
+    "tolerance, partly within three times it: one percentage point for differences of loss, three for shares of tuples, "
+    "and for probabilities 0.005 where the paper gives as much, 0.01 to 0.02 where a figure is read."
+)
+_QUICK = "This is a quick run, on a part of the data and with few settings: its verdicts are no verdicts on the papers."
+_COLOURS = {HOLDS: "good", PARTLY: "open", FAILS: "bad", UNKNOWN: "none"}
+_STYLE = Path(__file__).with_name("report.css")
+
+
+class Chapter(NamedTuple):
+    paper: Paper
+    findings: Findings
+
+
+def machine() -> str:
+    """One line on what this was run on."""
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def write(folder: Path, chapters: Sequence[Chapter], scale: Scale) -> None:
+    """report.md and report.html."""
+    (folder / "report.md").write_text(markdown(chapters, scale), encoding="utf-8")
+    (folder / "report.html").write_text(page(chapters, scale), encoding="utf-8")
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """
+    >>> tally([Claim("", "", "", HOLDS), Claim("", "", "", FAILS), Claim("", "", "", HOLDS)])
+    '2 hold, 1 does not'
+    """
+    counts = Counter(claim.verdict for claim in claims)
+    words = {
+        HOLDS: ("holds", "hold"),
+        PARTLY: ("partly", "partly"),
+        FAILS: ("does not", "do not"),
+        UNKNOWN: ("not measured",) * 2,
+    }
+    return ", ".join(f"{counts[verdict]} {words[verdict][counts[verdict] > 1]}" for verdict in VERDICTS if counts[verdict])
+
+
+def markdown(chapters: Sequence[Chapter], scale: Scale) -> str:
+    lines = [f"# {_TITLE}", "", _opening(scale), "", _RULES, "", "| | claims |", "|---|---|"]
+    lines += [
+        f"| [{chapter.paper.title}](#{_anchor(chapter.paper.title)}) | {tally(chapter.findings.claims)} |"
+        for chapter in chapters
+    ]
+    for paper, findings in chapters:
+        lines += [
+            "",
+            f"## {paper.title}",
+            "",
+            f"{paper.reference}.",
+            "",
+            paper.setting,
+            "",
+            *(f"- {note}" for note in paper.notes),
+        ]
+        lines += ["", findings.plainly] if findings.plainly else []
+        lines += ["", "| where | the claim | measured | verdict |", "|---|---|---|---|"]
+        lines += [f"| {' | '.join(map(_cell, claim))} |" for claim in findings.claims]
+        for figure in findings.figures:
+            place = f"{paper.name}/{figure.name}"
+            lines += [
+                "",
+                f"### {paper.title}: {_numbered(figure.name)}",
+                "",
+                f"{figure.title} ([numbers]({place}.csv)). {figure.note}".rstrip(),
+            ]
+            lines += ["", f"![{figure.title}]({place}.png)"]
+    return "\n".join(lines) + "\n"
+
+
+def page(chapters: Sequence[Chapter], scale: Scale) -> str:
+    parts = [f"<h1>{_TITLE}</h1>", f"<p>{_html(_opening(scale))}</p>", f"<p class=soft>{escape(_RULES)}</p>", "<ul>"]
+    parts += [
+        f"<li><a href='#{chapter.paper.name}'>{escape(chapter.paper.title)}</a>: {tally(chapter.findings.claims)}</li>"
+        for chapter in chapters
+    ]
+    parts.append("</ul>")
+    for paper, findings in chapters:
+        parts += [
+            f"<h2 id={paper.name}>{escape(paper.title)}</h2>",
+            f"<p>{_html(paper.reference)}.</p>",
+            f"<p>{_html(paper.setting)}</p>",
+        ]
+        parts += ["<ul class=soft>", *(f"<li>{_html(note)}</li>" for note in paper.notes), "</ul>"]
+        parts += [f"<p>{_html(findings.plainly)}</p>"] if findings.plainly else []
+        parts.append("<table><tr><th>where<th>the claim<th>measured<th>verdict</tr>")
+        for claim in findings.claims:
+            cells = "".join(f"<td>{_html(cell)}</td>" for cell in claim[:3])
+            parts.append(f"<tr>{cells}<td class={_COLOURS[claim.verdict]}>{claim.verdict}</td></tr>")
+        parts.append("</table>")
+        for figure in findings.figures:
+            place, title = f"{paper.name}/{figure.name}", escape(figure.title)
+            links = f"<a href='{place}.csv'>numbers</a> · <a href='{place}.png'>png</a>"
+            caption = f"{_numbered(figure.name)}. {title}. {_html(figure.note)} {links}"
+            parts.append(f"<figure><img src='{place}.svg' alt='{title}'><figcaption>{caption}</figcaption></figure>")
+    body, style = "\n".join(parts), _STYLE.read_text(encoding="utf-8")
+    return f"<!doctype html><html lang=en><meta charset=utf-8><title>{_TITLE}</title><style>{style}</style>\n{body}\n</html>\n"
+
+
+def _opening(scale: Scale) -> str:
+    told = f"Written by `shoal reproduce`, {machine()}. Times depend on the machine, all other figures do not."
+    return told if scale.name == "full" else f"{told} **{_QUICK}**"
+
+
+def _numbered(name: str) -> str:
+    """
+    >>> _numbered("figure-c10"), _numbered("figure-5"), _numbered("figure")
+    ('figure C.10', 'figure 5', 'figure')
+    """
+    return name.replace("-c", " C.").replace("-", " ")
+
+
+def _anchor(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _html(text: str) -> str:
+    """Text with `code`, *emphasis* and **more of it**."""
+    parts = escape(text).replace("**", "*").split("*")
+    whole = "".join(part if i % 2 == 0 else f"<em>{part}</em>" for i, part in enumerate(parts))
+    pieces = whole.split("`")
+    return "".join(piece if i % 2 == 0 else f"<code>{piece}</code>" for i, piece in enumerate(pieces))
