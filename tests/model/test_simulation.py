@@ -31,7 +31,7 @@ def test_the_filters_are_the_twin() -> None:
 
 
 def simulated(z: int, rates: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Means over runs: the share of 2-anonymous users, with half its interval of 95 %, and equation 5 with each period's p^Y."""
+    """Means over runs: the share of 2-anonymous users, half its interval of 95 %, and equation 5 with each period's p^Y."""
     found = np.array([compared(np.random.default_rng([seed, z]), USERS, rates, z, WINDOW, PERIODS) for seed in range(RUNS)])
     share, conditional = found.mean(axis=0)
     return float(share), float(2.09 * found[:, 0].std(ddof=1) / RUNS**0.5), float(conditional)  # Student's t, 19 degrees

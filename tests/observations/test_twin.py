@@ -71,7 +71,8 @@ def test_with_a_hierarchy(steps: list[Any], cuts: list[int], z: int, window: flo
 @SEVERAL
 @given(
     steps=st.lists(st.tuples(STEPS, USERS, st.integers(0, 30)), min_size=20, max_size=200),
-    cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 1, 3]), pause=st.integers(1, 20), room=st.sampled_from([1, 8]),
+    cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 1, 3]), pause=st.integers(1, 20),
+    room=st.sampled_from([1, 8]),
 )  # fmt: skip
 def test_sweeps_of_what_is_old(
     steps: list[Any], cuts: list[int], z: int, window: float, pause: int, room: int, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +83,10 @@ def test_sweeps_of_what_is_old(
 
 
 @SEVERAL
-@given(steps=STREAMS, cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), pause=st.integers(1, 20), room=st.sampled_from([1, 8]))
+@given(
+    steps=STREAMS, cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), pause=st.integers(1, 20),
+    room=st.sampled_from([1, 8]),
+)  # fmt: skip
 def test_sweeps_under_a_hierarchy(
     steps: list[Any], cuts: list[int], z: int, window: float, pause: int, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,10 +130,16 @@ def with_room(x: Exposures) -> Exposures:
     needed, room = int(_fit(x)), ROOM
     while 2 * room < 3 * needed:
         room *= 2
-    y = x._replace(**dict(zip(("entries", "marks", "blocks"), _store(room, len(x.marks) > 0), strict=True)))
-    y.book.fresh = 0
+    y = _emptied(x, room)
     _move_all(x, y)
     return y
+
+
+def _emptied(x: Exposures, room: int) -> Exposures:
+    """The same with a new store."""
+    x.book.fresh = 0
+    entries, marks, blocks = _store(room, len(x.marks) > 0)
+    return x._replace(entries=entries, marks=marks, blocks=blocks)
 
 
 def with_items(x: Exposures) -> Exposures:
@@ -164,7 +170,7 @@ def restored(x: Exposures, arrays: Mapping[str, NDArray[Any]]) -> Exposures:
     room = ROOM
     while room < 2 * (size + len(x.items)):
         room *= 2
-    x = x._replace(**dict(zip(("entries", "marks", "blocks"), _store(room, len(x.marks) > 0), strict=True)))
+    x = _emptied(x, room)
     x.book.newest = arrays["newest"][()]
     items = [arrays[f"item.{name}"] for name in ("number", *_KEPT_ITEM)]
     order = np.empty(size, np.int64)

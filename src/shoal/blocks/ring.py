@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.slots import FREE, first_slot, hash_of, next_slot, put, slot_of, steps, take_out, word
+from shoal.blocks.slots import FREE, first_slot, hash_of, next_slot, slot_of, steps, take_out, word
 from shoal.compiled import inlined, prefetch
 
 NONE = -1
