@@ -75,8 +75,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.ahead import ends, near, nearer, nearest
-from shoal.blocks.crowd import expose, find_item, is_full_of_items, mixed, new_item, paired
+from shoal.blocks.ahead import near, nearer, nearest
+from shoal.blocks.crowd import enlisted, expose, has_items, mixed, paired
 from shoal.blocks.exposure import Exposures
 from shoal.blocks.ring import NONE, has_place, take_out_all
 from shoal.compiled import inlined, kernel
@@ -84,8 +84,11 @@ from shoal.compiled import inlined, kernel
 LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
 OUTCOMES = ("late", "withheld", "released", "generalized")
 
-DONE, FULL, TURN = 0, 1, 2
-"""Why a kernel comes back: it is through; it needs room for items, or for entries; a quarter of a period is over."""
+DONE, FULL, FULL_OF_ITEMS, TURN = 0, 1, 2, 3
+"""Why `run` comes back: it is through; it needs room for entries, or for items; a quarter of a period is over."""
+
+FAR, MIDDLE, CLOSE = 40, 28, 14
+"""How many rows ahead memory is asked for: slots and chains, then items, then rings."""
 
 RULE = np.dtype(
     [
@@ -94,17 +97,13 @@ RULE = np.dtype(
         ("blank", "?"),  # whether withheld observations leave without their item
         ("tuned", "?"),  # whether z follows the stream
         ("quarter", "i8"),  # the newest quarter of a period, if it does
-        ("due", "i8"),  # observations until old entries are dropped
+        ("due", "i8"),  # observations until old entries are swept away
         ("row", "i8"),  # of the batch: the next one
         ("last", "i8"),  # of the batch: the one before which to stop
+        ("leaving", "i8"),  # of the batch: so many leave
         ("tally", "i8", (len(OUTCOMES),)),
     ]
 )
-
-
-QUEUED = np.dtype(
-    [("time", "f8"), ("user0", "u8"), ("user1", "u8"), ("hash", "u4"), ("item", "i4"), ("row", "i8")]
-)  # fmt: skip
 
 
 class Observations(NamedTuple):
@@ -118,10 +117,10 @@ class Observations(NamedTuple):
     item_hash: NDArray[np.uint32]
     pair_hash: NDArray[np.uint32]
     place: NDArray[np.int32]  # the number of the item
-    queue: NDArray[np.void]  # the same in the order in which they are counted
     how: NDArray[np.int8]
     shown: NDArray[np.int32]  # the item that is published, or none
     z: NDArray[np.int64]
+    leaving: NDArray[np.int64]  # the rows that leave, in order
 
 
 def observations(
@@ -130,7 +129,7 @@ def observations(
     size = len(time)
     batch = Observations(
         time, user, item, quarter, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
-        np.empty(size, np.int32), np.empty(size, QUEUED), np.empty(size, np.int8), np.empty(size, np.int32),
+        np.empty(size, np.int32), np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
         np.empty(size, np.int64),
     )  # fmt: skip
     _prepare(x, batch)
@@ -147,66 +146,59 @@ def _prepare(x, batch):
 
 
 @kernel
-def enlist(x, rule, batch, first):
-    """Find the items of the rows from `first` on, and add new ones (lines 2 to 6); why it came back, and at which row."""
-    for row in range(first, rule.last):
-        ahead = min(row + 24, rule.last - 1)
-        near(x, batch.item_hash[ahead])
-        ahead = min(row + 12, rule.last - 1)
-        nearer(x, batch.item_hash[ahead])
-        low, high, hash = batch.item[row, 0], batch.item[row, 1], batch.item_hash[row]
-        a = find_item(x, low, high, hash)
-        if a < 0:
-            if is_full_of_items(x):
-                return FULL, row
-            a = new_item(x, low, high, hash, x.book.everyone)
-        batch.place[row] = a
-        x.items[a].rows += 1
-    return DONE, rule.last
-
-
-@kernel
-def arrange(x, rule, batch):
-    """In which order to count: where items do not meet in ancestors, those of one item after each other, which is quicker."""
-    alone, start = x.book.deepest == 1, rule.row
-    for row in range(rule.row, rule.last):
-        item, at = x.items[batch.place[row]], row
-        if alone:
-            if item.rows > 0:
-                at = start
-                start += item.rows
-            else:
-                at = ~np.int64(item.rows)
-            item.rows = ~(at + 1)
-        queued = batch.queue[at]
-        queued.time, queued.user0, queued.user1 = batch.time[row], batch.user[row, 0], batch.user[row, 1]
-        queued.hash, queued.item, queued.row = batch.pair_hash[row], batch.place[row], row
-
-
-@kernel
 def run(x, rule, batch):
-    """Decide the rows of a batch from `rule.row` to `rule.last`, in that order; why it came back."""
-    for at in range(rule.row, rule.last):
-        _look_ahead(x, rule, batch, at)
-        queued = batch.queue[at]
-        time, a, row = queued.time, np.int64(queued.item), queued.row
-        x.items[a].rows = 0
-        if time < x.items[a].newest - rule.window:
-            batch.how[row] = LATE
-            rule.tally[LATE] += 1
-            continue
-        rule.row = at
-        if rule.tuned and batch.quarter[row] > rule.quarter:
-            return TURN
-        if not _has_places(x, a):
-            return FULL
-        x.book.newest = max(x.book.newest, time)
-        shown = _observe(x, rule, batch, queued)
-        how = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
-        batch.how[row], batch.shown[row], batch.z[row] = how, shown, rule.z
-        rule.tally[how] += 1
+    """Decide the rows of a batch from `rule.row` to `rule.last`; why it came back."""
+    reason, first = DONE, rule.row
+    for row in range(first - FAR, rule.last):
+        if not has_items(x, 1):
+            reason = FULL_OF_ITEMS
+            break
+        _look_ahead(x, batch, row, first, rule.last)
+        if row >= first:
+            rule.row = row
+            reason = _decide(x, rule, batch, row)
+            if reason != DONE:
+                break
     take_out_all(x)
-    rule.row = rule.last
+    rule.row = rule.last if reason == DONE else rule.row
+    return reason
+
+
+@inlined
+def _look_ahead(x, batch, row, first, last):
+    """Ask for the memory that later rows will need; on the way find their items, new ones included (lines 2 to 6)."""
+    if row + FAR < last:
+        near(x, batch.item_hash[row + FAR], batch.pair_hash[row + FAR])
+    ahead = row + MIDDLE
+    if first <= ahead < last:
+        nearer(x, batch.item_hash[ahead])
+    ahead = row + CLOSE
+    if first <= ahead < last:
+        a = enlisted(x, batch.item[ahead, 0], batch.item[ahead, 1], batch.item_hash[ahead])
+        batch.place[ahead] = a
+        nearest(x, a)
+
+
+@inlined
+def _decide(x, rule, batch, row):
+    """Decide one row, unless there is something to be done before."""
+    time, a = batch.time[row], np.int64(batch.place[row])
+    if time < x.items[a].newest - rule.window:
+        batch.how[row] = LATE
+        rule.tally[LATE] += 1
+        return DONE
+    if rule.tuned and batch.quarter[row] > rule.quarter:
+        return TURN
+    if not _has_places(x, a):
+        return FULL
+    x.book.newest = max(x.book.newest, time)
+    shown = _observe(x, rule, batch, row, a)
+    how = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
+    batch.how[row], batch.shown[row], batch.z[row] = how, shown, rule.z
+    rule.tally[how] += 1
+    if rule.blank or how != WITHHELD:
+        batch.leaving[rule.leaving] = row
+        rule.leaving += 1
     return DONE
 
 
@@ -222,11 +214,11 @@ def _has_places(x, a):
 
 
 @inlined
-def _observe(x, rule, batch, queued):
+def _observe(x, rule, batch, row, a):
     """Count the user for the item and all that lies above it; the lowest that z users exposed, or none."""
-    row, time, user0, user1 = queued.row, queued.time, queued.user0, queued.user1
+    time, user0, user1 = batch.time[row], batch.user[row, 0], batch.user[row, 1]
     shown, own, e = np.int64(NONE), np.int64(NONE), np.int64(NONE)
-    node, hash = np.int64(queued.item), queued.hash
+    node, hash = a, batch.pair_hash[row]
     while node >= 0:
         c, e = expose(x, node, user0, user1, hash, time, rule.window)  # lines 7 to 22
         if shown < 0 and c >= rule.z and node != x.book.everyone:  # line 23
@@ -248,11 +240,3 @@ def _note(x, period, shown, own, e):
     if shown >= 0 and x.marks[own].period != period:
         x.marks[own].period = period
         published.mark += mixed(x.items[shown].key0, x.items[shown].key1, x.key)
-
-
-@inlined
-def _look_ahead(x, rule, batch, at):
-    """Ask for the memory that the next rows will need: slots and items, then rings."""
-    queued = batch.queue[min(at + 20, rule.last - 1)]
-    nearest(x, queued.item, queued.hash)
-    ends(x, np.int64(batch.queue[min(at + 10, rule.last - 1)].item))

@@ -10,22 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.algorithms.zanon import (
-    DONE,
-    FULL,
-    GENERALIZED,
-    LATE,
-    OUTCOMES,
-    RELEASED,
-    RULE,
-    TURN,
-    WITHHELD,
-    Observations,
-    arrange,
-    enlist,
-    observations,
-    run,
-)
+from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, Observations, observations, run
 from shoal.anonymizer.engine import Answer, Engine
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
@@ -104,7 +89,7 @@ class Filter(Engine):
     def _decide(self, batch: Observations) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows that leave, and those that came too late."""
         rule, size, before = self._rule, len(batch.time), int(self._rule.tally[LATE])
-        rule.row = 0
+        rule.row = rule.leaving = 0
         while rule.row < size:
             if rule.due == 0:
                 sweep(self._exposures, self._exposures.book.newest - 2 * rule.window)
@@ -112,25 +97,20 @@ class Filter(Engine):
             rule.last = min(size, rule.row + rule.due, rule.row + self._together)
             rule.due -= rule.last - rule.row
             self._count(batch)
-        leaving = np.flatnonzero(batch.how >= (WITHHELD if rule.blank else RELEASED))
         late = np.flatnonzero(batch.how == LATE) if rule.tally[LATE] > before else _NOBODY
-        return leaving, late
+        return batch.leaving[: int(rule.leaving)], late
 
     def _count(self, batch: Observations) -> None:
         """Decide the rows up to `last`."""
-        rule, row = self._rule, int(self._rule.row)
-        self._exposures = with_slots(self._exposures, (int(rule.last) - row) * int(self._exposures.book.deepest))
-        while row < rule.last:
-            reason, row = enlist(self._exposures, rule, batch, row)
-            if reason == FULL:
-                self._exposures = with_items(self._exposures)
-        arrange(self._exposures, rule, batch)
+        rule = self._rule
+        self._exposures = with_slots(self._exposures, int(rule.last - rule.row) * int(self._exposures.book.deepest))
         while (reason := run(self._exposures, rule, batch)) != DONE:
             if reason == TURN:
-                row = int(batch.queue[rule.row]["row"])
-                self._turn(int(batch.quarter[row]), float(batch.time[row]))
-            else:
+                self._turn(int(batch.quarter[rule.row]), float(batch.time[rule.row]))
+            elif reason == FULL:
                 self._exposures = with_room(self._exposures)
+            else:
+                self._exposures = with_items(self._exposures)
 
     def _turn(self, quarter: int, time: float) -> None:
         assert self._tuning

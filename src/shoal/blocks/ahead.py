@@ -10,9 +10,10 @@ from shoal.compiled import inlined, prefetch
 
 
 @inlined
-def near(x, item_hash):
-    """Ask for the chain of an item."""
+def near(x, item_hash, pair_hash):
+    """Ask for the chain of an item, and for the slot of a user of it."""
     prefetch(x.item_chains, np.int64(item_hash & np.uint32(len(x.item_chains) - 1)))
+    prefetch(x.slots, np.int64(first_slot(x.slots, pair_hash)))
 
 
 @inlined
@@ -22,14 +23,7 @@ def nearer(x, item_hash):
 
 
 @inlined
-def nearest(x, i, pair_hash):
-    """Ask for an item, and for the slot of a user of it."""
-    prefetch(x.items, np.int64(i))
-    prefetch(x.slots, np.int64(first_slot(x.slots, pair_hash)))
-
-
-@inlined
-def ends(x, i):
+def nearest(x, i):
     """Ask for both ends of an item's ring."""
     head = x.items[i].head
     prefetch(x.entries, np.int64(place(x, i, head)))

@@ -40,8 +40,16 @@ def find_item(x, low, high, hash):
 
 
 @inlined
-def is_full_of_items(x):
-    return x.book.spare_item < 0 and x.book.fresh_item == len(x.items)
+def has_items(x, more):
+    """Whether there is room for so many more."""
+    return x.book.items + more <= len(x.items)
+
+
+@inlined
+def enlisted(x, low, high, hash):
+    """The number of an item, which may be new."""
+    i = find_item(x, low, high, hash)
+    return i if i >= 0 else new_item(x, low, high, hash, np.int64(x.book.everyone))
 
 
 @inlined
@@ -70,7 +78,7 @@ def clear_item(x, i, low, high, hash, parent):
     item = x.items[i]
     item.key0, item.key1, item.hash, item.parent = low, high, hash, parent
     item.newest, item.head, item.length, item.size, item.count = EMPTY, 0, 0, 0, 0
-    item.chain, item.rows = NONE, 0
+    item.chain = NONE
     x.book.items += 1
 
 

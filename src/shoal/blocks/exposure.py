@@ -44,7 +44,7 @@ ITEM = np.dtype(
         ("hash", "u4"),
         ("parent", "i4"),
         ("chain", "i4"),  # the next item in the chain
-        ("rows", "i4"),  # of a batch that is being arranged
+        ("unused", "i4"),  # so that an item fills a line of memory
     ]
 )
 BOOK = np.dtype(
