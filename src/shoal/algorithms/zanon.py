@@ -46,11 +46,11 @@ Decisions
   for their parent. The root is an ancestor like any other. An inner node may be exposed itself. An item that the hierarchy
   does not know stands alone.
 - Whether an observation is too late is decided by its item. For an ancestor that is further ahead it counts as nothing.
-- Entries of items that nobody touches again are dropped where room runs out: before an observation that could need more
-  than there is room for, at first 65,536, all those from before two windows before the newest time seen go, and if more
-  than three quarters of the room are still needed then, it doubles. The points at which this happens depend on the stream
-  alone, not on how it is cut into batches. An observation more than a window late can meet an item that was forgotten so:
-  it is then taken in as its first instead of being rejected, which counts fewer users, never more.
+- Entries of items that nobody touches again are swept away: after 65,536 observations, late ones included, all those from
+  before two windows before the newest time seen go, and items without any; and then each time after as many observations
+  as entries were left, but at least 65,536. So it depends on the stream alone when this happens, not on how it is cut into
+  batches. An observation more than a window late can meet an item that was forgotten so: it is then taken in as its first
+  instead of being rejected, which counts fewer users, never more.
 - Users and items are told apart by keys. A 64-bit whole number is its own key, also as text; any other text has a keyed
   SipHash of 127 bits, several fields together too.
 - A period is floor(t / Δt), exactly; under a Δt of 0 every time is a period of its own.
