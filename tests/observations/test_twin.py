@@ -79,6 +79,7 @@ def test_sweeps_of_what_is_old(
 ) -> None:
     monkeypatch.setattr(engine, "PAUSE", pause)
     monkeypatch.setattr(exposure, "ROOM", room)
+    monkeypatch.setattr(exposure, "_ITEMS", 2)
     compare(stream(steps), Zanon(z, window, pause=pause), Anonymizer(policy(z, window)), cuts)
 
 

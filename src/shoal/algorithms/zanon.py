@@ -155,12 +155,11 @@ def run(x, rule, batch):
             break
         _look_ahead(x, batch, row, first, rule.last)
         if row >= first:
-            rule.row = row
             reason = _decide(x, rule, batch, row)
             if reason != DONE:
                 break
+            rule.row = row + 1
     take_out_all(x)
-    rule.row = rule.last if reason == DONE else rule.row
     return reason
 
 
