@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.audit.alignment import placed
-from shoal.audit.compare import joint
+from shoal.audit.compare import altered, joint
 from shoal.audit.files import Source
 from shoal.audit.observations.nodes import BLANK, UNKNOWN, Nodes, nodes
 from shoal.audit.observations.prediction import predict
@@ -139,14 +139,12 @@ def gather(
         place = placed(after.rows, len(releases.row), partial(_Fit, found, before.passed, shown, releases))
     elif isinstance(rule.z, int) and not {*item.names, *before.passed} & {*after.absent}:
         told_so, node = predict(found.path, count, rule.z, rule.withheld == "blank")
-        fit = _Fit(found, before.passed, shown, told_so, node)
-        found_at = placed(after.rows, len(node), lambda: fit)
-        known = np.flatnonzero(found_at >= 0)
-        known = known[fit(known, found_at[known])]
-        strange = np.setdiff1d(np.arange(after.rows), known)
-        missing = np.delete(told_so.row, found_at[known])
-        if not len(strange) and not len(missing):
-            releases, place = told_so, found_at
+        if np.array_equal(node, found.shown) and not any(
+            altered(before.passed[name], column, told_so.row).any() for name, column in shown.items()
+        ):
+            releases, place, strange = told_so, np.arange(after.rows), missing
+        else:
+            strange, missing = _differences(after.rows, told_so, _Fit(found, before.passed, shown, told_so, node))
     parts = [canonical_column(chunk)[0] for chunk in after.passed[person].chunks]
     names = pa.chunked_array(parts, pa.string()).combine_chunks()
     return Observed(
@@ -173,6 +171,14 @@ def gather(
         missing=missing,
         place=place,
     )
+
+
+def _differences(rows: int, told: Trace, fit: _Fit) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of the output that were not foretold, and the observations that were and are not there."""
+    place = placed(rows, len(told.row), lambda: fit)
+    known = np.flatnonzero(place >= 0)
+    known = known[fit(known, place[known])]
+    return np.setdiff1d(np.arange(rows), known), np.delete(told.row, place[known])
 
 
 class _Fit:
