@@ -36,7 +36,7 @@ Parts:
   twins     beside the naive twins (in a checkout of the project)
   threads   two streams on two threads, against one
   roofline  what must be read, against what this core can read
-  audit     judging tuples and observations, with a trace and without; memory of shoal audit
+  audit     judging tuples and observations, with a trace and without; memory
   zanon     z-anonymity on ten million visits, beside the package from PyPI
 """
 ALL = "all"
