@@ -90,6 +90,7 @@ class Sink(ABC):
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
         """Publish tuples, of which the first has this number. It returns when they are there, however long that takes."""
 
+    @abstractmethod
     def caught_up(self, sequence: int) -> None:
         """Everything came again, up to this number.
 
