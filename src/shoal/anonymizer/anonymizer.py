@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.anonymizer.drift import Watch
-from shoal.anonymizer.engine import Answer, Engine
+from shoal.anonymizer.engine import Answer, Crowd, Engine
 from shoal.anonymizer.records import to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
 from shoal.anonymizer.stats import FilterStats, Stats
@@ -104,6 +104,15 @@ class Anonymizer:
     @property
     def stats(self) -> Stats | FilterStats:
         return replace(self._engine.stats(self._received, self._reasons), drift=self._watch.drift)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How much is held: tuples, persons, partitions and groups for reuse; under z-anonymity exposures and items."""
+        return self._engine.sizes
+
+    def crowd(self) -> Crowd | None:
+        """Under z-anonymity, how many users were there in the last window, and how many of them exposed each item."""
+        return self._engine.crowd()
 
     def snapshot(self) -> bytes:
         """The whole state. It holds what waits, and who was counted: guard it like the input."""

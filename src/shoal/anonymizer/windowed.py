@@ -69,6 +69,14 @@ class Windowed(Engine):
     def stats(self, received: int, reasons: Mapping[str, int]) -> Stats:
         return stats(received, reasons, int(self._state.window.clock.held), self._state.exits.tally)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        w = self._state.window
+        return {
+            "held": int(w.clock.held), "persons": int(w.persons.size[0]), "partitions": int(w.partitions.size[0]),
+            "reusable": int(self._state.reuse.rule.entries),
+        }  # fmt: skip
+
     def saved(self) -> Snapshot:
         """It holds what waits in the window."""
         seats = self._state.window.seat[: int(self._state.window.clock.held)]
