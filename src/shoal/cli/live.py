@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
+
 
 def live(
     tuples: int | None, seed: int, algorithm: str, host: str, port: int, token_file: str | None, browser: bool
@@ -20,6 +25,7 @@ def live(
     console = output()
     policy = policy_of(algorithm)
     ready(policy, console.print)
+    _rehearse(policy)
     anonymizer, telemetry = Anonymizer(policy), Telemetry(policy)
     with served(telemetry, host, port, token_file) as address:
         console.print(f"Each tuple leaves within {deadline(policy)} as one of {policy.privacy.k} persons. Watch it at")
@@ -38,3 +44,16 @@ def live(
         except BaseException as error:
             telemetry.stopped("interrupted" if isinstance(error, KeyboardInterrupt | SystemExit) else "a fault of shoal")
             raise
+
+
+def _rehearse(policy: Policy) -> None:
+    """Run a little of the stream at once, so that no tuple of the real one waits for a kernel to be loaded."""
+    from shoal.anonymizer import Anonymizer
+    from shoal.demo import wearables
+    from shoal.demo.wearables import START
+
+    anonymizer = Anonymizer(policy)
+    for batch in wearables(4000):
+        anonymizer.push_batch(batch)
+    anonymizer.tick(START.astype(object).timestamp() + 60)
+    anonymizer.flush()

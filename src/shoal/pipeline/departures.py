@@ -15,7 +15,7 @@ from shoal.pipeline.spread import Spread
 from shoal.policy import Policy
 
 _PARTS = 20  # of the deadline
-_SIZES = (1, 1.1, 1.25, 1.5, 2, 3, 5)  # of groups, in times k
+_SIZES = (1, 1.25, 1.5, 2, 4)  # of groups, in times k
 
 
 class Departures:

@@ -73,6 +73,10 @@ def page(telemetry: Telemetry, token: str | None = None) -> FastAPI:
     async def icon() -> FileResponse:
         return FileResponse(STATIC / "icon.svg")
 
+    @app.get("/door.css", include_in_schema=False)
+    async def door() -> FileResponse:
+        return FileResponse(STATIC / "door.css")
+
     @app.post("/login", include_in_schema=False)
     async def login(request: Request) -> Response:
         body = b""
