@@ -126,8 +126,8 @@ def test_the_clock_moves_on_while_nothing_comes(tmp_path: Path) -> None:
     pipe = Pipe(file, monotonic=monotonic)
     real = pipe._tick
 
-    def tick() -> None:
-        real()
+    def tick(moment: float | None) -> None:
+        real(moment)
         if pipe.anonymizer.stats.released == 50:
             pipe.stop()
 

@@ -19,7 +19,7 @@ from shoal.formats.source import BOM, reason
 from shoal.formats.source import Source as Bytes
 from shoal.policy.part import Part, refusal
 
-CHUNK = 2 << 20
+CHUNK = 4 << 20
 LONGEST = 64 << 20
 PAUSE = 0.02
 """Seconds after which a followed file is looked at again."""
@@ -69,7 +69,7 @@ class FileSource(Source):
         self._path, self._follow = str(settings.path), settings.follow
         self._kind = kind(self._path)
         self._at = 0  # bytes of text, else rows
-        self._read = b""  # text that was read and not given yet
+        self._read = bytearray()  # text that was read and not given yet
         self._blocks: Iterator[Block] | None = None
         self._bytes: Bytes | None = None
 
@@ -90,7 +90,7 @@ class FileSource(Source):
         if not self._at:
             beginning = self._bytes.read(CHUNK)
             self._at = skipped = _header(beginning, self._kind)
-            self._read = beginning[skipped:]
+            self._read += beginning[skipped:]
         while skipped < self._at:
             found = len(self._bytes.read(min(CHUNK, self._at - skipped)))
             if not found:
@@ -142,8 +142,9 @@ class FileSource(Source):
                 raise ConnectorError(f"{self._path}: a record is longer than {LONGEST >> 20} MB; is this {self._kind}?")
 
     def _given(self, size: int) -> bytes:
-        piece, self._read = self._read[:size], self._read[size:]
-        self._at += len(piece)
+        piece = bytes(memoryview(self._read)[:size])
+        del self._read[:size]
+        self._at += size
         return piece
 
     def acknowledge(self, position: Position) -> None:

@@ -199,12 +199,13 @@ class Pipe:
         while not self._stop.is_set() and not self.source.ended:
             waits = self._waits
             until = min(checkpoint, tick if waits else math.inf, now + PATIENCE)
+            moment = self._clock.now
             delivery = self.source.read(max(until - self._monotonic(), 0))
             if delivery and delivery.payloads:
                 self._deliver(delivery.payloads, delivery.position)
             now = self._monotonic()
             if waits and now >= tick:
-                self._tick()
+                self._tick(moment)
                 tick = now + TICK
             if now >= checkpoint and (self._saving is None or self._saving.done()):
                 self._save(store, pool)
@@ -240,9 +241,9 @@ class Pipe:
             self._journal.sync()
             self.source.acknowledge(position)
 
-    def _tick(self) -> None:
-        moment = self._clock.now
-        if moment is not None:
+    def _tick(self, moment: float | None) -> None:
+        """The clock stood there before the source was last asked, so that nothing older waits to be read."""
+        if moment is not None and moment > self._lateness.newest:
             self._give(Entry("tick", moment), ())
 
     def _give(self, entry: Entry, payloads: Sequence[Payload]) -> None:
