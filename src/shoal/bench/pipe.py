@@ -198,7 +198,7 @@ def _pauses(home: Path) -> tuple[list[float], int]:
         if pipe._held >= HELD:
             pauses.append(1000 * (time.perf_counter() - start))
 
-    pipe._save = timed  # type: ignore[method-assign]
+    pipe._save = timed  # type: ignore[assignment, method-assign]
     pipe.sink.window = 0.0  # type: ignore[attr-defined]
     pipe.sink.write = lambda batch, sequence: None  # type: ignore[method-assign]
     pipe.run()
@@ -213,8 +213,8 @@ def tables(result: Pipes) -> list[Table]:
     ]
     late, pauses = result["lateness"], result["pauses"]
     notes = [
-        f"At {RATE:,} tuples a second for {result['seconds']:g} s, tuples leave after their deadline by {late['median']:.1f} ms "
-        f"(median), {late['p99']:.1f} ms (99 %), {late['most']:.1f} ms (the most).",
+        f"At {RATE:,} tuples a second for {result['seconds']:g} s, tuples leave after their deadline by "
+        f"{late['median']:.1f} ms (median), {late['p99']:.1f} ms (99 %), {late['most']:.1f} ms (the most).",
         f"With {count(result['held'])} tuples held, a checkpoint ({result['size'] / 1e6:.1f} MB) holds the stream up for "
         f"{np.median(pauses):.0f} ms (median of {len(pauses)}), {max(pauses):.0f} ms (the most)." if pauses else "",
     ]  # fmt: skip

@@ -52,11 +52,13 @@ def _pipe(path: str, drain: bool, verbose: bool) -> None:
     from functools import partial
 
     from shoal.cli.kernels import prepare
+    from shoal.cli.lean import lean
     from shoal.cli.summary import faults
     from shoal.cli.terminal import errors, say
     from shoal.pipeline.pipe import Pipe
     from shoal.pipeline.pipeline_file import PipelineFile
 
+    lean()
     console = errors()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("shoal").setLevel(logging.DEBUG if verbose else logging.INFO)
