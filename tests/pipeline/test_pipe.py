@@ -165,6 +165,9 @@ def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:
     (letter,) = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
     assert stats.rejected == 1 and letter["row"] == 3
     assert letter["reason"] == "came more than 5 s after newer ones; raise late.allow"
+    files = tmp_path / "policy.yaml", tmp_path / "raw.jsonl", tmp_path / "clean.jsonl", tmp_path / "trace.jsonl"
+    assert audit(*files, late=5).held
+    assert not audit(*files).held and not audit(*files, late=3.9).held
 
 
 def test_a_second_instance_is_refused(tmp_path: Path) -> None:
