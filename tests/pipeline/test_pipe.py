@@ -175,7 +175,9 @@ def test_a_second_instance_is_refused(tmp_path: Path) -> None:
     from shoal.pipeline.vault import Vault
 
     file = place(tmp_path, 10)
+    Pipe(file).run()
     store = Store(file.state.dir, Vault(KEY))
+    assert list(fitness(file))[-1] == "the state fits"  # to look is allowed
     with pytest.raises(StateError, match="another pipeline uses this state; stop it first"):
         Pipe(file).run()
     store.close()

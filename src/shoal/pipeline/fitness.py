@@ -38,20 +38,17 @@ def fitness(file: PipelineFile) -> Iterator[str]:
         StateError: the stored state cannot be used, or something must leave first.
     """
     policy = Policy.load(file.policy)
-    store = Store(file.state.dir, Vault(file.state.key.read()))
-    try:
-        found = store.found()
-        yield from store.warnings
-        if found is None:
-            yield f"{file.state.dir}: no state yet; the pipeline begins anew"
-            return
-        facts, changed = found.checkpoint.facts, differences(found.checkpoint.facts["parts"], described(policy, file))
-        yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"
-        if changed and not found.is_settled:
-            raise StateError(stale(file, facts["held"], changed))
-        yield f"changed since: {', '.join(changed)}; nothing is held, so it can start" if changed else "the state fits"
-    finally:
-        store.close()
+    store = Store(file.state.dir, Vault(file.state.key.read()), look=True)
+    found = store.found()
+    yield from store.warnings
+    if found is None:
+        yield f"{file.state.dir}: no state yet; the pipeline begins anew"
+        return
+    facts, changed = found.checkpoint.facts, differences(found.checkpoint.facts["parts"], described(policy, file))
+    yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"
+    if changed and not found.is_settled:
+        raise StateError(stale(file, facts["held"], changed))
+    yield f"changed since: {', '.join(changed)}; nothing is held, so it can start" if changed else "the state fits"
 
 
 def stale(file: PipelineFile, held: int, changed: Sequence[str]) -> str:

@@ -38,28 +38,36 @@ class Found(NamedTuple):
 
 
 class Store:
-    """Only one at a time can have the folder open."""
+    """Only one at a time can have the folder open to write to it."""
 
-    def __init__(self, folder: Path, vault: Vault) -> None:
-        """
+    def __init__(self, folder: Path, vault: Vault, look: bool = False) -> None:
+        """`look` only reads, also while a pipeline is running.
+
         Raises:
             StateError: another pipeline has it open, or it cannot be written.
         """
         self._folder, self._vault = folder, vault
+        self._lock: int | None = None
         self.warnings: list[str] = []
         """What was damaged, and what was done about it."""
         self.is_cut_short = False
         """Whether a journal could not be read to its end, though more was written."""
+        if not look:
+            self._own()
+        self._number = max(self._numbers("checkpoint") + self._numbers("journal"), default=0)
+
+    def _own(self) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise self._refused(error) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise StateError(f"{folder}: another pipeline uses this state; stop it first, or give this one its own") from None
-        self._number = max(self._numbers("checkpoint") + self._numbers("journal"), default=0)
+            self.close()
+            remedy = "stop it first, or give this one its own"
+            raise StateError(f"{self._folder}: another pipeline uses this state; {remedy}") from None
 
     def found(self) -> Found | None:
         """The newest checkpoint that can be read, and what came after it; None in an empty folder.
@@ -71,6 +79,8 @@ class Store:
         for number in numbers:
             try:
                 (facts, snapshot) = self._vault.opened(self._path("checkpoint", number).read_bytes())
+            except FileNotFoundError:  # a running pipeline has a newer one by now
+                return self.found()
             except (Damaged, ValueError):
                 self.warnings.append(f"{self._path('checkpoint', number)}: is damaged; the one before it is used")
                 continue
@@ -133,7 +143,8 @@ class Store:
                     self._path(kind, each).unlink(missing_ok=True)
 
     def close(self) -> None:
-        os.close(self._lock)
+        if self._lock is not None:
+            os.close(self._lock)
 
     def _path(self, kind: str, number: int) -> Path:
         return self._folder / f"{kind}-{number:010}"
