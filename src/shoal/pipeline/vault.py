@@ -38,7 +38,7 @@ class Vault:
     >>> vault, file = Vault("x" * 32), io.BytesIO()
     >>> box = vault.sealing(file)
     >>> box.add(b"one"), box.add(b"two")
-    (55, 74)
+    (55, 78)
     >>> [bytes(piece) for piece in vault.opened(file.getvalue())]
     [b'one', b'two']
     """
