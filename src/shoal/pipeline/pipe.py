@@ -26,7 +26,7 @@ from shoal.connectors import Payload, Position
 from shoal.connectors.connector import Sink, Source
 from shoal.connectors.file import FileSink
 from shoal.connectors.registry import SINKS, SOURCES, connector
-from shoal.errors import InputError, StateError
+from shoal.errors import InputError, ShoalError, StateError
 from shoal.formats import Block, Parser, parser
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.fitness import described, differences, stale
@@ -50,9 +50,9 @@ log = logging.getLogger("shoal.pipe")
 class Watcher(Protocol):
     """Is told what happens, in figures."""
 
-    def note(
-        self, answer: pa.RecordBatch, trace: pa.RecordBatch, stats: Stats | FilterStats, rejected: Sequence[Rejection]
-    ) -> None: ...
+    def started(self, stats: Stats | FilterStats) -> None: ...
+
+    def after(self, anonymizer: Anonymizer, answer: pa.RecordBatch) -> None: ...
 
     def checkpointed(self, seconds: float, size: int) -> None: ...
 
@@ -127,12 +127,12 @@ class Pipe:
                 with ThreadPoolExecutor(1) as pool:
                     self._flow(store, pool)
             except BaseException as error:
-                self._tell(type(error).__name__)
+                self._tell(str(error) if isinstance(error, ShoalError) else type(error).__name__)
                 raise
             finally:
                 if self._journal:
                     self._journal.close()
-        self._tell("stopped")
+        self._tell("the source has ended" if self.source.ended else "it was asked to stop")
         return self.anonymizer.stats
 
     def _tell(self, reason: str) -> None:
@@ -157,6 +157,8 @@ class Pipe:
         self._journal = store.journal()
         store.save(self._checkpoint(), store.number)
         self._covered = [self._position]
+        if self.watcher:
+            self.watcher.started(self.anonymizer.stats)
 
     def _restore(self, found: Found) -> None:
         facts = found.checkpoint.facts
@@ -298,8 +300,8 @@ class Pipe:
             self.sequence += len(answer)
             if self._trace:
                 self._trace.write(trace, self.sequence)
-        if self.watcher:
-            self.watcher.note(answer, trace, self.anonymizer.stats, self.anonymizer.rejected)
+        if self.watcher and self._journal:  # what comes again was told before
+            self.watcher.after(self.anonymizer, answer)
 
     def _sync(self) -> None:
         """Nothing becomes visible before the journal is safe; what comes again is in it already."""

@@ -42,12 +42,14 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def page(telemetry: Telemetry, token: str | None = None) -> FastAPI:
-    """The application; with a token, only those who have it see anything but whether the pipeline is well."""
+def page(telemetry: Telemetry, token: str | None = None, *, bare: bool = False) -> FastAPI:
+    """The application; with a token, only those who have it see anything but whether the pipeline is well.
+
+    A bare one has metrics and health, and no page.
+    """
     gate = Gate(token)
     app = FastAPI(title="shoal", summary="A stream being protected, in figures.", docs_url=None, redoc_url=None)
     app.state.closing, app.state.watching = False, 0
-    metrics = registry(telemetry)
 
     @app.middleware("http")
     async def guarded(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -55,7 +57,7 @@ def page(telemetry: Telemetry, token: str | None = None) -> FastAPI:
             answer: Response = PlainTextResponse("this page is served on loopback; ask for it as localhost\n", 421)
         elif request.url.path in OPEN or gate.admits(request):
             answer = await proceed(request)
-        elif request.url.path == "/" and request.method == "GET":
+        elif request.url.path == "/" and request.method == "GET" and not bare:
             answer = FileResponse(STATIC / "login.html", 401)
         else:
             answer = JSONResponse({"detail": "the token is missing or wrong"}, 401, {"WWW-Authenticate": "Bearer"})
@@ -65,6 +67,13 @@ def page(telemetry: Telemetry, token: str | None = None) -> FastAPI:
             answer.headers["Cache-Control"] = "private, max-age=31536000, immutable"
         return answer
 
+    _add_metrics(app, telemetry)
+    if not bare:
+        _add_page(app, telemetry, gate)
+    return app
+
+
+def _add_page(app: FastAPI, telemetry: Telemetry, gate: Gate) -> None:
     @app.get("/", include_in_schema=False)
     async def index() -> FileResponse:
         return FileResponse(STATIC / "index.html")
@@ -104,6 +113,12 @@ def page(telemetry: Telemetry, token: str | None = None) -> FastAPI:
             return JSONResponse({"detail": f"{_MOST} are watching already; close one of them"}, 503)
         return StreamingResponse(_events(app, telemetry), media_type="text/event-stream")
 
+    app.mount("/assets", StaticFiles(directory=STATIC / "assets"))
+
+
+def _add_metrics(app: FastAPI, telemetry: Telemetry) -> None:
+    metrics = registry(telemetry)
+
     @app.get("/metrics", response_class=PlainTextResponse, responses=_TEXT)
     def scrape(request: Request) -> Response:
         """The figures for Prometheus."""
@@ -119,9 +134,6 @@ def page(telemetry: Telemetry, token: str | None = None) -> FastAPI:
     async def readyz() -> PlainTextResponse:
         """Whether records are taken in."""
         return _is_well(telemetry.state == RUNNING, telemetry.state)
-
-    app.mount("/assets", StaticFiles(directory=STATIC / "assets"))
-    return app
 
 
 def _is_well(well: bool, state: str) -> PlainTextResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -15,19 +16,21 @@ from shoal.web.gate import is_loopback
 from shoal.web.page import EVERY, page
 
 _CONNECTIONS = 200
-_GRACE = 2  # seconds that the last events have
+_GRACE = 1  # seconds that answers under way have
 
 
 @contextmanager
-def serve(telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None) -> Iterator[str]:
-    """Serve the page while the body runs, and give its address; port 0 is any that is free.
+def serve(
+    telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None, *, bare: bool = False
+) -> Iterator[str]:
+    """Serve the page, or its bare metrics, while the body runs, and give its address; port 0 is any that is free.
 
     Raises:
         InputError: the port is taken, or the host is not loopback and there is no token.
     """
     if token is None and not is_loopback(host):
         raise InputError(f"--host {host}: is not loopback; set SHOAL_TOKEN, or name a file with --token-file")
-    app = page(telemetry, token)
+    app = page(telemetry, token, bare=bare)
     with _listening(host, port) as listener:
         server = uvicorn.Server(
             uvicorn.Config(
@@ -41,7 +44,9 @@ def serve(telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token
             yield _address(host, listener.getsockname()[1])
         finally:
             app.state.closing = True
-            thread.join(2 * EVERY)  # so that those who watch get a last event
+            until = time.monotonic() + 2 * EVERY
+            while app.state.watching and time.monotonic() < until:
+                time.sleep(0.02)  # so that those who watch get a last event
             server.should_exit = True
             thread.join(_GRACE + 1)
 
