@@ -4,7 +4,7 @@ FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint pycanon clean
+.PHONY: help setup demo test test-long lint pycanon page clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -46,6 +46,9 @@ pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit'
 	@$(PYTHON) -m venv .venv-pycanon
 	@.venv-pycanon/bin/python -m pip install -qq --disable-pip-version-check pycanon
 
+page:  ## build the page's front end anew, which needs Node; what is built is kept in the repository
+	@cd web && npm ci --no-audit --no-fund && npm run build
+
 clean:  ## remove .venv, the demo and all caches in this folder
-	@rm -rf .venv .venv-pycanon build demo .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
+	@rm -rf .venv .venv-pycanon build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
