@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.processes import Broker, mosquitto, nats_server
+from connectors.processes import Broker, MockCluster, mosquitto, nats_server
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +46,12 @@ def mosquitto_broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFa
         yield broker
     finally:
         broker.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster() -> Iterator[MockCluster]:
+    cluster = MockCluster()
+    try:
+        yield cluster
+    finally:
+        cluster.end()

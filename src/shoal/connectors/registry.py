@@ -8,7 +8,7 @@ from typing import Any
 SOURCES = {
     "file": "file.FileSource",
     "stdin": "stdio.StdinSource",
-    "kafka": "kafka.KafkaSource",
+    "kafka": "kafka_source.KafkaSource",
     "nats": "nats_source.NatsSource",
     "mqtt": "mqtt.MqttSource",
     "http": "http.HttpSource",
@@ -16,7 +16,7 @@ SOURCES = {
 SINKS = {
     "file": "file.FileSink",
     "stdout": "stdio.StdoutSink",
-    "kafka": "kafka.KafkaSink",
+    "kafka": "kafka_sink.KafkaSink",
     "nats": "nats_sink.NatsSink",
     "mqtt": "mqtt.MqttSink",
     "http": "http.HttpSink",
