@@ -184,6 +184,7 @@ class SourceConformance:
         feed.give(range(20))
         found, position = drained(source, 20)
         source.acknowledge(position)
+        time.sleep(0.3)  # an acknowledgement that does not arrive may let a message come again
         with absence(feed.broker):
             assert source.read(0.3) is None
         feed.give(range(20, 40))
@@ -263,4 +264,5 @@ class SinkConformance:
             time.sleep(0.2)
         sink.write(batch(range(10, 20)), 10)
         sink.close()
-        assert store.held() == pairs(range(20))
+        held = store.held()
+        assert (held if sink.remembers else sorted(set(held))) == pairs(range(20))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import shutil
 import sysconfig
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -38,9 +37,7 @@ def mosquitto_program() -> str:
 
 @pytest.fixture(scope="session")
 def mosquitto_broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    folder: Path = tmp_path_factory.mktemp("mosquitto")
-    folder.chmod(0o777)  # it gives up the rights of root
-    broker = mosquitto(mosquitto_program, folder)
+    broker = mosquitto(mosquitto_program, tmp_path_factory.mktemp("mosquitto"))
     try:
         broker.start()
         yield broker

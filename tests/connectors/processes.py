@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -50,9 +51,9 @@ def mosquitto(program: str, folder: Path, *lines: str) -> Broker:
     port = free_port()
     settings = folder / "mosquitto.conf"
     chosen = lines or ("allow_anonymous true",)
-    # it forgets sessions when it stops, unless it may write them down
+    own = ["user root"] if os.getuid() == 0 else []  # else it becomes a user who cannot see the folder
     kept = [f"listener {port} 127.0.0.1", "persistence true", f"persistence_location {folder}/", "max_queued_messages 0"]
-    settings.write_text("\n".join([*kept, *chosen, ""]))
+    settings.write_text("\n".join([*own, *kept, *chosen, ""]))
     return Broker([program, "-c", str(settings)], port)
 
 

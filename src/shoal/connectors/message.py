@@ -48,6 +48,22 @@ def messages(batch: pa.RecordBatch, sequence: int, form: str, largest: int) -> I
             yield Message(sequence, len(batch), _fitting(payload, sequence, largest))
 
 
+def numbered(message: Message, key: str, form: str) -> Message:
+    r"""A message that holds its number itself: as a field of its object, or in the metadata of its Arrow schema.
+
+    >>> numbered(Message(7, 1, b'{"age": 40}'), "_sequence", "json").payload
+    b'{"_sequence": 7, "age": 40}'
+    >>> numbered(Message(7, 1, b"{}"), "_sequence", "json").payload
+    b'{"_sequence": 7}'
+    """
+    if form == "json":
+        rest = b"}" if message.payload == b"{}" else b", " + message.payload[1:]
+        return message._replace(payload=b'{"%s": %d%s' % (key.encode(), message.sequence, rest))
+    batch = pa.ipc.open_stream(message.payload).read_next_batch()
+    metadata = {**(batch.schema.metadata or {}), key.encode(): str(message.sequence).encode()}
+    return message._replace(payload=stream(batch.replace_schema_metadata(metadata)))
+
+
 def stream(batch: pa.RecordBatch) -> bytes:
     """A batch as an Arrow stream."""
     target = pa.BufferOutputStream()

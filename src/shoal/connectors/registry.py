@@ -10,7 +10,7 @@ SOURCES = {
     "stdin": "stdio.StdinSource",
     "kafka": "kafka_source.KafkaSource",
     "nats": "nats_source.NatsSource",
-    "mqtt": "mqtt.MqttSource",
+    "mqtt": "mqtt_source.MqttSource",
     "http": "http.HttpSource",
 }
 SINKS = {
@@ -18,7 +18,7 @@ SINKS = {
     "stdout": "stdio.StdoutSink",
     "kafka": "kafka_sink.KafkaSink",
     "nats": "nats_sink.NatsSink",
-    "mqtt": "mqtt.MqttSink",
+    "mqtt": "mqtt_sink.MqttSink",
     "http": "http.HttpSink",
 }
 
