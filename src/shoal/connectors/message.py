@@ -25,7 +25,7 @@ class Message(NamedTuple):
 
 
 def messages(batch: pa.RecordBatch, sequence: int, form: str, largest: int) -> Iterator[Message]:
-    r"""A batch as messages, none larger than the broker takes.
+    r"""A batch as messages, none larger than the broker takes: under `json` one a tuple, under `lines` and `arrow` one a batch.
 
     >>> for message in messages(pa.record_batch({"age": [40, None]}), 7, "json", 1000):
     ...     print(message)
@@ -39,7 +39,7 @@ def messages(batch: pa.RecordBatch, sequence: int, form: str, largest: int) -> I
         for number, line in enumerate(lines(batch).split(b"\n")[:-1], sequence):
             yield Message(number, 1, _fitting(line, number, largest))
     elif len(batch):
-        payload = stream(batch)
+        payload = lines(batch) if form == "lines" else stream(batch)
         if len(payload) > largest and len(batch) > 1:
             half = len(batch) // 2
             yield from messages(batch.slice(0, half), sequence, form, largest)
@@ -75,7 +75,7 @@ def stream(batch: pa.RecordBatch) -> bytes:
 def _fitting(payload: bytes, number: int, largest: int) -> bytes:
     if len(payload) > largest:
         raise ConnectorError(
-            f"tuple {number}: its message has {len(payload)} bytes, above the {largest} that the broker takes; "
-            "raise the broker's limit, or publish fewer attributes"
+            f"tuple {number}: its message has {len(payload)} bytes, above the {largest} that may be sent; "
+            "raise that limit, or publish fewer attributes"
         )
     return payload

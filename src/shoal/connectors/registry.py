@@ -11,7 +11,7 @@ SOURCES = {
     "kafka": "kafka_source.KafkaSource",
     "nats": "nats_source.NatsSource",
     "mqtt": "mqtt_source.MqttSource",
-    "http": "http.HttpSource",
+    "http": "http_source.HttpSource",
 }
 SINKS = {
     "file": "file.FileSink",
@@ -19,7 +19,7 @@ SINKS = {
     "kafka": "kafka_sink.KafkaSink",
     "nats": "nats_sink.NatsSink",
     "mqtt": "mqtt_sink.MqttSink",
-    "http": "http.HttpSink",
+    "http": "http_sink.HttpSink",
 }
 
 
