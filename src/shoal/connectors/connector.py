@@ -83,7 +83,8 @@ class Source(ABC):
         return None
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Also after a `begin` that failed, or before any."""
 
 
 class Sink(ABC):
@@ -115,9 +116,14 @@ class Sink(ABC):
             ConnectorError: numbers from there on are in it, so that what the pipeline remembers is too old.
         """
 
-    def settle(self) -> Position:
-        """Make everything written durable; what a checkpoint should remember of it."""
+    @property
+    def mark(self) -> Position:
+        """What a checkpoint should remember of it."""
         return {}
 
+    def harden(self) -> None:  # noqa: B027
+        """Make durable what was written before; it may be called from another thread, beside `write`."""
+
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Also after a `begin` that failed, or before any."""

@@ -19,7 +19,7 @@ from shoal.formats.source import BOM, reason
 from shoal.formats.source import Source as Bytes
 from shoal.policy.part import Part, refusal
 
-CHUNK = 2 << 20
+CHUNK = 4 << 20
 LONGEST = 64 << 20
 PAUSE = 0.02
 """Seconds after which a followed file is looked at again."""
@@ -69,8 +69,9 @@ class FileSource(Source):
         self._path, self._follow = str(settings.path), settings.follow
         self._kind = kind(self._path)
         self._at = 0  # bytes of text, else rows
-        self._read = b""  # text that was read and not given yet
+        self._read = bytearray()  # text that was read and not given yet
         self._blocks: Iterator[Block] | None = None
+        self._bytes: Bytes | None = None
 
     def begin(self, position: Position | None) -> Position:
         self._at = int(position["at"]) if position else 0
@@ -89,7 +90,7 @@ class FileSource(Source):
         if not self._at:
             beginning = self._bytes.read(CHUNK)
             self._at = skipped = _header(beginning, self._kind)
-            self._read = beginning[skipped:]
+            self._read += beginning[skipped:]
         while skipped < self._at:
             found = len(self._bytes.read(min(CHUNK, self._at - skipped)))
             if not found:
@@ -131,6 +132,7 @@ class FileSource(Source):
             end = min(most, last_record(self._kind, self._read)) if self._read else 0
             if end or len(self._read) >= most:
                 return self._given(end or most)
+            assert self._bytes is not None
             found = self._bytes.read(CHUNK)
             if not found:
                 self.ended = not self._follow and not self._read
@@ -140,8 +142,9 @@ class FileSource(Source):
                 raise ConnectorError(f"{self._path}: a record is longer than {LONGEST >> 20} MB; is this {self._kind}?")
 
     def _given(self, size: int) -> bytes:
-        piece, self._read = self._read[:size], self._read[size:]
-        self._at += len(piece)
+        piece = bytes(memoryview(self._read)[:size])
+        del self._read[:size]
+        self._at += size
         return piece
 
     def acknowledge(self, position: Position) -> None:
@@ -152,7 +155,7 @@ class FileSource(Source):
         return max(os.path.getsize(self._path) - self._at, 0) if self._kind in TEXTS else None
 
     def close(self) -> None:
-        if self._blocks is None:
+        if self._bytes:
             self._bytes.close()
 
 
@@ -170,15 +173,17 @@ class FileSink(Sink):
     class Settings(Part):
         path: Annotated[File, AfterValidator(_written)] = Field(description="the file to write to its end: .jsonl or .csv")
 
-    def __init__(self, settings: Settings) -> None:
-        self._path = str(settings.path)
+    def __init__(self, settings: Settings, repeats: bool = True) -> None:
+        """`repeats` says that what comes again is the same to the last byte."""
+        self._path, self._repeats = str(settings.path), repeats
         self._encoder = TextEncoder(kind(self._path))
         self._at = 0
         self._beyond = 0  # bytes that are there and will come again
+        self._file: Any = None
 
     def begin(self, mark: Position | None, sequence: int) -> None:
         try:
-            self._file: Any = open(self._path, "r+b" if os.path.exists(self._path) else "x+b", buffering=0)  # noqa: SIM115
+            self._file = open(self._path, "r+b" if os.path.exists(self._path) else "x+b", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); check its folder") from None
         size = os.fstat(self._file.fileno()).st_size
@@ -200,7 +205,11 @@ class FileSink(Sink):
             self.append(piece)
 
     def append(self, data: bytes | memoryview) -> None:
-        """Write bytes, but for those that are there already; those that are there and differ were never whole."""
+        """Write bytes, but for those that are there already.
+
+        Raises:
+            ConnectorError: what is there is something else, so that tuples would leave a second time in other groups.
+        """
         if self._beyond:
             there = self._file.read(min(len(data), self._beyond))
             if there == data[: len(there)]:
@@ -208,9 +217,7 @@ class FileSink(Sink):
                 self._beyond -= len(there)
                 data = data[len(there) :]
             else:
-                self._file.seek(self._at)
-                self._file.truncate()
-                self._beyond = 0
+                self._cut(there, data)
         while len(data):
             try:
                 done = self._file.write(data)
@@ -219,6 +226,19 @@ class FileSink(Sink):
             self._at += done
             data = data[done:]
 
+    def _cut(self, there: bytes, data: bytes | memoryview) -> None:
+        """Remove what comes again: what a power cut left is full of zeros."""
+        same = next(i for i, (one, other) in enumerate(zip(there, bytes(data), strict=False)) if one != other)
+        self._file.seek(self._at + same)
+        if self._repeats and self._file.read().strip(b"\0"):
+            raise ConnectorError(
+                f"{self._path}: from byte {self._at + same} on it is not what the pipeline wrote; bring that file back, "
+                "or begin anew with another file and another state"
+            )
+        self._file.truncate(self._at)
+        self._file.seek(self._at)
+        self._beyond = 0
+
     def caught_up(self, sequence: int) -> None:
         if self._beyond:
             raise ConnectorError(
@@ -226,9 +246,13 @@ class FileSink(Sink):
                 "bring the newest state back, or begin anew with another file and another state"
             )
 
-    def settle(self) -> Position:
-        os.fsync(self._file.fileno())
+    @property
+    def mark(self) -> Position:
         return {"at": self._at}
 
+    def harden(self) -> None:
+        os.fsync(self._file.fileno())
+
     def close(self) -> None:
-        self._file.close()
+        if self._file:
+            self._file.close()

@@ -91,8 +91,12 @@ class CsvParser:
         end = ends.first or len(chunk)
         header = io.StringIO(chunk[:end].decode(errors="replace"), newline="")
         self.name(next(record for record in csv.reader(header) if record))
-        self._kinds |= dict.fromkeys(self._repeated(chunk[end:SAMPLE]), pa.dictionary(pa.int32(), pa.string()))
+        self.learn(chunk[end:SAMPLE])
         return chunk[end:]
+
+    def learn(self, sample: bytes) -> None:
+        """Learn which columns repeat their values."""
+        self._kinds |= dict.fromkeys(self._repeated(sample[:SAMPLE]), pa.dictionary(pa.int32(), pa.string()))
 
     def name(self, names: Sequence[str]) -> None:
         """Name the columns, where no header does."""

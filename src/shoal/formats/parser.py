@@ -42,9 +42,9 @@ def parser(kind: str, fields: Sequence[str], passed: Collection[str] = (), colum
             return _Arrow(fields)
 
 
-def last_record(kind: str, data: bytes) -> int:
-    """Where the last whole record of some text ends."""
-    return (last_end if kind == "csv" else last_line)(bytearray(data), len(data))
+def last_record(kind: str, data: bytearray) -> int:
+    """Where the last whole record of some text ends; 0 if none does."""
+    return (last_end if kind == "csv" else last_line)(data, len(data))
 
 
 def first_record(kind: str, data: bytes) -> int:
@@ -68,8 +68,8 @@ def _on_lines(piece: bytes) -> bytes:
     >>> _on_lines(b'{"a":\\n1}'), _on_lines(b'{"a": 1}\\n{"a": 2}')
     (b'{"a": 1}', b'{"a": 1}\\n{"a": 2}')
     """
-    first, _, rest = piece.partition(b"\n")
-    if not rest.strip() or first.rstrip().endswith(b"}"):
+    end = piece.find(b"\n")
+    if end < 0 or piece[:end].rstrip().endswith(b"}"):
         return piece
     try:
         return dumps(json.loads(piece)).encode()
@@ -83,6 +83,7 @@ class _Csv(Parser):
     def __init__(self, fields: Sequence[str], passed: Collection[str], columns: Sequence[str]) -> None:
         self._parser = CsvParser("columns", fields, passed, ROWS)
         self._parser.name(list(columns))
+        self._begun = False
 
     def blocks(self, pieces: Sequence[bytes]) -> Iterator[Block]:
         whole = [piece for piece in pieces if piece]
@@ -92,6 +93,9 @@ class _Csv(Parser):
             return
         data = b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in whole)
         if _is_closed(data):
+            if not self._begun:
+                self._parser.learn(data)
+                self._begun = True
             yield from self._parser.blocks(data)
         else:
             yield self._parser.refused("a quoted value is not closed")
