@@ -277,7 +277,7 @@ class TestSink(SinkConformance):
         sink = store.sink()
         sink.begin(None, 0)
         sink.write(batch(range(5)), 0)
-        mark = sink.settle()
+        mark = sink.mark
         sink.close()
         store.do(lambda js: js.purge_stream(store.name))
         again = store.sink()
@@ -291,7 +291,7 @@ class TestSink(SinkConformance):
         sink = store.sink()
         sink.begin(None, 0)
         sink.write(batch(range(5)), 0)
-        mark = sink.settle()
+        mark = sink.mark
         sink.close()
         store.do(lambda js: js.publish(store.name.lower(), b"{}"))
         again = store.sink()

@@ -67,12 +67,12 @@ class KafkaSink(Sink):
                 f"kafka: group {name!r} has no offset any more, which tells what the topic has; find the largest "
                 "shoal-sequence in the topic, and reset the group's offset of partition 0 to the number that follows"
             )
-        if (stands or 0) < sequence:
+        self._has = sequence if stands is None else stands
+        if self._has < sequence:
             raise ConnectorError(
-                f"kafka: topic {self._settings.topic!r} has the tuples up to {stands or 0}, but {sequence} were written; "
+                f"kafka: topic {self._settings.topic!r} has the tuples up to {self._has}, but {sequence} were written; "
                 "it is not the one that the state belongs to"
             )
-        self._has = stands or 0
 
     def _place(self, offset: int = -1001) -> Any:
         return self._kafka.TopicPartition(self._settings.topic, 0, offset)
@@ -155,7 +155,8 @@ class KafkaSink(Sink):
                 "it is too old: use the latest one"
             )
 
-    def settle(self) -> Position:
+    @property
+    def mark(self) -> Position:
         return {"has": self._has}
 
     def close(self) -> None:

@@ -61,13 +61,13 @@ class NatsSink(Sink):
                 f"nats: stream {given.stream!r} does not hold the subject {given.subject!r} alone; "
                 "give the pipeline's output a stream of its own"
             )
-        self._has, self._stored = 0, 0
-        await self._look(mark)
+        self._has = 0 if mark else sequence
         if mark is None and info.state.last_seq:
             raise ConnectorError(
                 f"nats: stream {given.stream!r} holds messages already, of which this pipeline knows nothing; "
                 "use a new stream, or the state that belongs to it"
             )
+        await self._look(mark)
         if self._has < sequence:
             raise ConnectorError(
                 f"nats: stream {given.stream!r} has the tuples up to {self._has}, but {sequence} were written; "
@@ -182,7 +182,8 @@ class NatsSink(Sink):
                 "it is too old: use the latest one"
             )
 
-    def settle(self) -> Position:
+    @property
+    def mark(self) -> Position:
         return {"has": self._has, "stored": self._stored}
 
     def close(self) -> None:
