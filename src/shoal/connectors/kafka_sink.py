@@ -26,6 +26,9 @@ HEADERS = 4_096
 FLIGHT = 10_000
 """Messages of a transaction."""
 
+STEP = 1.0
+"""Seconds of a step of a transaction, which is taken again if they do not suffice."""
+
 PAUSE = 0.2
 
 
@@ -55,7 +58,7 @@ class KafkaSink(Sink):
         partitions(self._kafka, self._producer, self._settings.topic)
         group = {"group.id": name, "enable.auto.commit": False}
         self._reader = connected(self._kafka.Consumer, silent({"bootstrap.servers": self._settings.brokers, **given, **group}))
-        self._patiently(lambda: self._producer.init_transactions(PATIENCE))
+        self._patiently(lambda: self._producer.init_transactions(STEP))
         stands = self._committed()
         if mark is None and stands is not None:
             raise ConnectorError(
@@ -125,10 +128,10 @@ class KafkaSink(Sink):
             for message in flight:
                 self._produce(message)
             group = self._reader.consumer_group_metadata()
-            self._patiently(lambda: producer.send_offsets_to_transaction([self._place(flight[-1].end)], group, PATIENCE))
-            self._patiently(lambda: producer.commit_transaction(PATIENCE))
+            self._patiently(lambda: producer.send_offsets_to_transaction([self._place(flight[-1].end)], group, STEP))
+            self._patiently(lambda: producer.commit_transaction(STEP))
         except self._kafka.KafkaException:
-            self._patiently(lambda: producer.abort_transaction(PATIENCE))
+            self._patiently(lambda: producer.abort_transaction(STEP))
             return False
         return True
 
