@@ -132,6 +132,30 @@ class TestSource(SourceConformance):
         source.close()
         assert found == list(range(3_010))
 
+    @pytest.mark.parametrize("lost", [4, 9])
+    def test_a_message_that_gets_lost_on_the_way_comes_again(
+        self, feed: NatsFeed, monkeypatch: pytest.MonkeyPatch, lost: int
+    ) -> None:
+        seen: list[str] = []
+        real = NatsSource._on_message
+
+        async def losing(source: NatsSource, inbox: str, message: Any) -> None:
+            seen.append(inbox)
+            if len(seen) != lost + 1:
+                await real(source, inbox, message)
+
+        monkeypatch.setattr(NatsSource, "_on_message", losing)
+        feed.give(range(10))
+        source = feed.source()
+        source.begin(None)
+        found, _ = drained(source, min(lost, 9))
+        if lost == 9:  # nothing comes behind it
+            feed.broker.stop()
+            feed.broker.start()
+        found += drained(source, 10 - len(found))[0] if len(found) < 10 else []
+        source.close()
+        assert found == list(range(10))
+
     def test_holds_a_bounded_number_of_messages(self, feed: NatsFeed, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("shoal.connectors.nats_source.ROOM", 64)
         monkeypatch.setattr("shoal.connectors.nats_source.PULL", 32)
@@ -259,6 +283,23 @@ class TestSink(SinkConformance):
             writer.join(0.5)
         sink.close()
         assert store.held() == pairs(range(10_000))
+
+    def test_a_message_that_gets_lost_on_the_way_leaves_no_gap(self, store: NatsStore) -> None:
+        sink = store.sink()
+        sink.begin(None, 0)
+        assert sink._link
+        client, sent = sink._link.client, []
+        real = client.publish
+
+        async def losing(subject: str, payload: bytes, **how: Any) -> None:
+            sent.append(subject)
+            if len(sent) != 5:
+                await real(subject, payload, **how)
+
+        client.publish = losing
+        sink.write(batch(range(10)), 0)
+        sink.close()
+        assert store.held() == pairs(range(10))
 
     def test_a_full_stream_is_waited_for(self, nats_broker: Broker) -> None:
         store = NatsStore(nats_broker, max_msgs=10, discard=DiscardPolicy.NEW)
