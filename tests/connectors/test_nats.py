@@ -227,7 +227,10 @@ class TestSource(SourceConformance):
         with pytest.raises(ConnectorError) as error:
             source.begin(None)
         source.close()
-        assert str(error.value) == "nats nats://127.0.0.1:9: does not answer within 1 s; check the address, and that it runs"
+        assert str(error.value) == (
+            "nats nats://127.0.0.1:9: cannot be reached within 1 s (ConnectionRefusedError); "
+            "check address, TLS, and that it runs"
+        )
 
 
 class TestCredentials:
