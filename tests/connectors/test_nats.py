@@ -156,6 +156,37 @@ class TestSource(SourceConformance):
         source.close()
         assert found == list(range(10))
 
+    def test_a_consumer_that_somebody_deletes_is_made_again(self, feed: NatsFeed) -> None:
+        source = feed.source()
+        source.begin(None)
+        feed.give(range(5))
+        found, _ = drained(source, 5)
+        feed.do(lambda js: js.delete_consumer(feed.name, "shoal"))
+        feed.give(range(5, 10))
+        found += drained(source, 5)[0]
+        source.close()
+        assert found == list(range(10))
+
+    def test_a_stream_that_somebody_deletes(self, feed: NatsFeed) -> None:
+        source = feed.source()
+        source.begin(None)
+        feed.do(lambda js: js.delete_stream(feed.name))
+        with pytest.raises(ConnectorError) as error:
+            while source.read(5) is None:
+                pass
+        source.close()
+        assert str(error.value) == f"nats: stream '{feed.name}' is gone; create it again"
+
+    def test_more_bytes_than_are_asked_for_at_a_time(self, feed: NatsFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("shoal.connectors.nats_source.BYTES", 100)
+        large = b" " * 900_000
+        feed.do(lambda js: asyncio.gather(*(js.publish(feed.name.lower(), b'{"n": %d}' % n + large) for n in range(5))))
+        source = feed.source()
+        source.begin(None)
+        found, _ = drained(source, 5)
+        source.close()
+        assert sorted(found) == list(range(5))
+
     def test_holds_a_bounded_number_of_messages(self, feed: NatsFeed, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("shoal.connectors.nats_source.ROOM", 64)
         monkeypatch.setattr("shoal.connectors.nats_source.PULL", 32)
@@ -227,7 +258,10 @@ class TestSource(SourceConformance):
         with pytest.raises(ConnectorError) as error:
             source.begin(None)
         source.close()
-        assert str(error.value) == "nats nats://127.0.0.1:9: does not answer within 1 s; check the address, and that it runs"
+        assert str(error.value) == (
+            "nats nats://127.0.0.1:9: cannot be reached within 1 s (ConnectionRefusedError); "
+            "check address, TLS, and that it runs"
+        )
 
 
 class TestCredentials:

@@ -70,7 +70,9 @@ class HttpSink(Sink):
         headers = {"Shoal-Sequence": str(message.sequence), "Shoal-Tuples": str(message.tuples)}
         try:
             answer = self._client.post(self._settings.url, content=message.payload, headers=headers)
-        except self._httpx.TransportError:
+        except self._httpx.TransportError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise ConnectorError(f"{place}: has a certificate that is not trusted; name its authority under tls") from None
             return 0.0
         except (self._httpx.HTTPError, self._httpx.InvalidURL) as error:
             raise ConnectorError(f"{place}: cannot be used ({type(error).__name__}); correct the url") from None

@@ -62,11 +62,18 @@ class Link:
         self._loop.call_soon_threadsafe(function)
 
     async def _connect(self) -> None:
-        refused = self._loop.create_future()
+        refused, self._broken = self._loop.create_future(), self._loop.create_future()
+
+        failures: list[str] = []
 
         async def on_error(error: Exception) -> None:
+            failures[:] = [type(error).__name__]
             if not refused.done() and _is_refusal(self.nats, error):
                 refused.set_result(None)
+
+        async def on_break() -> None:
+            self._broken.set_result(None)
+            self._broken = self._loop.create_future()
 
         async def on_return() -> None:
             self.on_return()
@@ -77,18 +84,38 @@ class Link:
             options["tls"] = self._settings.tls.context()
         servers = self._settings.url.split(",")
         given = {"reconnect_time_wait": 0.2, "max_reconnect_attempts": -1, "ping_interval": 10, **options}
-        connecting = self._loop.create_task(self.client.connect(servers, error_cb=on_error, reconnected_cb=on_return, **given))
-        await asyncio.wait({connecting, refused}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         place = f"nats {self._settings.url}"
+        try:
+            told = {"error_cb": on_error, "disconnected_cb": on_break, "reconnected_cb": on_return}
+            connect = self.client.connect(servers, **told, **given)
+        except TypeError:
+            raise ConnectorError(f"{place}: the client does not know one of its options; check their names") from None
+        connecting = self._loop.create_task(connect)
+        await asyncio.wait({connecting, refused}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if refused.done():
             connecting.cancel()
             raise ConnectorError(f"{place}: refuses the credentials; correct user, password, token or certificate")
         if not connecting.done():
             connecting.cancel()
-            raise ConnectorError(f"{place}: does not answer within {PATIENCE:.0f} s; check the address, and that it runs")
+            why = "".join(f" ({failure})" for failure in failures)
+            remedy = "check address, TLS, and that it runs"
+            raise ConnectorError(f"{place}: cannot be reached within {PATIENCE:.0f} s{why}; {remedy}")
         if (error := connecting.exception()) is not None:
             raise ConnectorError(f"{place}: cannot be used ({type(error).__name__}); check url and options")
         self.stream = self.client.jetstream(timeout=PATIENCE)
+
+    async def unbroken(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run in the loop's thread, for as long as the connection lasts.
+
+        Raises:
+            TimeoutError: it broke.
+        """
+        task = self._loop.create_task(coroutine)
+        await asyncio.wait({task, self._broken}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            task.cancel()
+            raise TimeoutError
+        return await task
 
     async def info(self) -> Any:
         """What the server knows of the stream.

@@ -129,7 +129,7 @@ class NatsSink(Sink):
             await asyncio.sleep(0.1)
             before = self._has
             with suppress(link.nats.errors.Error, asyncio.TimeoutError, OSError):
-                await self._look()
+                await link.unbroken(self._look())
             if self._has < before:
                 raise ConnectorError(
                     f"nats: stream {self._settings.stream!r} has lost messages that it had acknowledged; "

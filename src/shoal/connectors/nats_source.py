@@ -30,6 +30,9 @@ BYTES = 32 << 20
 EXPIRES = 5.0
 """Seconds after which a request for messages ends."""
 
+ENDS = ("404", "408")
+"""How a request ends that was answered: there is nothing, or nothing came in time."""
+
 
 class _Arrived(NamedTuple):
     sequence: int
@@ -120,7 +123,8 @@ class NatsSource(Source):
         self._replies.clear()
         self._inbox = link.client.new_inbox()
         on_message = partial(self._on_message, self._inbox)
-        self._subscription = await link.client.subscribe(self._inbox, cb=on_message, pending_bytes_limit=4 * BYTES)
+        room = 4 * max(BYTES, link.client.max_payload)
+        self._subscription = await link.client.subscribe(self._inbox, cb=on_message, pending_bytes_limit=room)
         await self._pull()
 
     async def _pull(self) -> None:
@@ -129,7 +133,7 @@ class NatsSource(Source):
         if self._asked or room < PULL // 2 or self._bytes >= BYTES:
             return
         self._asked, self._heard = room, time.monotonic()
-        request = {"batch": room, "expires": int(EXPIRES * 1e9), "max_bytes": BYTES}
+        request = {"batch": room, "expires": int(EXPIRES * 1e9), "max_bytes": max(BYTES, self._link.client.max_payload)}
         place = f"$JS.API.CONSUMER.MSG.NEXT.{self._settings.stream}.{self._settings.durable}"
         await self._link.client.publish(place, json.dumps(request).encode(), reply=self._inbox)
 
@@ -138,6 +142,9 @@ class NatsSource(Source):
             return
         if not message.reply:  # the end of a request
             self._asked = 0
+            status, text = message.headers.get("Status", ""), message.headers.get("Description", "")
+            if status not in ENDS and "MaxBytes" not in text:
+                self._doubt()
             return
         sequence, delivered, pending = _numbers(message.reply)
         if delivered != self._delivered + 1:
@@ -166,7 +173,7 @@ class NatsSource(Source):
                 continue
             try:
                 if self._is_stale or (self._asked and time.monotonic() - self._heard > 2 * EXPIRES):
-                    await self._restart()
+                    await link.unbroken(self._restart())
                 else:
                     await self._pull()
             except link.errors.NotFoundError:

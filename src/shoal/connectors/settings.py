@@ -14,7 +14,7 @@ from shoal.errors import ConnectorError
 from shoal.policy.part import Part, refusal
 from shoal.policy.scalar import Name
 
-SECRETS = ("password", "token", "secret", "key.pem", "credentials", "seed_str", "authorization")
+SECRETS = ("password", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "cookie")
 """How the names of options end whose values are secret."""
 
 
