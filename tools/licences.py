@@ -27,9 +27,9 @@ shoal itself is under the [Apache License 2.0](LICENSE). No package is part of i
 |---|---|---|
 """
 _TAIL = """
-Packages that shoal itself needs have permissive licences. Copyleft by file (MPL-2.0) is met among the tools that test it and build
-its documents; they are neither changed nor passed on. `shoal bench zanon` can run the package zanon (GPL-3.0) beside shoal's own filter
-where somebody has installed it; shoal does not need it, and no extra names it.
+Packages that shoal itself needs have permissive licences. Copyleft by file (MPL-2.0) is met among the tools that test it and
+build its documents; they are neither changed nor passed on. `shoal bench zanon` can run the package zanon (GPL-3.0) beside
+shoal's own filter where somebody has installed it; shoal does not need it, and no extra names it.
 """
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "HPND", "ISC", "LLVM-exception", "MIT", "MIT-0",
@@ -102,7 +102,8 @@ def licence_of(package: Distribution) -> str:
     if expression := told.get("License-Expression"):
         return expression
     classified = [each.rsplit(" :: ", 1)[1] for each in told.get_all("Classifier") or [] if each.startswith("License :: ")]
-    named = [_CALLED.get(each.lower(), each) for each in [*classified, (told.get("License") or "").strip().split("\n")[0]] if each]
+    written = (told.get("License") or "").strip().split("\n")[0]
+    named = [_CALLED.get(each.lower(), each) for each in [*classified, written] if each]
     precise = [each for each in named if each in PERMISSIVE | BY_FILE]
     return max(precise, key=len) if precise else next(iter(named), "unknown")
 

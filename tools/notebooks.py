@@ -17,7 +17,8 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 def ran(path: Path) -> Any:
     """The notebook as it is after a run; a cell that fails raises."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False, resources={"metadata": {"path": str(FOLDER.parent)}}).execute()
+    home = {"metadata": {"path": str(FOLDER.parent)}}
+    NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=home).execute()
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"]}
     return notebook
 

@@ -18,8 +18,8 @@ _SMOKE = (
     ("shoal", "schema"),
     ("shoal", "hierarchy", "show", "countries"),
     ("shoal", "demo", "demo", "--tuples", "2000"),
-    ("shoal", "run", "demo/policy.yaml", "demo/wearables.jsonl", "out.parquet", "--trace", "trace.jsonl"),
-    ("shoal", "audit", "demo/policy.yaml", "demo/wearables.jsonl", "out.parquet", "--trace", "trace.jsonl", "--html", "audit.html"),
+    ("shoal", "run", "demo/policy.yaml", "demo/wearables.jsonl", "out.parquet", "--trace", "private.jsonl"),
+    ("shoal", "audit", "demo/policy.yaml", "demo/wearables.jsonl", "out.parquet", "--trace", "private.jsonl"),
 )
 
 
