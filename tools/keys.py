@@ -19,8 +19,10 @@ Written by `python -m tools.keys` from the JSON schema, which `shoal schema` pri
 stands in [the policy](policy.md).
 """
 _TREE = "a file, a tree, or a [builder](policy.md#builders)"
-_TYPES = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false", "object": "a mapping",
-          "array": "a list", "null": "none"}  # fmt: skip
+_TYPES = {
+    "string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false", "object": "a mapping",
+    "array": "a list", "null": "none",
+}  # fmt: skip
 _BOUNDS = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "up to {}", "exclusiveMaximum": "below {}"}
 
 Schema = Mapping[str, Any]
