@@ -48,14 +48,15 @@ bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of t
 	@$(BIN)/shoal bench
 
 docs: setup  ## the documentation as a site, in build/site; a broken link is an error
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo "build/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "python -m http.server -d build/site serves it; search needs a server"
 
 notebooks: setup  ## run the notebooks, and keep what they print and draw
 	@$(BIN)/python -m tools.notebooks
 
 reference: setup  ## write the pages that are made from the code: commands, keys of policies, licences, the schema
-	@$(BIN)/shoal schema > build.schema.json && mv build.schema.json src/shoal/policy.schema.json
+	@mkdir -p build
+	@$(BIN)/shoal schema > build/schema.json && mv build/schema.json src/shoal/policy.schema.json
 	@$(BIN)/python -m tools.commands
 	@$(BIN)/python -m tools.keys
 	@$(BIN)/python -m tools.licences

@@ -10,15 +10,8 @@ import griffe
 def fenced(text: str) -> str:
     """The text with its bare examples between fences.
 
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2\\n\\nNo more."))
-    Adds.
-    <BLANKLINE>
-    ```python
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    No more.
+    >>> fenced("Adds.\\n\\n>>> 1 + 1\\n2\\n\\nNo more.")
+    'Adds.\\n\\n```python\\n>>> 1 + 1\\n2\\n```\\n\\nNo more.'
     """
     parts = text.split("\n\n")
     return "\n\n".join(f"```python\n{part}\n```" if part.startswith(">>> ") else part for part in parts)
