@@ -20,7 +20,8 @@ PAGE = ROOT / "LICENSES.md"
 RUN = "shoal"
 _HEAD = """# Licences of what shoal uses
 
-shoal itself is under the [Apache License 2.0](LICENSE). No package is part of it; `pip` installs them beside it. Written by
+shoal itself is under the [Apache License 2.0](LICENSE). No package is part of it; `pip` installs them beside it. The script of
+the [page](docs/page.md) has uPlot in it, under the [MIT licence](src/shoal/web/static/uplot-license.txt). Written by
 `python -m tools.licences` from the packages' own metadata; *for* names shoal itself, or the extras that need a package.
 
 | package | licence | for |
@@ -103,7 +104,8 @@ def licence_of(package: Distribution) -> str:
         return expression
     classified = [each.rsplit(" :: ", 1)[1] for each in told.get_all("Classifier") or [] if each.startswith("License :: ")]
     written = (told.get("License") or "").strip().split("\n")[0]
-    named = [_CALLED.get(each.lower(), each) for each in [*classified, written] if each]
+    headed = "" if classified or written else (package.read_text("licenses/LICENSE") or "").strip().split("\n")[0]
+    named = [_CALLED.get(each.lower(), each) for each in [*classified, written, headed] if each]
     precise = [each for each in named if each in PERMISSIVE | BY_FILE]
     return max(precise, key=len) if precise else next(iter(named), "unknown")
 
