@@ -46,7 +46,7 @@ def held(value: Any) -> int:
 
 
 def size(anonymizer: Anonymizer) -> dict[str, int]:
-    sizes = {name: held(part) for name, part in anonymizer._engine._state._asdict().items()}
+    sizes = {name: held(part) for name, part in anonymizer._engine._lane.state._asdict().items()}
     return {**sizes, "lobby": held(anonymizer._engine._lobby.guests)}
 
 

@@ -13,7 +13,7 @@ deadline (T_e; the window's length)
 reuse_age (T_kc; 20*delta arrivals, to be given under `time`)
     From this age on, a generalization that was not used again is no longer reused.
 workers (1)
-    Rounds that run at the same time. One is what there is: other values are accepted, and change nothing yet.
+    Rounds that run at the same time. One is what there is; several cores are used by lanes.
 reuse_limit (1,000), reuse_loss (unbounded)
     The most generalizations kept for reuse, and the loss below which a new group is kept.
 
@@ -58,6 +58,9 @@ Decisions
 - `released` in the trace is the number of the newest arrival, under `time` the newest time read.
 - The window gives only the clock's unit and the default of the deadline; under `buffer` no wait is promised.
 - At the end of the stream rounds go on with what is left, however few.
+- In a lane of several, rounds are started by those who are due, too, so that nothing has to be estimated: only who is
+  due beside the first of a round is suppressed. The clock is the stream's. A lane's rounds are so many times smaller as
+  there are lanes, but have k tuples at least.
 
 Guarantee
 ---------
@@ -86,6 +89,7 @@ from shoal.blocks.arrival import is_open, take_in
 from shoal.blocks.company import ANY, gather
 from shoal.blocks.core import core
 from shoal.blocks.groups import generalize, loss
+from shoal.blocks.handover import hand_over
 from shoal.blocks.outcome import let_go, see_off
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover, renew
@@ -118,8 +122,10 @@ def run(s, batch, closing):
     """Algorithm 1, FAST: a round as soon as the source holds enough tuples, or at its end."""
     c = s.window.clock
     while True:
+        hand_over(s)
         at_end = closing and not is_open(c) and c.held > 0
-        if at_end or (c.held >= s.rule.round and s.memory.idle[0] == 0):
+        due = c.laned and c.held > 0 and c.now - s.window.since[c.oldest] >= s.rule.deadline
+        if at_end or due or (c.held >= s.rule.round and s.memory.idle[0] == 0):
             publish(s, at_end)
         elif is_open(c):
             s.memory.idle[0] *= take_in(s, batch) < 0
@@ -134,7 +140,9 @@ def publish(s, at_end):
     c, m = w.clock, s.memory
     seen = c.now
     now = w.since[c.newest] if c.kind == TIME else np.float64(c.arrivals)
-    if c.kind == TIME:
+    if c.laned:
+        now = c.now
+    elif c.kind == TIME:
         now = max(now, m.read[0]) if m.rounds[0] > 0 else now
         c.now = now  # the newest time that was read; a tick reads nothing
     before = m.read[0] if m.rounds[0] > 0 or c.kind != TIME else w.since[c.oldest]
@@ -160,7 +168,8 @@ def publish(s, at_end):
         let_go(s, size, row, how)
     urgent = 0
     for slot in range(c.held):
-        if not now - w.since[slot] + m.longest[0] < bound:  # equation 6
+        ahead = 0.0 if c.laned else m.longest[0]  # in a lane, who is due starts a round
+        if not now - w.since[slot] + ahead < bound:  # equation 6
             chosen[urgent] = slot
             urgent += 1
     if urgent > 0:

@@ -92,6 +92,10 @@ class Anonymizer:
         self._begin()
         return self._told(self._engine.flush())
 
+    def relearn(self) -> None:
+        """Learn anew from the records that come next which lane a tuple takes; one lane has nothing to learn."""
+        self._engine.relearn()
+
     def to_records(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         """A published batch as dictionaries, in the form of JSON lines."""
         return to_records(batch, self._engine.generalized)

@@ -53,6 +53,7 @@ class Exits(NamedTuple):
     diversity: Diversity
     tally: np.record
     released: NDArray[np.float64]
+    arrivals: NDArray[np.int64]  # how many had arrived when it left
 
 
 def promise(k: int, usual: float, deadline: float, match: int, support: int) -> np.record:
@@ -67,8 +68,9 @@ def exits(promise: np.record, diversity: Diversity, capacity: int) -> Exits:
     whole = [np.zeros(capacity, np.int64) for _ in range(3)]
     seat, row, how = whole
     return Exits(
-        seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity)
-    )
+        seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity),
+        np.zeros(capacity, np.int64),
+    )  # fmt: skip
 
 
 @inlined
@@ -191,6 +193,7 @@ def _leave(s, slot, row, how):
     exits.how[i] = how
     exits.arrived[i] = w.since[slot]
     exits.released[i] = w.clock.now
+    exits.arrivals[i] = w.clock.arrivals
     waited = w.clock.before - _began(w, slot)
     tally.late += waited >= exits.promise.deadline
     tally.stretched += waited >= exits.promise.usual

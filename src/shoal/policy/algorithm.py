@@ -110,7 +110,7 @@ class Fast(Parameters):
         if not window.timed and self.deadline is not None and self.deadline < k:
             yield "deadline", f"is below k={k}: no group could ever fill; use at least {k}"
         if self.workers > 1:
-            yield "workers", "is above 1; several workers are not there yet, use 1"
+            yield "workers", "is above 1; rounds run one at a time, use 1, and lanes for several cores"
         deadline = window.length if self.deadline is None else self.deadline
         if not window.timed and self.round is not None and self.round > deadline:
             yield "round", f"is above the deadline; use at most {int(deadline)}"

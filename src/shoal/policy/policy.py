@@ -51,6 +51,7 @@ class Policy:
     window: Window
     weights: Mapping[str, float]
     stretch: float  # how many times as long the window may become while fewer than k persons are there
+    lanes: int  # windows side by side, among which the tuples are split
     algorithm: Algorithm
 
     @classmethod
@@ -97,6 +98,7 @@ class Policy:
             window=window,
             weights=FrozenMap(sections["weights"]),
             stretch=sections["sparse"],
+            lanes=sections["lanes"],
             algorithm=algorithm,
         )
 
@@ -159,6 +161,7 @@ class Policy:
         else:
             parts |= {"privacy": self.privacy.model_dump(), "window": [self.window.kind, self.window.length]}
             parts |= {"weights": sorted(self.weights.items()), "stretch": self.stretch}
+            parts |= {"lanes": self.lanes} if self.lanes > 1 else {}
         return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
