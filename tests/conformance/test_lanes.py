@@ -105,7 +105,8 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = []
     for threads in (1, 2, 2):
         monkeypatch.setattr(lanes, "cores", lambda threads=threads: threads)
-        anonymizer = Anonymizer(Policy.parse(POLICY + "privacy: {k: 3}\nwindow: {count: 40}\nlanes: 5\nalgorithm: {name: fads}"))
+        rest = "privacy: {k: 3}\nwindow: {count: 40}\nlanes: 5\nalgorithm: {name: fads}"
+        anonymizer = Anonymizer(Policy.parse(POLICY + rest))
         left = [anonymizer.push_batch(pa.RecordBatch.from_pylist(records[i : i + 100])) for i in (0, 100, 200)]
         answers.append([batch.to_pylist() for batch in [*left, anonymizer.flush()]])
     assert answers[0] == answers[1] == answers[2]

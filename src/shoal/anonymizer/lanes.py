@@ -210,7 +210,7 @@ def _joined(batch: Batch, handed: Handed, before: int) -> Batch:
     announced = announced._replace(seat=np.full_like(announced.seat, ANNOUNCED))
     order = np.argsort(np.concatenate([np.unique(row), row, np.arange(len(batch.time))]), kind="stable")
     values, *rest = zip(announced, handed.tuples, batch, strict=True)
-    return part_of(Batch(np.hstack(values), *map(np.concatenate, rest)), order)
+    return part_of(Batch._make([np.hstack(values), *map(np.concatenate, rest)]), order)
 
 
 def _only_worn(left: Leaving) -> Leaving:

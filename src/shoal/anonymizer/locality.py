@@ -1,7 +1,7 @@
 """The locality key: which lane a tuple takes, so that neighbours meet.
 
 A tree of questions, each about one quasi-identifier: is the value there, and at most so large? It is learned from tuples of the
-stream, whose values it cuts in halves again and again, each time where the halves differ most.
+stream, whose values it cuts in halves again and again, each time where the halves would lose least.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.policy import Policy
+from shoal.policy import Attribute, Policy
 
 BEGINNING = 1024
 """Tuples that it is learned from; or more, where there are many lanes."""
 
 _EACH = 32  # tuples for each lane
 _UNEVEN = 0.1  # by how much a half may be larger than it should
+_TRIED = 4  # cuts of one quasi-identifier
+_OUTLIERS = 20  # of so many, one at either end
 
 
 class Tree(NamedTuple):
@@ -73,21 +75,15 @@ class Locality:
 
 def learned(policy: Policy, values: NDArray[np.float64]) -> Tree:
     """The tree that cuts these tuples into as many lanes as the policy has, or into fewer if they are too much alike."""
-    low = np.array([0.0 if a.hierarchy else a.low for _, a in policy.quasi])
-    high = np.array([float(a.hierarchy.leaves) if a.hierarchy else a.high for _, a in policy.quasi])
-    weight = np.sqrt([policy.weights.get(name, 1.0) for name, _ in policy.quasi])
-    scaled = (values - low[:, None]) / np.maximum(high - low, 1e-300)[:, None]
-    missing = np.isnan(values)
-    features = np.vstack([np.where(missing, 0.0, scaled), missing]) * np.tile(weight, 2)[:, None]
     quasi: list[int] = []
     bound: list[float] = []
     then: list[list[int]] = []
     lanes = 0
 
-    def grow(chosen: NDArray[np.int64], share: int) -> int:
+    def grow(tuples: NDArray[np.float64], share: int) -> int:
         """The number of the question that cuts these tuples, or -1 - the number of their lane."""
         nonlocal lanes
-        cut = _cut(values[:, chosen], features[:, chosen], share // 2 / share) if share > 1 else None
+        cut = _cut(policy, tuples, share // 2 / share) if share > 1 else None
         if cut is None:
             lanes += 1
             return -lanes
@@ -95,33 +91,53 @@ def learned(policy: Policy, values: NDArray[np.float64]) -> Tree:
         quasi.append(cut[0])
         bound.append(cut[1])
         then.append([0, 0])
-        yes = values[cut[0], chosen] <= cut[1]
-        then[node] = [grow(chosen[yes], share // 2), grow(chosen[~yes], share - share // 2)]
+        yes = tuples[cut[0]] <= cut[1]
+        then[node] = [grow(tuples[:, yes], share // 2), grow(tuples[:, ~yes], share - share // 2)]
         return node
 
-    if grow(np.arange(values.shape[1]), policy.lanes) < 0:  # nothing tells them apart
+    if grow(values, policy.lanes) < 0:  # nothing tells them apart
         quasi, bound, then = [0], [np.inf], [[-1, -1]]
     return Tree(np.array(quasi), np.array(bound), np.array(then))
 
 
-def _cut(values: NDArray[np.float64], features: NDArray[np.float64], share: float) -> tuple[int, float] | None:
-    """The question to which about this share says yes, and that leaves the least variance; None if there is none."""
-    size = values.shape[1]
+def _cut(policy: Policy, values: NDArray[np.float64], share: float) -> tuple[int, float] | None:
+    """The question to which about this share says yes, and whose halves would lose least; None if there is none."""
     best, least = None, (True, np.inf)
     for q, column in enumerate(values):
         found, count = np.unique(column[~np.isnan(column)], return_counts=True)
-        if not len(found):
-            continue
-        part = np.cumsum(count) / size
-        middles = np.append((found[:-1] + found[1:]) / 2, np.inf)
-        middles, part = middles[part < 1], part[part < 1]
-        if not len(part):
-            continue
-        place = int(np.abs(part - share).argmin())
-        uneven = float(abs(part[place] - share))
-        yes = column <= middles[place]
-        left = sum(float(half.var(axis=1).sum()) * half.shape[1] for half in (features[:, yes], features[:, ~yes]))
-        rank = (True, uneven) if uneven > _UNEVEN else (False, left)
-        if rank < least:
-            best, least = (q, float(middles[place])), rank
+        part = np.cumsum(count) / len(column)
+        middles = np.append((found[:-1] + found[1:]) / 2, np.inf) if len(found) else part
+        uneven = np.abs(part - share)[part < 1]
+        for place in np.argsort(uneven, kind="stable")[:_TRIED]:
+            yes = column <= middles[place]
+            loss = sum(_loss(policy, half) * half.shape[1] for half in (values[:, yes], values[:, ~yes]))
+            rank = (False, loss) if uneven[place] <= _UNEVEN else (True, float(uneven[place]))
+            if rank < least:
+                best, least = (q, float(middles[place])), rank
     return best
+
+
+def _loss(policy: Policy, values: NDArray[np.float64]) -> float:
+    """About what tuples would lose in a group of all of them but outliers, and by what some of them lack."""
+    total = 0.0
+    for (name, attribute), column in zip(policy.quasi, values, strict=True):
+        there = np.sort(column[~np.isnan(column)])
+        missing = 1 - len(there) / len(column)
+        if len(there):
+            outliers = len(there) // _OUTLIERS
+            wide = _width(attribute, there[outliers], there[-1 - outliers])
+            total += policy.weights.get(name, 1.0) * (1 - missing) * (wide + missing)
+    return total
+
+
+def _width(attribute: Attribute, low: float, high: float) -> float:
+    """The loss of an interval, or of the lowest node that covers both leaves."""
+    tree = attribute.hierarchy
+    if tree is None:
+        return float((high - low) / (attribute.high - attribute.low))
+    if low == high:
+        return 0.0
+    node = tree.root if high >= tree.leaves else int(low)
+    while tree.last[node] < min(high, tree.leaves - 1):
+        node = int(tree.parent[node])
+    return float((tree.last[node] - tree.first[node]) / (tree.leaves - 1))

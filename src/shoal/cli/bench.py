@@ -35,6 +35,7 @@ Parts:
   sparse    losses and waits where few arrive, by how much longer the window may get
   twins     beside the naive twins (in a checkout of the project)
   threads   two streams on two threads, against one
+  lanes     one stream in lanes: losses, and the speed of two against one
   roofline  what must be read, against what this core can read
   audit     judging an output, with a trace and without; memory of shoal audit
   zanon     z-anonymity on ten million visits, beside the package from PyPI
