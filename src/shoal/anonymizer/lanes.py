@@ -175,17 +175,13 @@ def _half(policy: Policy) -> float:
 
 
 def _narrow(policy: Policy) -> Policy:
-    """What a lane has its share of: the tuples of a buffer, of a round, and the clusters."""
-    k, lanes, own = policy.privacy.k, policy.lanes, policy.algorithm
-    share: dict[str, int] = {}
+    """What a lane has its share of: the tuples of a buffer, and of FAST's round."""
+    k, lanes, own, window = policy.privacy.k, policy.lanes, policy.algorithm, policy.window
     if own.name == "fast":
-        share["round"] = max(k, int(own.round or k) // lanes)
-    if own.name == "castle":
-        share["clusters"] = max(1, own.clusters // lanes)
-    policy = replace(policy, algorithm=own.model_copy(update=share))
-    if policy.window.buffer:
-        policy = replace(policy, window=policy.window.model_copy(update={"buffer": policy.window.buffer // lanes}))
-    return policy
+        own = own.model_copy(update={"round": max(k, int(own.round or k) // lanes)})
+    if window.buffer:
+        window = window.model_copy(update={"buffer": window.buffer // lanes})
+    return replace(policy, algorithm=own, window=window)
 
 
 def _together(handed: Sequence[Handed]) -> Handed:
