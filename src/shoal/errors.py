@@ -31,3 +31,11 @@ class SnapshotError(ShoalError):
 
 class ModelError(ShoalError):
     """A parameter of the model of z-anonymity is out of its bounds."""
+
+
+class ConnectorError(ShoalError):
+    """A source or a sink cannot be used: not reachable, refused, or it holds what is not ours."""
+
+
+class StateError(ShoalError):
+    """What a pipeline remembers cannot be used: damaged, of another policy, under another key, or older than its output."""

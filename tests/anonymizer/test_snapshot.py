@@ -114,6 +114,15 @@ def test_counts_and_rows_go_on() -> None:
     assert restored.trace.column("row").to_pylist() == [0, 3]
 
 
+def test_those_who_waited_longer_are_still_counted() -> None:
+    made, restored = anonymizer(sparse={"stretch": 2}), anonymizer(sparse={"stretch": 2})
+    for i in range(60):
+        made.push({"pid": "a", "age": i})
+    restored.restore(made.snapshot())
+    assert made.stats.stretched > 0
+    assert restored.stats == made.stats
+
+
 def test_numbers_once_broken_stay_broken() -> None:
     """Whether a column came in whole numbers so far is part of the state."""
     made = anonymizer()

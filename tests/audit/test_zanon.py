@@ -97,7 +97,11 @@ def test_one_user_too_few_at_that_moment_though_enough_come_later(tmp_path):
     told.output[1]["site"], told.trace[1]["how"] = "amazon", "released"
     few = "fewer than z=3 users had exposed what is published"
     assert named(told) == [f"z users: output row 1, input row 1: {few}"]
-    assert named(told, traced=False) == [f"z users: output row 1: {few}"]
+    assert named(told, traced=False) == [
+        f"z users: output row 1: {few}",
+        "exact: output row 1: is not what the input and the policy lead to",
+        "exact: input row 1: should have left, but is not in the output",
+    ]
 
 
 def test_a_farther_ancestor_than_needed(tmp_path):
@@ -134,7 +138,7 @@ def test_a_raw_user(tmp_path):
     told.output[9]["user"] = source[told.trace[9]["row"]]["user"]
     what = "holds a user of the input instead of a pseudonym"
     assert named(told) == [f"silent: {place(told, 9)}, 'user': {what}"]
-    assert named(told, traced=False) == [f"silent: output row 9, 'user': {what}"]
+    assert named(told, traced=False) == named(told)
 
 
 def test_what_is_no_pseudonym(tmp_path):
@@ -159,7 +163,10 @@ def test_a_pseudonym_that_does_not_rotate(tmp_path):
         told.output[row]["user"] = told.output[0]["user"]
     what = "'user': bears a pseudonym of another period"
     assert named(told) == [f"pseudonyms: {place(told, row)}, {what}" for row in again]
-    assert named(told, traced=False) == [f"pseudonyms: output row {row}, {what}" for row in again]
+    assert named(told, traced=False) == named(told)
+    told.output[40]["t"] += 0.25
+    unlinked = [each for each in named(told, traced=False) if each.startswith("pseudonyms")]
+    assert unlinked == [f"pseudonyms: output row {row}, {what}" for row in again]
 
 
 def test_a_pseudonym_of_two_users(tmp_path):
@@ -291,6 +298,80 @@ def test_a_z_that_follows_the_stream_is_held_against_its_floor(tmp_path):
     assert told.report(traced=False)["z users"].note.startswith(note)
 
 
+PLAIN = {"field": "site"}
+LEADS = "is not what the input and the policy lead to"
+GONE = "should have left, but is not in the output"
+
+
+def untraced(folder, withheld, hierarchy, lags=(0, 0, 5, 30)):
+    """A good run with observations that are late, but not too late."""
+    item = {} if hierarchy else {"item": PLAIN}
+    return case(folder, policy(algorithm={"withheld": withheld}, **item), list(visits(lags=lags)))
+
+
+@pytest.mark.parametrize("hierarchy", [True, False])
+@pytest.mark.parametrize("withheld", ["drop", "blank"])
+def test_every_release_is_recounted_without_a_trace(tmp_path, withheld, hierarchy):
+    told = untraced(tmp_path, withheld, hierarchy)
+    report = told.report(traced=False)
+    assert {finding.promise: finding.verdict for finding in report.promises} == dict.fromkeys(PROMISES, Verdict.HELD)
+    assert report["z users"].figures["smallest"] == Z
+    assert report["z users"].checked == sum(line["site"] is not None for line in told.output) > 100
+
+
+def exactly(told: Case) -> list[str]:
+    return [each for each in named(told, traced=False) if each.startswith("exact")]
+
+
+@pytest.mark.parametrize("hierarchy", [True, False])
+def test_too_few_users_without_a_trace(tmp_path, hierarchy):
+    """A withheld observation is published: under `blank` its item is filled in, under `drop` a row is added."""
+    told = untraced(tmp_path, "blank", hierarchy)
+    row = at(told, "withheld", 5)
+    source = [json.loads(line) for line in told.source.read_text().splitlines()]
+    record = told.trace[row]["row"]
+    told.output[row]["site"] = source[record]["site"].strip()
+    assert exactly(told) == [f"exact: output row {row}: {LEADS}", f"exact: input row {record}: {GONE}"]
+    dropped = untraced(tmp_path, "drop", hierarchy)
+    row = next(row for row, line in enumerate(dropped.trace) if line["row"] > record)
+    dropped.output.insert(row, {"t": source[record]["t"], "user": 32 * "a", "site": source[record]["site"].strip(), "note": 0})
+    dropped.output[row]["note"] = source[record]["note"]
+    assert exactly(dropped) == [f"exact: output row {row}: {LEADS}"]
+
+
+def test_a_farther_ancestor_without_a_trace(tmp_path):
+    told = untraced(tmp_path, "drop", hierarchy=True)
+    row = next(row for row, line in enumerate(told.output) if line["site"] in ANCESTORS)
+    told.output[row]["site"] = ANCESTORS[told.output[row]["site"]][0]
+    assert exactly(told) == [f"exact: output row {row}: {LEADS}", f"exact: input row {told.trace[row]['row']}: {GONE}"]
+
+
+@pytest.mark.parametrize("hierarchy", [True, False])
+@pytest.mark.parametrize("withheld", ["drop", "blank"])
+def test_a_late_one_withheld_without_need_and_without_a_trace(tmp_path, withheld, hierarchy):
+    told = untraced(tmp_path, withheld, hierarchy)
+    times = [json.loads(line)["t"] for line in told.source.read_text().splitlines()]
+    late = [time < max(times[: i + 1]) - 20 for i, time in enumerate(times)]
+    row = next(row for row, line in enumerate(told.trace) if line["how"] == "released" and late[line["row"]])
+    record = told.trace[row]["row"]
+    expected = [f"exact: input row {record}: {GONE}"]
+    if withheld == "drop":
+        del told.output[row]
+    else:
+        told.output[row]["site"] = None
+        expected.insert(0, f"exact: output row {row}: {LEADS}")
+    assert exactly(told) == expected
+
+
+def test_what_is_far_behind_cannot_be_foretold(tmp_path):
+    told = untraced(tmp_path, "drop", hierarchy=True, lags=(0, 0, 5, 80))
+    assert told.report(traced=False)["exact"].verdict == Verdict.HELD
+    del told.output[40]
+    found = told.report(traced=False)["exact"]
+    assert found.verdict == Verdict.NOT_CHECKABLE
+    assert found.note.endswith("observations more than a window behind the stream it cannot be foretold what left")
+
+
 def test_no_value_is_told(tmp_path):
     told = case(tmp_path)
     for row in range(40, 60):
@@ -337,12 +418,15 @@ def test_habits_link_the_pseudonyms_of_two_periods(tmp_path):
         assert 1 / 60 <= attack.baseline < 1 / 55
 
 
-def test_without_a_trace_no_attack_is_run(tmp_path):
-    report = case(tmp_path).report(traced=False)
+def test_where_rows_cannot_be_linked_no_attack_is_run(tmp_path):
+    told = case(tmp_path)
+    assert told.report(traced=False).figures == told.report().figures
+    told.output[40]["t"] += 0.25
+    report = told.report(traced=False)
     assert {attack.obstacle for attack in report.figures.attacks} == {
         "not checkable: without the trace nobody can tell whether a guess is right"
     }
-    assert report.figures.crowds == case(tmp_path).report().figures.crowds
+    assert report.figures.crowds == told.report().figures.crowds
 
 
 def test_the_report_in_json_and_on_a_page(tmp_path):

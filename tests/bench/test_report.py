@@ -57,7 +57,10 @@ def test_the_memory_of_a_process_is_its_own(report: Report) -> None:
 
 def test_an_audit_is_timed_with_a_trace_and_without(report: Report) -> None:
     found = report.parts["audit"]
-    assert [(row["trace"], row["held"]) for row in found["rows"]] == [(True, True), (False, True)]
+    assert [(row["kind"], row["trace"]) for row in found["rows"]] == [
+        (kind, traced) for kind in ("tuples", "observations") for traced in (True, False)
+    ]
+    assert all(row["held"] for row in found["rows"])
     assert {row["timing"]["tuples"] for row in found["rows"]} == {TINY.audited}
     assert 10e6 < found["peak_small"] < 4e9
     assert 10e6 < found["peak_large"] < 4e9

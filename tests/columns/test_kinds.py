@@ -58,6 +58,7 @@ def test_a_boolean_is_no_number() -> None:
 def test_very_many_leaves_show_only_what_is_published() -> None:
     tree = {"builder": "prefix", "range": ["00000", "19999"], "levels": [4, 2]}
     policy = {**POLICY, "person": "none", "time": None, "attributes": {"zip": {"quasi": "categorical", "hierarchy": tree}}}
+    policy["privacy"] = {**POLICY["privacy"], "nulls_match": "maybe"}
     made = Anonymizer(Policy.parse({key: value for key, value in policy.items() if value is not None}))
     made.push_batch(pa.RecordBatch.from_pydict({"zip": ["00010", "00011", None, "19999"]}))
     published = made.flush().column("zip")

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from tests.conformance.parameters import examples, generated
+from tests.conformance.parameters import examples, generated, promised
 from tests.conformance.streams import Stream, engine, one_by_one, policy_of
 
 
 @pytest.mark.parametrize("name", WINDOWED)
 def test_batches_equal_single_records(name: str) -> None:
     @examples(60)
-    @given(generated(name))
+    @given(st.one_of(generated(name), promised(name)))
     def equal(stream: Stream) -> None:
         policy = policy_of(name, stream)
         whole, single = Anonymizer(policy), Anonymizer(policy)
@@ -30,7 +30,7 @@ def test_batches_equal_single_records(name: str) -> None:
 @pytest.mark.parametrize("name", WINDOWED)
 def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
     @examples(60)
-    @given(generated(name), st.data())
+    @given(st.one_of(generated(name), promised(name)), st.data())
     def equal(stream: Stream, data: st.DataObject) -> None:
         policy = policy_of(name, stream)
         straight = Anonymizer(policy)

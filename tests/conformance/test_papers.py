@@ -24,7 +24,8 @@ def categorical(tree: dict[str, Any]) -> dict[str, Any]:
 
 def anonymizer(attributes: dict[str, Any], k: int, window: dict[str, int], **algorithm: Any) -> Anonymizer:
     return Anonymizer(Policy.parse({
-        "person": "none", "attributes": attributes, "privacy": {"k": k}, "window": window, "algorithm": algorithm,
+        "person": "none", "attributes": attributes, "privacy": {"k": k, "nulls_match": "maybe"}, "window": window,
+        "algorithm": algorithm,
     }))  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Streams of Poisson users, and the filter of Algorithm 1 as short as it can be: fast enough for many runs."""
+"""Streams of Poisson users, through shoal's own filter, and through one that is as short as it can be and lets z be changed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,56 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from naive.zanon import Observation
+from shoal import Anonymizer, Policy
+from shoal.model import Publication, grid
+
+Floats = NDArray[np.float64]
 
 
-def stream(rng: np.random.Generator, users: range, rates: NDArray[np.float64], start: float, end: float) -> list[Observation]:
-    """What these users expose between two moments, in order of time; each attribute at its own rate."""
-    counts = rng.poisson(np.broadcast_to(rates, (len(users), len(rates))) * (end - start))
+def exposed(rng: np.random.Generator, users: int, rates: Floats, start: float, end: float) -> pa.RecordBatch:
+    """What so many users expose between two moments, in order of time; each attribute at its own rate."""
+    counts = rng.poisson(np.broadcast_to(rates, (users, len(rates))) * (end - start))
     who, what = np.repeat(np.argwhere(counts), counts[counts > 0], axis=0).T
     when = rng.uniform(start, end, len(who))
     order = np.argsort(when)
-    first = users.start
-    return [Observation(when[i], first + int(who[i]), int(what[i])) for i in order]
+    return pa.record_batch({"t": when[order], "user": who[order], "item": what[order]})
+
+
+def stream(rng: np.random.Generator, users: range, rates: Floats, start: float, end: float) -> list[Observation]:
+    columns = exposed(rng, len(users), rates, start, end).to_pydict().values()
+    return [Observation(when, users.start + who, what) for when, who, what in zip(*columns, strict=True)]
+
+
+def anonymizer(z: int, window: float) -> Anonymizer:
+    """Needs a secret."""
+    algorithm = {"name": "zanon", "z": z, "window": window}
+    return Anonymizer(
+        Policy.parse({"person": "user", "time": {"field": "t"}, "item": {"field": "item"}, "algorithm": algorithm})
+    )
+
+
+def compared(rng: np.random.Generator, users: int, rates: Floats, z: int, window: float, periods: int) -> tuple[float, float]:
+    """Means over periods, the first left out: the share of 2-anonymous users by what the filter publishes of them, and what
+    equation 5 gives with the p^Y of that period."""
+    shown = anonymizer(z, window).push_batch(exposed(rng, users, rates, 0.0, window * (1 + periods)))
+    time, name, item = (shown.column(field) for field in ("t", "user", "item"))
+    period = np.floor(time.to_numpy() / window).astype(np.int64)
+    user = name.dictionary_encode().indices.to_numpy()
+    shares, conditional = [], []
+    for number in range(1, 1 + periods):
+        there = period == number
+        pairs = np.unique(user[there] * len(rates) + item.to_numpy()[there])
+        sets = np.zeros((int(user.max()) + 1, len(rates)), bool)
+        sets[pairs // len(rates), pairs % len(rates)] = True
+        sets = sets[sets.any(axis=1)]
+        alike = np.append(np.unique(sets, axis=0, return_counts=True)[1], users - len(sets))
+        shares.append(alike[alike >= 2].sum() / users)
+        conditional.append(grid(Publication(users, sets.sum(axis=0) / users, 1), 2, 1e-4).value)
+    return float(np.mean(shares)), float(np.mean(conditional))
 
 
 class Filter:

@@ -8,9 +8,9 @@ Decisions
 - Whether an observation is too old is decided by the item's own newest time. For an ancestor with a newer one, it counts as
   nothing: the ancestor is private to it.
 - The root is an ancestor like any other.
-- Entries of users are forgotten for good only where room runs out: before an observation that could need more of them than
-  there is room for, those from before two windows before the newest time seen go first, and items without any; if more
-  than three quarters of the room are still needed then, it doubles until they are not.
+- Entries of items that nobody touches again are forgotten by sweeps: the first comes after `pause` observations, late ones
+  included, and each next one after as many as entries were left by the last, but at least `pause`. A sweep takes those from
+  before two windows before the newest time seen, and then items without any.
 - A period is floor(t / window), exactly; under a window of 0 every time is a period of its own.
 """
 
@@ -44,7 +44,7 @@ class Zanon:
         *,
         withheld: str = "drop",
         paths: Mapping[Hashable, Sequence[Hashable]] | None = None,
-        room: int = 65_536,
+        pause: int = 65_536,
     ) -> None:
         if withheld not in ("drop", "blank"):
             raise ValueError(f"unknown way to withhold: {withheld}")
@@ -56,8 +56,7 @@ class Zanon:
         self.paths = paths or {}
         self.seen: dict[Hashable, dict[Hashable, float]] = {}
         self.newest: dict[Hashable, float] = {}
-        self.room = room
-        self.deepest = max(map(len, self.paths.values()), default=1)
+        self.pause = self.due = pause
         self.now = -math.inf
         self.rows = 0
         self.rejected: list[int] = []
@@ -69,11 +68,13 @@ class Zanon:
     def observe(self, o: Observation) -> Published | None:
         row = self.rows
         self.rows += 1
+        if self.due == 0:
+            self.sweep()
+        self.due -= 1
         if o.time < self.newest.get(o.item, -math.inf) - self.window:
             self.rejected.append(row)
             return None
         self.now = max(self.now, o.time)
-        self.make_room()
         path = self.paths.get(o.item, (o.item,))
         counts = [self.count(node, o) for node in path]
         shown = next((node for node, count in zip(path, counts, strict=True) if count >= self.z), None)
@@ -81,20 +82,13 @@ class Zanon:
             return None
         return Published(row, o.time, o.user, self.period(o.time), shown)
 
-    def make_room(self) -> None:
-        if self.held + self.deepest <= self.room:
-            return
+    def sweep(self) -> None:
         for node, times in list(self.seen.items()):
             for user in [user for user, time in times.items() if time < self.now - 2 * self.window]:
                 del times[user]
             if not times:
                 del self.seen[node], self.newest[node]
-        while self.held + self.deepest > 3 * self.room // 4:
-            self.room *= 2
-
-    @property
-    def held(self) -> int:
-        return sum(map(len, self.seen.values()))
+        self.due = max(self.pause, sum(map(len, self.seen.values())))
 
     def count(self, node: Hashable, o: Observation) -> int:
         times = self.seen.setdefault(node, {})

@@ -12,6 +12,7 @@ from naive.zanon import Observation, Zanon
 from observations.base import LEAVES, TREE, batch, policy, pushed, told
 from shoal import Anonymizer
 from shoal.anonymizer import filter as engine
+from shoal.blocks import exposure
 from shoal.policy import Hierarchy
 
 STEPS = st.sampled_from([0, 0, 0, 1, 1, 2, 0.5, 7, 30, -1, -2, -4, -9])
@@ -70,22 +71,29 @@ def test_with_a_hierarchy(steps: list[Any], cuts: list[int], z: int, window: flo
 @SEVERAL
 @given(
     steps=st.lists(st.tuples(STEPS, USERS, st.integers(0, 30)), min_size=20, max_size=200),
-    cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 1, 3]), room=st.integers(1, 20),
+    cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 1, 3]), pause=st.integers(1, 20),
+    room=st.sampled_from([1, 8]),
 )  # fmt: skip
-def test_where_room_runs_out(
-    steps: list[Any], cuts: list[int], z: int, window: float, room: int, monkeypatch: pytest.MonkeyPatch
+def test_sweeps_of_what_is_old(
+    steps: list[Any], cuts: list[int], z: int, window: float, pause: int, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "ROOM", room)
-    compare(stream(steps), Zanon(z, window, room=room), Anonymizer(policy(z, window)), cuts)
+    monkeypatch.setattr(engine, "PAUSE", pause)
+    monkeypatch.setattr(exposure, "ROOM", room)
+    monkeypatch.setattr(exposure, "_ITEMS", 2)
+    compare(stream(steps), Zanon(z, window, pause=pause), Anonymizer(policy(z, window)), cuts)
 
 
 @SEVERAL
-@given(steps=STREAMS, cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), room=st.integers(1, 20))
-def test_where_room_runs_out_under_a_hierarchy(
-    steps: list[Any], cuts: list[int], z: int, window: float, room: int, monkeypatch: pytest.MonkeyPatch
+@given(
+    steps=STREAMS, cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), pause=st.integers(1, 20),
+    room=st.sampled_from([1, 8]),
+)  # fmt: skip
+def test_sweeps_under_a_hierarchy(
+    steps: list[Any], cuts: list[int], z: int, window: float, pause: int, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "ROOM", room)
-    twin = Zanon(z, window, paths=paths(), room=room)
+    monkeypatch.setattr(engine, "PAUSE", pause)
+    monkeypatch.setattr(exposure, "ROOM", room)
+    twin = Zanon(z, window, paths=paths(), pause=pause)
     compare(stream(steps), twin, Anonymizer(policy(z, window, tree=TREE)), cuts)
 
 
@@ -94,7 +102,7 @@ def test_where_room_runs_out_under_a_hierarchy(
 def test_a_snapshot_changes_nothing(
     steps: list[Any], at: int, z: int, window: float, tree: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "ROOM", 16)
+    monkeypatch.setattr(engine, "PAUSE", 16)
     rule = policy(z, window, withheld="blank", tree=TREE if tree else None)
     seen, straight, first, second = stream(steps), Anonymizer(rule), Anonymizer(rule), Anonymizer(rule)
     expected = pushed(straight, seen)

@@ -53,7 +53,7 @@ Decisions
 - Split: while the rest holds 2k persons, the oldest of the rest and its k-1 nearest in the rest leave; what is left
   is the last group.
 - A group enters the reuse set after tau has taken it in, and must pass both loss <= tau and loss < reuse_loss.
-- l-diversity, which the paper offers besides k, is not done.
+- The paper's l-diverse form is `privacy: {l: ...}`, which every algorithm keeps.
 - Sums over a cluster go by quasi-identifier first (fast); wherever that could decide a comparison otherwise than a
   sum over its tuples in order of arrival, the latter decides.
 

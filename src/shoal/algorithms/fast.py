@@ -104,7 +104,7 @@ class Memory(NamedTuple):
     read: NDArray[np.float64]  # the clock at the end of the last round: how many tuples, or the newest time, were read
     longest: NDArray[np.float64]  # the longest round so far
     rounds: NDArray[np.int64]
-    idle: NDArray[np.int64]  # 1: the last round let nobody go, so that the next needs one more tuple
+    played: NDArray[np.int64]  # 1: nothing arrived since the last round, which the next one waits for
 
 
 def memory(policy: Policy) -> Memory:
@@ -125,10 +125,10 @@ def run(s, batch, closing):
         hand_over(s)
         at_end = closing and not is_open(c) and c.held > 0
         due = c.laned and c.held > 0 and c.now - s.window.since[c.oldest] >= s.rule.deadline
-        if at_end or due or (c.held >= s.rule.round and s.memory.idle[0] == 0):
+        if at_end or due or (c.held >= s.rule.round and s.memory.played[0] == 0):
             publish(s, at_end)
         elif is_open(c):
-            s.memory.idle[0] *= take_in(s, batch) < 0
+            s.memory.played[0] *= take_in(s, batch) < 0
         else:
             break
 
@@ -159,10 +159,9 @@ def publish(s, at_end):
         new = generalize(s, chosen[:company])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):
             how, row, size = CLUSTER, new, company
-    patient = w.persons.size[0] < k and how == SUPPRESSED and not at_end
+    patient = w.persons.size[0] < k and how == SUPPRESSED and not at_end and c.stretched > c.length
     bound = s.rule.deadline * (c.stretched / c.length if patient else 1.0)
-    m.idle[0] = patient and now - w.since[t] + m.longest[0] < bound and c.stretched > c.length
-    if m.idle[0] == 0:
+    if not (patient and now - w.since[t] + m.longest[0] < bound):
         if how == REUSE:
             renew(s.reuse, g, row, c.now)  # "update C_k-best publish time"
         let_go(s, size, row, how)
@@ -174,5 +173,5 @@ def publish(s, at_end):
             urgent += 1
     if urgent > 0:
         see_off(core(s), urgent, -1, SUPPRESSED)
-    m.idle[0] *= urgent == 0
+    m.played[0] = 1
     c.now = seen

@@ -46,11 +46,11 @@ Decisions
   for their parent. The root is an ancestor like any other. An inner node may be exposed itself. An item that the hierarchy
   does not know stands alone.
 - Whether an observation is too late is decided by its item. For an ancestor that is further ahead it counts as nothing.
-- Entries of items that nobody touches again are dropped where room runs out: before an observation that could need more
-  than there is room for, at first 65,536, all those from before two windows before the newest time seen go, and if more
-  than three quarters of the room are still needed then, it doubles. The points at which this happens depend on the stream
-  alone, not on how it is cut into batches. An observation more than a window late can meet an item that was forgotten so:
-  it is then taken in as its first instead of being rejected, which counts fewer users, never more.
+- Entries of items that nobody touches again are swept away: after 65,536 observations, late ones included, all those from
+  before two windows before the newest time seen go, and items without any; and then each time after as many observations
+  as entries were left, but at least 65,536. So it depends on the stream alone when this happens, not on how it is cut into
+  batches. An observation more than a window late can meet an item that was forgotten so: it is then taken in as its first
+  instead of being rejected, which counts fewer users, never more.
 - Users and items are told apart by keys. A 64-bit whole number is its own key, also as text; any other text has a keyed
   SipHash of 127 bits, several fields together too.
 - A period is floor(t / Δt), exactly; under a Δt of 0 every time is a period of its own.
@@ -75,9 +75,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.ahead import at_hand, near, nearer, nearest
-from shoal.blocks.crowd import NONE, expose, find_item, is_full_of_items, mixed, new_item, paired
+from shoal.blocks.ahead import near, nearer, nearest
+from shoal.blocks.crowd import enlisted, expose, has_items, mixed, paired
 from shoal.blocks.exposure import Exposures
+from shoal.blocks.ring import NONE, has_place, take_out_all
 from shoal.compiled import inlined, kernel
 
 LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
@@ -86,6 +87,9 @@ OUTCOMES = ("late", "withheld", "released", "generalized")
 DONE, FULL, FULL_OF_ITEMS, TURN = 0, 1, 2, 3
 """Why `run` comes back: it is through; it needs room for entries, or for items; a quarter of a period is over."""
 
+FAR, MIDDLE, CLOSE = 40, 28, 14
+"""How many rows ahead memory is asked for: slots and chains, then items, then rings."""
+
 RULE = np.dtype(
     [
         ("z", "i8"),
@@ -93,7 +97,9 @@ RULE = np.dtype(
         ("blank", "?"),  # whether withheld observations leave without their item
         ("tuned", "?"),  # whether z follows the stream
         ("quarter", "i8"),  # the newest quarter of a period, if it does
+        ("due", "i8"),  # observations until old entries are swept away
         ("row", "i8"),  # of the batch: the next one
+        ("last", "i8"),  # of the batch: the one before which to stop
         ("leaving", "i8"),  # of the batch: so many leave
         ("tally", "i8", (len(OUTCOMES),)),
     ]
@@ -110,6 +116,7 @@ class Observations(NamedTuple):
     user_hash: NDArray[np.uint64]
     item_hash: NDArray[np.uint32]
     pair_hash: NDArray[np.uint32]
+    place: NDArray[np.int32]  # the number of the item
     how: NDArray[np.int8]
     shown: NDArray[np.int32]  # the item that is published, or none
     z: NDArray[np.int64]
@@ -122,7 +129,7 @@ def observations(
     size = len(time)
     batch = Observations(
         time, user, item, quarter, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
-        np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
+        np.empty(size, np.int32), np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
         np.empty(size, np.int64),
     )  # fmt: skip
     _prepare(x, batch)
@@ -131,7 +138,7 @@ def observations(
 
 @kernel
 def _prepare(x, batch):
-    """What chains are found by, for the whole batch."""
+    """What items and entries are found by, for the whole batch."""
     for row in range(len(batch.time)):
         item = np.uint32(mixed(batch.item[row, 0], batch.item[row, 1], x.key))
         user = mixed(batch.user[row, 0], batch.user[row, 1], x.key)
@@ -140,35 +147,69 @@ def _prepare(x, batch):
 
 @kernel
 def run(x, rule, batch):
-    """Decide the rows of a batch from `rule.row` on; why it came back."""
-    book, size = x.book, len(batch.time)
-    for row in range(rule.row, size):
-        _look_ahead(x, rule, batch, row)
-        time = batch.time[row]
-        a = find_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row])
-        if a >= 0 and time < x.items[a].newest - rule.window:
-            batch.how[row] = LATE
-            rule.tally[LATE] += 1
-            continue
-        rule.row = row
-        if rule.tuned and batch.quarter[row] > rule.quarter:
-            return TURN
-        book.newest = max(book.newest, time)
-        if book.held + book.deepest > book.room:
-            return FULL
-        if a < 0:  # lines 2 to 6
-            if is_full_of_items(x):
-                return FULL_OF_ITEMS
-            a = new_item(x, batch.item[row, 0], batch.item[row, 1], batch.item_hash[row], book.everyone)
-        shown = _observe(x, rule, batch, row, a)
-        how = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
-        batch.how[row], batch.shown[row], batch.z[row] = how, shown, rule.z
-        rule.tally[how] += 1
-        if rule.blank or how != WITHHELD:
-            batch.leaving[rule.leaving] = row
-            rule.leaving += 1
-    rule.row = size
+    """Decide the rows of a batch from `rule.row` to `rule.last`; why it came back."""
+    reason, first = DONE, rule.row
+    for row in range(first - FAR, rule.last):
+        if not has_items(x, 1):
+            reason = FULL_OF_ITEMS
+            break
+        _look_ahead(x, batch, row, first, rule.last)
+        if row >= first:
+            reason = _decide(x, rule, batch, row)
+            if reason != DONE:
+                break
+            rule.row = row + 1
+    take_out_all(x)
+    return reason
+
+
+@inlined
+def _look_ahead(x, batch, row, first, last):
+    """Ask for the memory that later rows will need; on the way find their items, new ones included (lines 2 to 6)."""
+    if row + FAR < last:
+        near(x, batch.item_hash[row + FAR], batch.pair_hash[row + FAR])
+    ahead = row + MIDDLE
+    if first <= ahead < last:
+        nearer(x, batch.item_hash[ahead])
+    ahead = row + CLOSE
+    if first <= ahead < last:
+        a = enlisted(x, batch.item[ahead, 0], batch.item[ahead, 1], batch.item_hash[ahead])
+        batch.place[ahead] = a
+        nearest(x, a)
+
+
+@inlined
+def _decide(x, rule, batch, row):
+    """Decide one row, unless there is something to be done before."""
+    time, a = batch.time[row], np.int64(batch.place[row])
+    if time < x.items[a].newest - rule.window:
+        batch.how[row] = LATE
+        rule.tally[LATE] += 1
+        return DONE
+    if rule.tuned and batch.quarter[row] > rule.quarter:
+        return TURN
+    if not _has_places(x, a):
+        return FULL
+    x.book.newest = max(x.book.newest, time)
+    shown = _observe(x, rule, batch, row, a)
+    how = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
+    batch.how[row], batch.shown[row], batch.z[row] = how, shown, rule.z
+    rule.tally[how] += 1
+    if rule.blank or how != WITHHELD:
+        batch.leaving[rule.leaving] = row
+        rule.leaving += 1
     return DONE
+
+
+@inlined
+def _has_places(x, a):
+    """Whether the item and all that lies above it have a place for one more entry."""
+    node = a
+    while node >= 0:
+        if not has_place(x, node):
+            return False
+        node = np.int64(x.items[node].parent)
+    return True
 
 
 @inlined
@@ -198,17 +239,3 @@ def _note(x, period, shown, own, e):
     if shown >= 0 and x.marks[own].period != period:
         x.marks[own].period = period
         published.mark += mixed(x.items[shown].key0, x.items[shown].key1, x.key)
-
-
-@inlined
-def _look_ahead(x, rule, batch, row):
-    """Ask for the memory that the next rows will need: the chains, then what hangs in them, then what will be dropped."""
-    last = len(batch.time) - 1
-    ahead = min(row + 40, last)
-    near(x, batch.item_hash[ahead], batch.pair_hash[ahead])
-    ahead = min(row + 30, last)
-    nearer(x, batch.item_hash[ahead], batch.pair_hash[ahead])
-    ahead = min(row + 22, last)
-    nearest(x, batch.item_hash[ahead])
-    ahead = min(row + 12, last)
-    at_hand(x, batch.item_hash[ahead], batch.time[ahead] - rule.window)

@@ -16,16 +16,19 @@ from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
 from shoal.anonymizer.tuning import Tuning
-from shoal.blocks.crowd import NEVER
-from shoal.blocks.exposure import ROOM, exposures, with_items, with_room
+from shoal.blocks.exposure import exposures, sweep, with_items, with_room, with_slots
 from shoal.blocks.exposure import restored as restored_exposures
 from shoal.blocks.exposure import saved as saved_exposures
+from shoal.blocks.ring import NEVER
 from shoal.columns.disclose import Discloser
 from shoal.columns.identity import identities
 from shoal.columns.observe import Observer
 from shoal.columns.period import periods
 from shoal.columns.pseudonym import Pseudonyms
 from shoal.policy import Policy, Tuned, Zanon
+
+PAUSE = 65_536
+"""Observations from one sweep to the next, at least."""
 
 _NOBODY = np.zeros(0, np.int64)
 
@@ -51,10 +54,11 @@ class Filter(Engine):
         self._key = key
         self._observer = Observer(self._policy, key)
         self.fields = self._observer.fields
-        self._exposures = exposures(labels, parents, depth, tuned, key, ROOM)
+        self._exposures = exposures(labels, parents, depth, tuned, key)
         self._rule = np.zeros(1, RULE).view(np.recarray)[0]
         self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
-        self._rule.blank = self._parameters.withheld == "blank"
+        self._rule.blank, self._rule.due = self._parameters.withheld == "blank", PAUSE
+        self._together = max(1, PAUSE // int(self._exposures.book.deepest))
         z = self._parameters.z
         self._tuning = Tuning(z, self._parameters.window) if isinstance(z, Tuned) else None
         self._rule.z = self._tuning.z if self._tuning else z
@@ -84,17 +88,29 @@ class Filter(Engine):
 
     def _decide(self, batch: Observations) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows that leave, and those that came too late."""
-        before = int(self._rule.tally[LATE])
-        self._rule.row = self._rule.leaving = 0
-        while (reason := run(self._exposures, self._rule, batch)) != DONE:
+        rule, size, before = self._rule, len(batch.time), int(self._rule.tally[LATE])
+        rule.row = rule.leaving = 0
+        while rule.row < size:
+            if rule.due == 0:
+                sweep(self._exposures, self._exposures.book.newest - 2 * rule.window)
+                rule.due = max(PAUSE, int(self._exposures.book.held))
+            rule.last = min(size, rule.row + rule.due, rule.row + self._together)
+            rule.due -= rule.last - rule.row
+            self._count(batch)
+        late = np.flatnonzero(batch.how == LATE) if rule.tally[LATE] > before else _NOBODY
+        return batch.leaving[: int(rule.leaving)], late
+
+    def _count(self, batch: Observations) -> None:
+        """Decide the rows up to `last`."""
+        rule = self._rule
+        self._exposures = with_slots(self._exposures, int(rule.last - rule.row) * int(self._exposures.book.deepest))
+        while (reason := run(self._exposures, rule, batch)) != DONE:
             if reason == TURN:
-                self._turn(int(batch.quarter[self._rule.row]), float(batch.time[self._rule.row]))
+                self._turn(int(batch.quarter[rule.row]), float(batch.time[rule.row]))
             elif reason == FULL:
-                self._exposures = with_room(self._exposures, self._parameters.window)
+                self._exposures = with_room(self._exposures)
             else:
                 self._exposures = with_items(self._exposures)
-        late = np.flatnonzero(batch.how == LATE) if self._rule.tally[LATE] > before else _NOBODY
-        return batch.leaving[: int(self._rule.leaving)], late
 
     def _turn(self, quarter: int, time: float) -> None:
         assert self._tuning

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.crowd import NEVER
 from shoal.blocks.exposure import Exposures, census, marks
+from shoal.blocks.ring import NEVER
 from shoal.model import Tuner
 from shoal.model.tuner import NOTHING
 from shoal.policy import Tuned

@@ -172,6 +172,6 @@ def _written(value: Any, known: dict[str, str]) -> str | None:
     if isinstance(value, dict | list):
         shape = repr(value)
         if shape not in known:
-            known[shape] = json.dumps(value, ensure_ascii=False, default=str)
+            known[shape] = canonical(value) or ""
         return known[shape]
     return value if isinstance(value, str) else canonical(value)

@@ -12,8 +12,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def distance(count: Ints, share: Floats, total: float = 1.0) -> Floats:
-    """Half the sum of the differences in share, row by row; `share` is that of the reference in the same values, of `total`.
+def distance(count: Ints, share: Floats) -> Floats:
+    """Half the sum of the differences in share, row by row; `share` is that of the reference in the same values.
 
     It is the earth mover's distance where all values are equally far from each other, and no less than that along an order. A
     group without any value is at distance 0.
@@ -22,7 +22,7 @@ def distance(count: Ints, share: Floats, total: float = 1.0) -> Floats:
     [0.25, 0.0]
     """
     size = count.sum(axis=1, keepdims=True)
-    apart = np.abs(count / np.maximum(size, 1) - share).sum(axis=1) + np.maximum(total - share.sum(axis=1), 0.0)
+    apart = np.abs(count / np.maximum(size, 1) - share).sum(axis=1) + np.maximum(1.0 - share.sum(axis=1), 0.0)
     return np.where(size[:, 0] > 0, apart / 2, 0.0)
 
 
@@ -30,14 +30,14 @@ class Given(NamedTuple):
     """The distribution that a policy gives; a value that it lacks has share 0."""
 
     share: Floats  # by code
-    total: float
 
     @classmethod
     def of(cls, distribution: Mapping[str, float], texts: list[str]) -> Given:
-        return cls(np.array([*(distribution.get(text, 0.0) for text in texts), 0.0]), sum(distribution.values()))
+        whole = sum(distribution.values())  # about 1
+        return cls(np.array([*(distribution.get(text, 0.0) / whole for text in texts), 0.0]))
 
     def distance(self, value: Ints, count: Ints) -> Floats:
-        return distance(count, self.share[value], self.total)
+        return distance(count, self.share[value])
 
 
 class Stream:

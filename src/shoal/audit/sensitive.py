@@ -33,9 +33,11 @@ def values(column: pa.ChunkedArray, nulls: Collection[str]) -> Values:
 
     >>> values(pa.chunked_array([[" flu", "flu", None, "?", "cold"]]), ["?"])
     Values(code=array([ 0,  0, -1, -1,  1]), text=['flu', 'cold'])
+    >>> values(pa.chunked_array([[[1], [1], None]]), [])
+    Values(code=array([ 0,  0, -1]), text=['[1]'])
     """
     whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0)
-    code, different = distinct(whole)
+    code, different = distinct(whole) if not pa.types.is_nested(whole.type) else (np.arange(len(whole)), whole)
     numbers: dict[str, int] = {}
     each = [_number(value, nulls, numbers) for value in different.to_pylist()]
     return Values(np.array([*each, NO_VALUE], np.int64)[code], list(numbers))

@@ -8,9 +8,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from shoal.bench.settings import Settings
 
+Z, WINDOW = 20, 3600
+_POLICY = {
+    "person": "user",
+    "time": {"field": "t"},
+    "item": {"field": "site"},
+    "algorithm": {"name": "zanon", "z": Z, "window": WINDOW, "secret_file": "secret.txt"},
+}
 _DAY = 86_400.0
 _A_DAY = 10_000_000  # observations: so many users make ten each
 
@@ -38,3 +46,11 @@ def write(batches: list[pa.RecordBatch], path: Path, settings: Settings) -> None
         for batch in batches:
             named = [batch.column("t"), users.take(batch.column("user")), sites.take(batch.column("site"))]
             writer.write_batch(pa.record_batch(named, schema=schema))
+
+
+def write_filter(home: Path) -> Path:
+    """A policy of z-anonymity for them, with its secret."""
+    (home / "secret.txt").write_text("a secret of the benchmark\n")
+    policy = home / "policy.yaml"
+    policy.write_text(yaml.safe_dump(_POLICY), encoding="utf-8")
+    return policy

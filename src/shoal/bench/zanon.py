@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import TypedDict
 
 import pyarrow as pa
-import yaml  # type: ignore[import-untyped, unused-ignore]
 
 import shoal
 from shoal import Anonymizer, Policy
@@ -20,17 +19,10 @@ from shoal.bench.process import alone
 from shoal.bench.session import Session
 from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import NOTHING, Table, count, megabytes, percent, rate, times, whole
-from shoal.bench.visits import visits, write
+from shoal.bench.visits import WINDOW, Z, visits, write, write_filter
 from shoal.formats import open_reader
 
-Z, WINDOW = 20, 3600
 PEER = "zanon"
-_POLICY = {
-    "person": "user",
-    "time": {"field": "t"},
-    "item": {"field": "site"},
-    "algorithm": {"name": "zanon", "z": Z, "window": WINDOW, "secret_file": "secret.txt"},
-}
 _PART = 4  # the whole stream against this part of it
 
 
@@ -54,9 +46,7 @@ def measure(session: Session) -> Filtered:
 
 def _measure(session: Session, home: Path) -> Filtered:
     s = session.settings
-    (home / "secret.txt").write_text("a secret of the benchmark\n")
-    (home / "policy.yaml").write_text(yaml.safe_dump(_POLICY), encoding="utf-8")
-    policy = Policy.load(home / "policy.yaml")
+    policy = Policy.load(write_filter(home))
     session.step("making visits", 0, 2)
     batches = list(visits(s))
     session.step("writing them", 1, 2)

@@ -118,7 +118,8 @@ def stays_diverse(d, g, row, w, slot, scratch):
             scratch.value[a, i] = g.value[row, a, i]
             scratch.times[a, i] = g.times[row, a, i]
             scratch.valued[a] += g.times[row, a, i]
-    show(w, slot, scratch)
+        if w.sensitive[slot, a] != 0:
+            _add(scratch, a, w.sensitive[slot, a], 1)
     for i in range(len(d.kind)):
         a = d.attribute[i]
         if d.counted[a] and (scratch.shown[a] > ROOM or not _is_met(d, i, _shortfall(d, i, scratch))):

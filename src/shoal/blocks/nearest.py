@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.distance import distance, doubt
+from shoal.blocks.diversity import ROOM
 from shoal.blocks.window import STRIDE, even
 from shoal.compiled import first_one, float_of, inlined, popcount, up_to
 
@@ -46,12 +47,13 @@ class Scratch(NamedTuple):
 def scratch(capacity: int, sensitive: int) -> Scratch:
     one = np.zeros(1, np.int64)
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
+    values = (sensitive, max(capacity, ROOM) + 2)  # of the tuples at hand, or those that a group has shown and one more
     return Scratch(
         distance=rough, chosen=whole, members=whole.copy(), kin=whole.copy(), doubtful=whole.copy(), exact=exact,
         seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one,
         key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
-        value=np.zeros((sensitive, capacity + 2), np.uint64), times=np.zeros((sensitive, capacity + 2), np.int64),
+        value=np.zeros(values, np.uint64), times=np.zeros(values, np.int64),
         shown=np.zeros(sensitive, np.int64), valued=np.zeros(sensitive, np.int64), lacking=np.zeros(64, np.int64),
         useless=np.zeros(32, np.uint64),
     )  # fmt: skip

@@ -106,7 +106,7 @@ def _with_wave(s: State, slots: int) -> tuple[NDArray[Any], ...]:
     memory: Any = s.memory
     if hasattr(memory, "wave"):
         work, clock = memory.wave.work, s.window.clock
-        most = min(slots if clock.kind == TIME else int(clock.stretched), 2 * LARGEST)
+        most = int(min(slots if clock.kind == TIME else clock.stretched, 2 * LARGEST))
         strict = bool(work.strict)
         memory = memory._replace(wave=wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), strict, most))
     return memory
@@ -155,11 +155,12 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     key = arrays["values.key"]
     s = s._replace(exits=s.exits._replace(diversity=refilled(s.exits.diversity, key, arrays["values.mass"], len(key) + 1)))
     s.exits.diversity.total[:] = arrays["values.total"]
-    held = ("held", "oldest", "newest", "front", "pocket")
+    ends = ("held", "oldest", "newest", "front", "pocket")
     given = ("kind", "length", "stretched", "laned", "half", "row", "stop", "announced")
-    for record, name in ((s.window.clock, "clock"), (s.reuse.rule, "reuse"), (s.exits.tally, "tally")):
+    known = {"clock": (s.window.clock, (*ends, *given)), "reuse": (s.reuse.rule, ()), "tally": (s.exits.tally, ())}
+    for name, (record, without) in known.items():
         for field in record.dtype.names:
-            if field not in (*held, *given):
+            if field not in without:
                 record[field] = arrays[f"{name}.{field}"][()]
     refill(s.reuse, s.groups, entries)
     return s

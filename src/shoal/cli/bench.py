@@ -32,12 +32,12 @@ Parts:
   growth    cost by window, by k and by number of quasi-identifiers
   loss      what each algorithm loses, by data set, k and window
   nulls     what each reading of nulls costs
-  sparse    losses and waits where few arrive, by how much longer the window may get
+  sparse    losses and waits where few persons arrive, if windows may get longer
   twins     beside the naive twins (in a checkout of the project)
   threads   two streams on two threads, against one
   lanes     one stream in lanes: losses, and the speed of two against one
   roofline  what must be read, against what this core can read
-  audit     judging an output, with a trace and without; memory of shoal audit
+  audit     judging tuples and observations, with a trace and without; memory
   zanon     z-anonymity on ten million visits, beside the package from PyPI
 """
 ALL = "all"

@@ -36,7 +36,7 @@ def prepare(policy: Policy, say: Callable[[str], None]) -> None:
         secret(policy.algorithm)  # refuses before it takes time
     is_new = not is_compiled(name)
     if is_new:
-        say(f"compiling {name} once (some 20 s); later starts take it from the cache …")
+        say(f"compiling {name} once (up to a minute); later starts take it from the cache …")
     compile_kernels(name)
     if is_new:
         forget_old()

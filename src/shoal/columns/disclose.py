@@ -31,19 +31,23 @@ class Discloser:
         shown: NDArray[np.int32], generalized: NDArray[np.bool_],
     ) -> pa.RecordBatch:  # fmt: skip
         """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized."""
+        came, named = batch, bool(user[:, 1].any())
         if len(leaving) < batch.num_rows:
-            batch, user, period = batch.take(pa.array(leaving)), np.take(user, leaving, axis=0), period[leaving]
+            needed = {name for name in self.nothing.schema.names if name != self._person or named}
+            batch = batch.select([i for i, name in enumerate(batch.schema.names) if name in needed]).take(pa.array(leaving))
+            user, period = np.take(user, leaving, axis=0), period[leaving]
             shown, generalized = shown[leaving], generalized[leaving]
         columns, fields = [], []
         for name in self.nothing.schema.names:
-            array = column(batch, name)
             if name == self._person:
-                array = self._pseudonyms.of(user, texts(array, ()) if user[:, 1].any() else None, period)
+                array = self._pseudonyms.of(user, texts(column(batch, name), ()) if named else None, period)
             elif name in self._item.names:
-                array = self._shown(array, shown, generalized)
+                array = self._shown(column(batch, name), shown, generalized)
+            else:
+                array = column(batch, name)
             array = only_used(array)
             columns.append(array)
-            fields.append(field_of(batch, name).with_type(array.type))
+            fields.append(field_of(came, name).with_type(array.type))
         published = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
         self.nothing = published.slice(0, 0)
         return published

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.columns.bucket import buckets
@@ -13,7 +14,7 @@ from shoal.columns.dictionary import only_used
 from shoal.columns.fingerprint import fingerprints, one_word
 from shoal.columns.jsontext import is_json, meant
 from shoal.columns.rejection import Rejection, Rejections
-from shoal.columns.uniform import column, numbers, texts, times, uniques, unreadable
+from shoal.columns.uniform import column, numbers, plain, texts, times, uniques, unreadable
 from shoal.compiled import kernel
 from shoal.policy import Attribute, Policy, canonical
 
@@ -125,7 +126,7 @@ class Encoder:
         for a, demand in enumerate(demands):
             array = column(batch, demand.name)
             array = meant(array) if is_json(field_of(batch, demand.name)) else array
-            out[:, a] = one_word(texts(array, self._policy.nulls), self._key)
+            out[:, a] = one_word(_with_unreadable(array, texts(array, self._policy.nulls)), self._key)
         return out
 
     def _persons(self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections) -> NDArray[np.uint64]:
@@ -194,6 +195,15 @@ def _coded_as(known: pa.DataType, array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(array.type) and array.type.value_type == known:
         return array.cast(known)
     return array
+
+
+def _with_unreadable(array: pa.Array, text: pa.Array) -> pa.Array:
+    """The texts of values, with bytes that are not UTF-8 as values of their own."""
+    wrong = unreadable(array)
+    if not wrong.any():
+        return text
+    found = pa.array([repr(value) for value in plain(array.filter(pa.array(wrong)))], text.type)
+    return pc.replace_with_mask(text, pa.array(wrong), found)
 
 
 def _together(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:

@@ -17,12 +17,18 @@ def is_json(field: pa.Field) -> bool:
 
 
 def meant(texts: pa.Array) -> pa.Array:
-    """The texts of what is written; lists and objects as they are written.
+    """The texts of what is written.
 
     >>> meant(pa.array(['" flu"', "1.0", "null", "[1]", None])).to_pylist()
     ['flu', '1', None, '[1]', None]
     """
     encoded = texts.dictionary_encode()
-    values = [(text, json.loads(text)) for text in encoded.dictionary.to_pylist()]
-    plain = [text if isinstance(value, list | dict) else canonical(value) for text, value in values]
+    plain = [_meaning(text) for text in encoded.dictionary.to_pylist()]
     return pa.array(plain, pa.large_string()).take(encoded.indices)
+
+
+def _meaning(text: str) -> str | None:
+    try:
+        return canonical(json.loads(text))
+    except (ValueError, RecursionError):  # too deep to be read again: it is as it is written
+        return text

@@ -20,6 +20,7 @@ DIGITS = 32
 _BLOCK = 4 * WORDS
 _LONGEST = _BLOCK - 9 - 8  # bytes of text that fit into one block, beside the period, the padding and the length
 _TOGETHER = 512  # rows that are looked up before the missing ones are made
+_EIGHT_DIGITS = 100_000_000
 _SLOTS = 1 << 14  # pseudonyms that are remembered: few enough to stay near; to make one anew is hardly dearer than to fetch it
 
 SLOT = np.dtype(
@@ -43,6 +44,7 @@ class Pseudonyms:
         self._secret = secret
         self._inner, self._outer = (_state(secret, pad) for pad in (0x36363636, 0x5C5C5C5C))
         self._slots = np.zeros(_SLOTS, SLOT)
+        self._ends = np.zeros(1, np.int32)  # of texts of equal length
 
     def of(self, keys: NDArray[np.uint64], person: pa.Array | None, period: NDArray[np.int64]) -> pa.Array:
         """Those of users with these keys; `person` is their canonical text, needed unless all keys are whole numbers."""
@@ -54,8 +56,9 @@ class Pseudonyms:
         for row in np.flatnonzero(np.diff(bounds) > _LONGEST):
             text = content[bounds[row] : bounds[row + 1]].tobytes()
             out[row] = np.frombuffer(pseudonym(self._secret, int(period[row]), text), np.uint64)
-        offsets = np.arange(0, DIGITS * size + 1, DIGITS, dtype=np.int32)
-        return pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(offsets), pa.py_buffer(out)])
+        if len(self._ends) <= size:
+            self._ends = np.arange(0, DIGITS * size + 1, DIGITS, dtype=np.int32)
+        return pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(self._ends[: size + 1]), pa.py_buffer(out)])
 
 
 def _state(secret: bytes, pad: int) -> NDArray[np.uint32]:
@@ -67,11 +70,12 @@ def _state(secret: bytes, pad: int) -> NDArray[np.uint32]:
     return state
 
 
-def _blocks() -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
-    """Room for the messages, for the inner digests with what follows them, and for the outer digests."""
+def _blocks() -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
+    """Room for the messages, for the inner digests with what follows them, for the outer digests and for their text."""
     ends = np.zeros(WORDS, np.uint32)
     ends[8], ends[-1] = 0x80000000, 8 * (_BLOCK + 32)
-    return np.zeros((WORDS, LANES), np.uint32), _spread(ends), np.zeros((8, LANES), np.uint32)
+    digest, text = np.zeros((8, LANES), np.uint32), np.zeros((DIGITS // 8, LANES), np.uint64)
+    return np.zeros((WORDS, LANES), np.uint32), _spread(ends), digest, text
 
 
 def _spread(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -91,12 +95,12 @@ def _slot(slots, key0, key1, period):
 
 
 @kernel
-def _name(slots, keys, content, bounds, period, inner, outer, block, between, digest, new, same, out):
+def _name(slots, keys, content, bounds, period, inner, outer, block, between, digest, text, new, same, out):
     """Some rows at a time: copy what is remembered, make the rest, remember it."""
     for first in range(0, len(keys), _TOGETHER):
         last = min(first + _TOGETHER, len(keys))
         made = _look_up(slots, keys, period, first, last, new, same, out)
-        _make(new[:made], keys, content, bounds, period, inner, outer, block, between, digest, out)
+        _make(new[:made], keys, content, bounds, period, inner, outer, block, between, digest, text, out)
         _remember(slots, keys, period, first, last, new[:made], same, out)
 
 
@@ -135,7 +139,7 @@ def _remember(slots, keys, period, first, last, new, same, out):
 
 
 @inlined
-def _make(new, keys, content, bounds, period, inner, outer, block, between, digest, out):
+def _make(new, keys, content, bounds, period, inner, outer, block, between, digest, text, out):
     """HMAC-SHA256, for as many rows at a time as there are lanes."""
     for start in range(0, len(new), LANES):
         some = min(LANES, len(new) - start)
@@ -153,9 +157,12 @@ def _make(new, keys, content, bounds, period, inner, outer, block, between, dige
             block[WORDS - 1, lane] = 8 * (_BLOCK + 8 + length)
         compress(inner, block, between)
         compress(outer, between, digest)
+        for i in range(4):
+            for lane in range(LANES):
+                text[i, lane] = _digits(digest[i, lane])
         for lane in range(some):
             for i in range(4):
-                out[new[start + lane], i] = _digits(digest[i, lane])
+                out[new[start + lane], i] = text[i, lane]
 
 
 @inlined
@@ -176,22 +183,37 @@ def _write_number(block, lane, value):
     """The digits of a whole number in two's complement."""
     negative = np.int64(value) < 0
     rest = ~value + np.uint64(1) if negative else value
+    if rest < _EIGHT_DIGITS and not negative:
+        length = _length(rest)
+        digits = _decimal(rest) << np.uint64(64 - 8 * length)
+        block[2, lane], block[3, lane] = np.uint32(digits >> np.uint64(32)), np.uint32(digits)
+        return length
+    length = _length(rest) + negative
+    for place in range(length - 1, -1, -1):
+        _put(block, lane, 8 + place, np.uint32(45 if negative and place == 0 else 48 + rest % np.uint64(10)))
+        rest //= np.uint64(10)
+    return length
+
+
+@inlined
+def _length(number):
+    """Its decimal digits."""
     length, power = 1, np.uint64(10)
-    while length < 19 and rest >= power:
+    while length < 19 and number >= power:
         length += 1
         power *= np.uint64(10)
-    length += negative
-    word = np.uint32(0)
-    for place in range(length - 1, -1, -1):
-        character = np.uint32(rest % np.uint64(10)) + np.uint32(48)
-        rest //= np.uint64(10)
-        if negative and place == 0:
-            character = np.uint32(45)
-        word |= character << np.uint32(24 - 8 * (place & 3))
-        if place & 3 == 0:
-            block[2 + (place >> 2), lane] = word
-            word = np.uint32(0)
     return length
+
+
+@inlined
+def _decimal(number):
+    """Eight decimal digits as the bytes of a word, the first one highest: halves, quarters, then digits, all in one word."""
+    x = number // np.uint64(10_000)
+    x = x << np.uint64(32) | (number - x * np.uint64(10_000))
+    y = ((x * np.uint64(10_486)) >> np.uint64(20)) & np.uint64(0x7F0000007F)
+    x = y << np.uint64(16) | (x - y * np.uint64(100))
+    y = ((x * np.uint64(103)) >> np.uint64(10)) & np.uint64(0x000F000F000F000F)
+    return (y << np.uint64(8) | (x - y * np.uint64(10))) + np.uint64(0x3030303030303030)
 
 
 @inlined

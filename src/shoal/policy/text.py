@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import unicodedata
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +20,13 @@ def canonical(value: object) -> str | None:
     >>> [canonical(value) for value in (" café ", 1, 1.0, 2.5, True, b"x", None, float("nan"))]
     ['café', '1', '1', '2.5', 'true', 'x', None, None]
 
+    A list or an object is one value however its numbers are written and its keys are ordered; a key without a value is none.
+
+    >>> canonical([1.0, "x"]), canonical({"b": [], "a": 2, "c": None})
+    ('[1, "x"]', '{"a": 2, "b": []}')
+
     Raises:
-        ValueError: bytes that are not UTF-8, or a number too long to write out.
+        ValueError: bytes that are not UTF-8, a number too long to write out, or what is nested too deeply.
     """
     text = _text(value)
     return None if text is None else unicodedata.normalize("NFC", text).strip()
@@ -41,6 +48,8 @@ def _text(value: object) -> str | None:
             return _decimal(value)
         case bytes() | bytearray() | memoryview():
             return _decoded(bytes(value))
+        case list() | tuple() | dict():
+            return _nested(value)
     return str(value)
 
 
@@ -73,3 +82,21 @@ def _decoded(value: bytes) -> str:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("bytes that are not UTF-8 (value withheld)") from None
+
+
+def _nested(value: object) -> str:
+    try:
+        held = json.loads(
+            json.dumps(value, default=str),
+            object_pairs_hook=lambda pairs: {name: each for name, each in pairs if each is not None},
+            parse_float=_number,
+            parse_constant=_number,
+        )
+        return json.dumps(held, ensure_ascii=False, sort_keys=True)
+    except RecursionError:
+        raise ValueError("nested too deeply (value withheld)") from None
+
+
+def _number(text: str) -> Any:
+    number = float(text)
+    return None if math.isnan(number) else int(number) if number.is_integer() else number

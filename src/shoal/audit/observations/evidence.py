@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.audit.alignment import placed
-from shoal.audit.compare import joint
+from shoal.audit.compare import altered, joint
 from shoal.audit.files import Source
 from shoal.audit.observations.nodes import BLANK, UNKNOWN, Nodes, nodes
+from shoal.audit.observations.prediction import predict
 from shoal.audit.observations.recount import Recount, recount
 from shoal.audit.observations.trace import WITHHELD, Trace, trace
 from shoal.audit.original import original
@@ -49,8 +50,11 @@ class Observed:
     unlisted: list[str]
     absent: list[str]
     spare: dict[str, int]
-    trace: Trace | None  # of each row of the output
+    count: Recount  # the users of each item at each moment
+    trace: Trace | None  # of each row of the output; also if there is none, but the output is what was foretold
     releases: Trace | None  # the trace as it was written, line by line
+    strange: NDArray[np.int64] | None  # without a trace: the rows that were not foretold; None if nothing could be
+    missing: NDArray[np.int64]  # the observations that should have left by that, and did not
     place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
 
     @property
@@ -73,11 +77,6 @@ class Observed:
     def fixed(self) -> bool:
         """Whether z is the same throughout."""
         return isinstance(self.rule.z, int)
-
-    @cached_property
-    def count(self) -> Recount:
-        """The users of each item at each moment."""
-        return recount(self.nodes.path, self.user, self.time, self.rule.window)
 
     @property
     def accepted(self) -> int:
@@ -134,9 +133,18 @@ def gather(
     releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
     found = nodes(item, before.item, after.passed)
     shown = {name: column for name, column in after.passed.items() if name in before.passed}
-    place = np.full(after.rows, -1, np.int64)
+    count = recount(found.path, before.person, before.time, rule.window)
+    place, strange, missing = np.full(after.rows, -1, np.int64), None, np.empty(0, np.int64)
     if releases is not None:
-        place = placed(after.rows, len(releases.row), lambda: _Fit(found, before.passed, shown, releases))
+        place = placed(after.rows, len(releases.row), partial(_Fit, found, before.passed, shown, releases))
+    elif isinstance(rule.z, int) and not {*item.names, *before.passed} & {*after.absent}:
+        told_so, node = predict(found.path, count, rule.z, rule.withheld == "blank")
+        if np.array_equal(node, found.shown) and not any(
+            altered(before.passed[name], column, told_so.row).any() for name, column in shown.items()
+        ):
+            releases, place, strange = told_so, np.arange(after.rows), missing
+        else:
+            strange, missing = _differences(after.rows, told_so, _Fit(found, before.passed, shown, told_so, node))
     parts = [canonical_column(chunk)[0] for chunk in after.passed[person].chunks]
     names = pa.chunked_array(parts, pa.string()).combine_chunks()
     return Observed(
@@ -156,25 +164,37 @@ def gather(
         unlisted=after.unlisted,
         absent=after.absent,
         spare=after.spare,
+        count=count,
         trace=None if releases is None else releases.at(place),
         releases=releases,
+        strange=strange,
+        missing=missing,
         place=place,
     )
 
 
+def _differences(rows: int, told: Trace, fit: _Fit) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of the output that were not foretold, and the observations that were and are not there."""
+    place = placed(rows, len(told.row), lambda: fit)
+    known = np.flatnonzero(place >= 0)
+    known = known[fit(known, place[known])]
+    return np.setdiff1d(np.arange(rows), known), np.delete(told.row, place[known])
+
+
 class _Fit:
-    """Whether rows of the output can be the observations that lines of the trace tell of."""
+    """Whether rows of the output can be the observations that lines of the trace tell of; `node` is what each must show."""
 
     def __init__(
-        self, nodes: Nodes, before: dict[str, pa.ChunkedArray], after: dict[str, pa.ChunkedArray], told: Trace
-    ) -> None:
-        self._nodes, self._told = nodes, told
+        self, nodes: Nodes, before: dict[str, pa.ChunkedArray], after: dict[str, pa.ChunkedArray], told: Trace,
+        node: NDArray[np.int32] | None = None,
+    ) -> None:  # fmt: skip
+        self._nodes, self._told, self._node = nodes, told, node
         self._passed = [joint(before[name], after[name]) for name in after]
 
     def __call__(self, rows: NDArray[np.int64], lines: NDArray[np.int64]) -> Flags:
         record, shown = self._told.row[lines], self._nodes.shown[rows]
         held = self._told.how[lines] == WITHHELD
-        above = (self._nodes.path[record] == shown[:, None]).any(axis=1)
+        above = (self._nodes.path[record] == shown[:, None]).any(axis=1) if self._node is None else self._node[lines] == shown
         fits: Flags = (record != NO_ROW) & np.where(held, shown == BLANK, above)
         for old, new in self._passed:
             fits &= old[record] == new[rows]

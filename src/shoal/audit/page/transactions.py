@@ -86,10 +86,10 @@ def attacks(report: FilterReport) -> Markup:
     """What links the pseudonyms of two periods."""
     told = (
         "Counting slides and identities tumble: at the end of each period every pseudonym changes. Who is who in the next one "
-        "is guessed from what is published alone, for users drawn at random among those who publish in both. The trace tells "
-        "whether a guess is right."
+        "is guessed from what is published alone, for users drawn at random among those who publish in both. Since it is known "
+        "which observation is behind each row, it is known whether a guess is right."
         if report.traced
-        else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
+        else "Attacks need to know which observation is behind each row. Without a trace that is not known here: none was run."
     )
     return section("attacks", "Attacks", tag("p", told), *map(assault.attack, report.figures.attacks))
 
@@ -98,11 +98,11 @@ def method(report: FilterReport) -> Markup:
     """What was checked and how."""
     rows = report.rows
     how = (
-        "The trace tells which observation is behind each row, so that the users of every item were counted again for the "
-        "moment at which it was published."
+        "Which observation is behind each row is known, by the trace, or because the output is row for row what the input and "
+        "the policy lead to. So the users of every item were counted again for the moment at which it was published."
         if report.traced
-        else "There was no trace. Rows cannot be linked with observations, so that only what an outsider sees was judged, and "
-        "users were counted over the whole input."
+        else "There was no trace, and the output is not surely what the input and the policy lead to. Rows cannot be linked "
+        "with observations, so that only what an outsider sees was judged, and users were counted over the whole input."
     )
     told = (
         f"The input ({plural(rows['input'], 'record')}, {count(rows['accepted'])} of them accepted), the output "

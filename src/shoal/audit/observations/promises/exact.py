@@ -16,7 +16,7 @@ def check(evidence: Observed) -> Finding:
     """Compare what left with the recount; one far behind the stream is left out, whose users may be forgotten."""
     docket, told = Docket(evidence), evidence.releases
     if told is None:
-        return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which tells what was withheld")
+        return _foretold(evidence, docket)
     if set(evidence.item.names) & set(evidence.absent):
         return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note="the output does not have the item")
     count, notes = evidence.count, []
@@ -44,3 +44,17 @@ def check(evidence: Observed) -> Finding:
     if behind:
         notes.append(f"{behind:,} observations more than a window behind the stream are not judged")
     return docket.finding(NAME, SAYS, checked=checked, note="; ".join(notes))
+
+
+def _foretold(evidence: Observed, docket: Docket) -> Finding:
+    """Without a trace: the rows that are not what the input and the policy lead to, and those that are not there."""
+    behind, otherwise, note = int((evidence.count.behind).sum()), Verdict.NOT_CHECKABLE, ""
+    if evidence.strange is None:
+        note = "needs a trace, which tells what was withheld"
+    elif behind:
+        note = f"needs a trace: of {behind:,} observations more than a window behind the stream it cannot be foretold what left"
+    else:
+        docket.rows(evidence.strange, "is not what the input and the policy lead to")
+        docket.records(evidence.missing, "should have left, but is not in the output")
+        note = "without a trace the output is held against what the input and the policy lead to"
+    return docket.finding(NAME, SAYS, otherwise=otherwise, checked=evidence.released, note=note)

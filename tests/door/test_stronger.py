@@ -1,0 +1,60 @@
+"""Nor does what breaks a stronger promise, though the algorithm does not mind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.conformance.streams import Stream, engine
+from tests.door.liar import liar
+from tests.door.test_door import ATTRIBUTES, LENGTH, TIMES, K
+from tests.naive import Arrival, Demand, Release
+
+
+def stream(values: Callable[[int], tuple[Any, ...]], illness: Callable[[int], str], **asked: Any) -> Stream:
+    """Four persons who come back in turn."""
+    events = tuple(Arrival(i % 4, values(i), 1.0 * i, (illness(i),)) for i in range(60))
+    return Stream(ATTRIBUTES, K, ("count", LENGTH), {"reuse_age": 1000}, events, (), **asked)
+
+
+def told(given: Stream, lie: str = "none") -> tuple[dict[str, int], list[Release]]:
+    """The faults that are counted, and the releases."""
+    anonymizer, _ = liar(given, lie, TIMES, after=1)
+    releases = engine(anonymizer, given)
+    return dict(anonymizer.stats.faults), releases
+
+
+def hows(releases: list[Release]) -> dict[str, int]:
+    return {how: sum(r.how == how for r in releases) for how in ("cluster", "reuse")}
+
+
+def test_a_group_that_is_not_diverse() -> None:
+    demand = Demand(0, "distinct", (2,))
+    faults, releases = told(stream(lambda i: (7.0, "a"), lambda i: "y" if i == 4 else "x", demands=(demand,)))
+    assert hows(releases) == {"cluster": K, "reuse": 0}
+    assert faults == {"uniform": 60 // K - 1}
+
+
+def test_a_group_that_does_not_stay_diverse() -> None:
+    """With x, y and z it may show x twice more, not three times: what every newcomer shows is counted."""
+    demand = Demand(0, "entropy", (2.5,))
+    faults, releases = told(
+        stream(lambda i: (7.0, "a"), lambda i: "xyz"[i] if i < 3 else "x", demands=(demand,)), "reuse that does not cover"
+    )
+    assert hows(releases) == {"cluster": K, "reuse": 2}
+    assert faults["uniform"] > TIMES - 2
+
+
+def test_a_group_that_shows_what_the_tuple_lacks() -> None:
+    for match in ("extended", "root"):
+        faults, releases = told(
+            stream(lambda i: (7.0, "a" if i < 3 else None), lambda i: "x", match=match), "reuse that does not cover"
+        )
+        assert hows(releases)["reuse"] == 0
+        assert faults == {"uncovered": TIMES}
+
+
+def test_a_group_that_shows_what_too_few_have() -> None:
+    given = stream(lambda i: (7.0 if i % 3 == 0 else None, "a"), lambda i: "x", match="maybe", min_support=2)
+    faults, _ = told(given, "low end too high")
+    assert faults == {"thin": TIMES}
