@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
-from shoal.anonymizer import lanes, locality
+from shoal.anonymizer import lanes, locality, team
 from shoal.anonymizer.lanes import Lanes
 from shoal.audit import audit
 from tests.audit.base import people
@@ -40,7 +40,7 @@ attributes:
 def quick_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locality, "BEGINNING", 12)
     monkeypatch.setattr(locality, "_EACH", 1)
-    monkeypatch.setattr(lanes, "_FEW", 0)
+    monkeypatch.setattr(team, "_FEW", 0)
 
 
 def split(stream: Stream, count: int) -> Stream:

@@ -114,6 +114,18 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
         {"lanes": 8, "window": {"buffer": 200}},
         "lanes: leave each lane 25 tuples of the buffer, below k=50; use at most 4 lanes",
     ),
+    (
+        {"lanes": 2, "algorithm": {"name": "fast", "workers": 2}},
+        "algorithm.workers: a lane has one worker; use 1, or lanes: 1",
+    ),
+    (
+        {"sparse": {"stretch": 2}, "algorithm": {"name": "fast", "workers": 2}},
+        "sparse: a longer window waits for k persons of the whole stream, which no worker sees; use suppress, or 1 worker",
+    ),
+    (
+        {"algorithm": {"name": "fast", "workers": 50}},
+        "algorithm.workers: hold 50 tuples each, too many for the deadline; use at most 40, or a longer deadline",
+    ),
     ({"sparse": {"stretch": 0.5}}, "sparse.stretch: is below 1; use at least 1"),
     (
         {"window": 2000},

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.algorithms import algorithm
 from shoal.blocks.diversity import Diversity
 from shoal.blocks.handover import hand_over_all
-from shoal.blocks.state import Arrays, new_state, restored, saved, with_exits, with_handover, with_slots
+from shoal.blocks.state import Arrays, new_state, restored, saved, sharing, with_exits, with_handover, with_slots
 from shoal.blocks.window import TIME, tick
 from shoal.columns.encode import Batch, no_arrivals
 from shoal.policy import Policy
@@ -55,6 +55,14 @@ class Lane:
         """Count the arrivals of other lanes too; hand over who has waited so long while fewer than k persons are here."""
         clock = self.state.window.clock
         clock.laned, clock.half = True, half
+
+    def make_room(self, arrivals: int) -> None:
+        """Have room for all that can leave while so many arrive."""
+        self.state = with_exits(self.state, arrivals)
+
+    def share(self, other: Lane) -> None:
+        """Leave through the other's door, into its groups and its reuse set."""
+        self.state = sharing(self.state, other.state)
 
     @property
     def held(self) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -22,42 +21,27 @@ from numpy.typing import NDArray
 from shoal.algorithms import algorithm
 from shoal.anonymizer.lane import Handed, Lane, Leaving, part_of
 from shoal.anonymizer.locality import Locality, Tree
+from shoal.anonymizer.team import Team, in_order, only_worn, together
 from shoal.blocks.diversity import Diversity
 from shoal.blocks.release import TALLY
-from shoal.blocks.state import Arrays
 from shoal.columns.encode import ANNOUNCED, ELSEWHERE, Batch, no_arrivals
 from shoal.policy import Policy
 
-_FEW = 512  # arrivals for which no threads are started
 
-
-class Lanes:
+class Lanes(Team):
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
         self._lanes = [Lane(_narrow(policy), demands()) for _ in range(policy.lanes)]
         self._common = Lane(policy, demands())
         for lane in self._lanes:
             lane.beside_others(_half(policy))
         self._common.beside_others()
-        self._all = [*self._lanes, self._common]
+        super().__init__([*self._lanes, self._common], min(policy.lanes, cores()))
         self._locality = Locality(policy)
         self._nobody = no_arrivals(policy)
         self._moves = policy.window.kind == "buffer"  # nobody is ever due in a lane that nobody joins
 
     @property
-    def held(self) -> int:
-        return sum(lane.held for lane in self._all)
-
-    @property
-    def timed(self) -> bool:
-        return self._common.timed
-
-    @property
-    def seats(self) -> list[NDArray[np.int64]]:
-        return [seats for lane in self._all for seats in lane.seats]
-
-    @property
     def tally(self) -> np.record:
-        """Of all lanes together."""
         tallies = [lane.tally for lane in self._all]
         merged = np.zeros(1, TALLY).view(np.recarray)[0]
         for name in TALLY.names or ():
@@ -66,7 +50,7 @@ class Lanes:
         merged.smallest = min((tally.smallest for tally in tallies if tally.groups), default=0)
         return merged
 
-    def take_in(self, batch: Batch) -> Leaving:
+    def _take_in(self, batch: Batch) -> Leaving:
         parts: list[Leaving] = []
         start, size = 0, len(batch.time)
         while start < size or not parts:
@@ -80,35 +64,26 @@ class Lanes:
             start = stop
         return _after_each_other(parts)
 
-    def tick(self, now: float) -> Leaving:
-        for lane in self._all:
-            lane.move_clock(now)
+    def _tick(self) -> Leaving:
         return self._pass(self._nobody)
 
-    def flush(self) -> Leaving:
-        """All leave together, from the common lane."""
-        handed = _together([lane.hand_over_all() for lane in self._lanes])
+    def _flush(self) -> Leaving:
+        """From the common lane."""
+        handed = together([lane.hand_over_all() for lane in self._lanes])
         self._common.advance(handed.tuples, closing=True)
         return self.leave()
 
     def relearn(self) -> None:
         self._locality.relearn()
 
-    def saved(self) -> Arrays:
+    def saved(self) -> dict[str, NDArray[Any]]:
         tree, sample = self._locality.tree, self._locality.sample
         learned = {f"tree.{name}": column for name, column in tree._asdict().items()} if tree else {}
         seen = {} if sample is None else {"sample": sample}
-        lanes = {f"{i}.{name}": array for i, lane in enumerate(self._all) for name, array in lane.saved().items()}
-        return {**learned, **seen, **lanes}
+        return {**learned, **seen, **super().saved()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        own: list[dict[str, NDArray[Any]]] = [{} for _ in self._all]
-        for name, array in arrays.items():
-            number, _, rest = name.partition(".")
-            if number.isdigit():
-                own[int(number)][rest] = array
-        for lane, saved in zip(self._all, own, strict=True):
-            lane.restore(saved)
+        super().restore(arrays)
         self._locality.sample = arrays.get("sample")
         if "tree.quasi" in arrays:
             self._locality.tree = Tree(*(arrays[f"tree.{name}"] for name in Tree._fields))
@@ -122,9 +97,9 @@ class Lanes:
             here = np.where(chosen == number, batch.seat, ELSEWHERE)
             self._lanes[number].advance(batch._replace(seat=here))
 
-        _side_by_side(advance, len(self._lanes), len(batch.time))
+        self._side_by_side(advance, len(self._lanes), len(batch.time))
         here = np.where(chosen == len(self._lanes), batch.seat, ELSEWHERE)
-        handed = _together([lane.hand_over() for lane in self._lanes])
+        handed = together([lane.hand_over() for lane in self._lanes])
         self._common.advance(_joined(batch._replace(seat=here), handed, before))
         return self.leave()
 
@@ -143,28 +118,16 @@ class Lanes:
         for number, lane in enumerate(self._all):
             left = lane.leave()
             if len(left.seat):
-                left = _only_worn(left)
+                left = only_worn(left)
                 parts.append(left._replace(number=left.number * len(self._all) + number))
         if not parts:
             return left
-        whole = _after_each_other(parts)
-        order = np.argsort(whole.arrivals, kind="stable")
-        return Leaving._make([*(column[order] for column in whole[:7]), *whole[7:]])
+        return in_order(_after_each_other(parts))
 
 
 def cores() -> int:
     """How many threads can run at the same time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _side_by_side(work: Callable[[int], None], lanes: int, arrivals: int) -> None:
-    threads = min(lanes, cores())
-    if threads == 1 or arrivals < _FEW:
-        for number in range(lanes):
-            work(number)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(lanes)))
 
 
 def _half(policy: Policy) -> float:
@@ -184,17 +147,6 @@ def _narrow(policy: Policy) -> Policy:
     return replace(policy, algorithm=own, window=window)
 
 
-def _together(handed: Sequence[Handed]) -> Handed:
-    """In the order in which they went, the older first."""
-    found = [one for one in handed if len(one.arrivals)] or handed[:1]
-    columns = zip(*(one.tuples for one in found), strict=True)
-    values, *rest = columns
-    tuples = Batch(np.hstack(values), *map(np.concatenate, rest))
-    arrivals = np.concatenate([one.arrivals for one in found])
-    order = np.lexsort((tuples.arrival, arrivals))
-    return Handed(part_of(tuples, order), arrivals[order])
-
-
 def _joined(batch: Batch, handed: Handed, before: int) -> Batch:
     """Arrivals, and before each, when it is announced, those who were handed over then; `before` had arrived earlier."""
     if not len(handed.arrivals):
@@ -207,14 +159,6 @@ def _joined(batch: Batch, handed: Handed, before: int) -> Batch:
     order = np.argsort(np.concatenate([np.unique(row), row, np.arange(len(batch.time))]), kind="stable")
     values, *rest = zip(announced, handed.tuples, batch, strict=True)
     return part_of(Batch._make([np.hstack(values), *map(np.concatenate, rest)]), order)
-
-
-def _only_worn(left: Leaving) -> Leaving:
-    """Without the groups that nobody wears."""
-    worn, row = np.unique(left.row, return_inverse=True)
-    suppressed = int(len(worn) > 0 and worn[0] < 0)
-    groups = (column[worn[suppressed:]] for column in left[7:])
-    return Leaving._make([*left[:2], row - suppressed, *left[3:7], *groups])
 
 
 def _after_each_other(parts: Sequence[Leaving]) -> Leaving:

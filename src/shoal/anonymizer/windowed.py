@@ -15,6 +15,7 @@ from shoal.anonymizer.lanes import Lanes
 from shoal.anonymizer.lobby import Guests, Lobby
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
+from shoal.anonymizer.workers import Workers
 from shoal.blocks.diversity import Diversity, diversity
 from shoal.blocks.release import OUTCOMES
 from shoal.columns.encode import Encoder
@@ -106,10 +107,12 @@ class Windowed(Engine):
         return pa.RecordBatch.from_pydict(columns)
 
 
-def _lane(policy: Policy, key: NDArray[np.uint64]) -> Lane | Lanes:
-    if policy.lanes == 1:
-        return Lane(policy, _demands(policy, key))
-    return Lanes(policy, lambda: _demands(policy, key))
+def _lane(policy: Policy, key: NDArray[np.uint64]) -> Lane | Lanes | Workers:
+    if policy.lanes > 1:
+        return Lanes(policy, lambda: _demands(policy, key))
+    if not policy.repeatable:
+        return Workers(policy, lambda: _demands(policy, key))
+    return Lane(policy, _demands(policy, key))
 
 
 def _demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:

@@ -98,7 +98,7 @@ def release(s, slots, row, how):
             _publish(s.domain, w, g, row, persons, tally)
             if asked:
                 remember(s.exits.diversity, g, row, scratch)
-    elif how == REUSE and not (0 <= row < g.rows[0] and g.persons[row] >= promise.k):
+    elif how == REUSE and not (0 <= row < g.rows[0] and g.persons[row] >= promise.k and g.arrivals[row] <= w.clock.arrivals):
         tally.too_small += 1
         fit = False
     for slot in slots:
@@ -112,6 +112,7 @@ def release(s, slots, row, how):
                 worn = False
             elif asked:
                 remember(s.exits.diversity, g, row, scratch)
+                g.arrivals[row] = w.clock.arrivals
         _leave(s, slot, row if worn else -1, how if worn else SUPPRESSED)
     remove(w, slots)
     return fit
@@ -149,6 +150,7 @@ def _publish(domain, w, g, row, persons, tally):
     g.persons[row] = persons
     g.number[row] = tally.groups
     g.published[row] = w.clock.now
+    g.arrivals[row] = w.clock.arrivals
     g.rows[0] = row + 1
     tally.groups += 1
     tally.smallest = persons if tally.groups == 1 else min(tally.smallest, persons)

@@ -34,7 +34,7 @@ class State(NamedTuple):
     exits: Exits
     scratch: Scratch
     rule: np.record  # k and the algorithm's own parameters
-    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays (and a wave), or nothing
+    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays, or nothing
     handover: Handover
 
 
@@ -61,6 +61,15 @@ def new_state(
         memory,
         handover(quasi, sensitive, 1),
     )
+
+
+def sharing(s: State, other: State) -> State:
+    """The same state with the door, the groups and the reuse set of another; each counts the sensitive values by itself."""
+    memory: Any = s.memory
+    return s._replace(
+        groups=other.groups, reuse=other.reuse, exits=other.exits._replace(diversity=s.exits.diversity),
+        memory=memory._replace(lock=other.memory.lock),  # type: ignore[attr-defined]
+    )  # fmt: skip
 
 
 def with_exits(s: State, arrivals: int) -> State:
@@ -167,9 +176,9 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
 
 
 def _kept(memory: tuple[Any, ...]) -> Arrays:
-    """What a snapshot keeps of an algorithm's memory: its arrays, but not those of a wave, whose work can be done again."""
+    """What a snapshot keeps of an algorithm's memory: its arrays, but not those to work in, such as a wave's."""
     columns = memory._asdict() if hasattr(memory, "_asdict") else {}
-    return {name: column for name, column in columns.items() if name != "wave"}
+    return {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
 
 
 def _columns(g: Groups) -> Arrays:

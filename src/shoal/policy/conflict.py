@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from shoal.policy.algorithm import FILTER, Parameters
+from shoal.policy.algorithm import FILTER, Fast, Parameters
 from shoal.policy.attribute import Attribute
 from shoal.policy.document import MOST_QUASI, NOBODY
 from shoal.policy.event_time import Time
@@ -37,6 +37,8 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
             yield from _size(privacy, window)
     if sections.get("lanes", 1) > 1:
         yield from _lanes(sections)
+    if isinstance(sections.get("algorithm"), Fast) and sections["algorithm"].workers > 1:
+        yield from _workers(sections)
     match sections:
         case {"time": Time() | None as time, "window": Window() as window}:
             yield from _clock(time, window)
@@ -127,6 +129,13 @@ def _lanes(sections: Mapping[str, Any]) -> Iterator[str]:
     match sections:
         case {"privacy": Privacy(k=k), "window": Window(buffer=int(room)), "lanes": int(lanes)} if k <= room < k * lanes:
             yield f"lanes: leave each lane {room // lanes} tuples of the buffer, below k={k}; use at most {room // k} lanes"
+
+
+def _workers(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections.get("lanes", 1) > 1:
+        yield "algorithm.workers: a lane has one worker; use 1, or lanes: 1"
+    elif sections.get("sparse", SUPPRESS) != SUPPRESS:
+        yield "sparse: a longer window waits for k persons of the whole stream, which no worker sees; use suppress, or 1 worker"
 
 
 def _clock(time: Time | None, window: Window) -> Iterator[str]:

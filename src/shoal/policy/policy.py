@@ -112,6 +112,11 @@ class Policy:
         """Whether observations are released or withheld at once: then no window is held, and no k is promised."""
         return not isinstance(self.algorithm, Parameters)
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same records leave alike each time, whatever the threads do, so that a stream can be played again."""
+        return getattr(self.algorithm, "workers", 1) == 1
+
     @cached_property
     def quasi(self) -> tuple[tuple[str, Attribute], ...]:
         """The quasi-identifiers, in order."""
