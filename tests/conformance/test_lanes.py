@@ -19,8 +19,8 @@ from shoal.anonymizer import lanes, locality, team
 from shoal.anonymizer.lanes import Lanes
 from shoal.audit import audit
 from tests.audit.base import people
-from tests.conformance import promises
-from tests.conformance.parameters import examples, generated
+from tests.conformance import promises, stronger
+from tests.conformance.parameters import examples, generated, promised
 from tests.conformance.streams import Stream, engine, one_by_one, policy_of
 from tests.conformance.test_cutting import Interrupted
 from tests.naive import Release
@@ -68,6 +68,22 @@ def test_every_promise_holds(name: str, count: int) -> None:
         assert anonymizer.stats.held == 0
 
     holds()
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_stronger_promises_hold(name: str) -> None:
+    @examples(20)
+    @given(promised(name), st.sampled_from([2, 5]))
+    def hold(stream: Stream, count: int) -> None:
+        stream = split(stream._replace(stretch=1), count)
+        releases = in_order(engine(Anonymizer(policy_of(name, stream)), stream))
+        stronger.check(stream, releases, name)
+        if stream.window[0] == "count":
+            shown = stronger.Values(stream)
+            for step in promises.steps(releases):
+                shown.add(step, (int(step[0].released), int(step[0].released) + 1))
+
+    hold()
 
 
 @pytest.mark.parametrize("name", WINDOWED)

@@ -1,22 +1,26 @@
-"""One stream in lanes: what splitting costs in loss, and what it buys in speed."""
+"""One stream in lanes, or with the workers of FAST: what that costs in loss, and what it buys in speed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TypedDict
 
+from shoal import Policy
 from shoal.bench.machine import several
 from shoal.bench.session import Session, anonymize
+from shoal.bench.settings import Contender
 from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import Table, count, rate, times
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+WORKERS = (1, 2, 4, 6)
 
 
 class Row(TypedDict):
     algorithm: str
-    loss: dict[str, float]  # by number of lanes
+    loss: dict[str, float]  # by number of lanes, or workers
     suppressed: dict[str, int]
     one: Timing
     two: Timing
@@ -25,47 +29,63 @@ class Row(TypedDict):
 
 class Lanes(TypedDict):
     rows: list[Row]
+    workers: list[Row]  # of FAST alone
     tuples: int
     cores: int
 
 
 def measure(session: Session) -> Lanes:
+    rows: list[Row] = []
+    workers: list[Row] = []
+    for contender in session.contenders:
+        policy = session.policy(contender)
+        rows.append(_row(session, contender.label, "lanes", {lanes: replace(policy, lanes=lanes) for lanes in COUNTS}))
+        if contender.name == "fast":
+            each = {number: Contender("", "fast", {**contender.parameters, "workers": number}) for number in WORKERS}
+            policies = {number: session.policy(one) for number, one in each.items()}
+            workers.append(_row(session, contender.label, "workers", policies))
+    return {"rows": rows, "workers": workers, "tuples": session.settings.small, "cores": len(session.cores)}
+
+
+def _row(session: Session, label: str, unit: str, policies: Mapping[int, Policy]) -> Row:
     s = session.settings
     short, long = session.stream(s.small), session.stream(s.threads)
-    rows: list[Row] = []
-    for contender in session.contenders:
-        policies = {lanes: replace(session.policy(contender), lanes=lanes) for lanes in COUNTS}
-        found = {}
-        for i, (lanes, policy) in enumerate(policies.items()):
-            session.step(f"{contender.label}, lanes: {lanes}", i, len(COUNTS))
-            found[str(lanes)] = anonymize(policy, short)
-        jobs = [
-            Job(f"{contender.label}, lanes: {lanes}", partial(anonymize, policies[lanes], long), s.threads) for lanes in (1, 2)
-        ]
-        with several(session.cores):
-            one, two = (timed.timing for timed in interleaved(jobs, s.rounds, session.step))
-        rows.append({
-            "algorithm": contender.label, "loss": {lanes: stats.loss for lanes, stats in found.items()},
-            "suppressed": {lanes: stats.suppressed for lanes, stats in found.items()},
-            "one": one, "two": two, "ratio": two["rate"] / one["rate"],
-        })  # fmt: skip
-    return {"rows": rows, "tuples": s.small, "cores": len(session.cores)}
+    found = {}
+    with several(session.cores):
+        for i, (number, policy) in enumerate(policies.items()):
+            session.step(f"{label}, {unit}: {number}", i, len(policies))
+            found[str(number)] = anonymize(policy, short)
+        jobs = [Job(f"{label}, {unit}: {number}", partial(anonymize, policies[number], long), s.threads) for number in (1, 2)]
+        one, two = (timed.timing for timed in interleaved(jobs, s.rounds, session.step))
+    return {
+        "algorithm": label, "loss": {number: stats.loss for number, stats in found.items()},
+        "suppressed": {number: stats.suppressed for number, stats in found.items()},
+        "one": one, "two": two, "ratio": two["rate"] / one["rate"],
+    }  # fmt: skip
 
 
 def tables(result: Lanes) -> list[Table]:
+    few = ["This machine gives one core: threads take turns on it."] if result["cores"] < 2 else []
+    found = [*_both(result["rows"], "lane", result["tuples"], few)]
+    if result["workers"]:
+        found += _both(result["workers"], "worker", result["tuples"], few)
+    return found
+
+
+def _both(rows: list[Row], unit: str, tuples: int, few: list[str]) -> list[Table]:
     losses, speeds = [], []
-    for row in result["rows"]:
+    numbers = list(rows[0]["loss"])[1:]
+    for row in rows:
         loss = row["loss"]
-        more = (f"{100 * (loss[str(lanes)] / loss['1'] - 1):+.1f} %" for lanes in COUNTS[1:])
+        more = (f"{100 * (loss[number] / loss['1'] - 1):+.1f} %" for number in numbers)
         losses.append((row["algorithm"], f"{loss['1']:.4f}", *more))
         one, two = row["one"], row["two"]
         had = f"{one['busy']:.2f} and {two['busy']:.2f}"
         speeds.append((row["algorithm"], rate(one["rate"]), rate(two["rate"]), times(row["ratio"]), had))
-    header = ("algorithm", "loss of one", *map(str, COUNTS[1:]))
-    few = ["This machine gives one core: the lanes take turns on it."] if result["cores"] < 2 else []
-    tuples = f"{count(result['rows'][0]['one']['tuples'])} tuples."
+    timed = f"{count(rows[0]['one']['tuples'])} tuples."
+    note = f"By how much it is more than with one {unit}."
+    header = ("algorithm", f"one {unit}, tuples/s", f"two {unit}s, tuples/s", "ratio", "cores had")
     return [
-        Table(f"Loss by lanes, {result['tuples']:,} tuples", header, losses, ["By how much it is more than with one lane."]),
-        Table("Speed on two cores", ("algorithm", "one lane, tuples/s", "two lanes, tuples/s", "ratio", "cores had"),
-              speeds, [" ".join([tuples, *few])]),
-    ]  # fmt: skip
+        Table(f"Loss by {unit}s, {tuples:,} tuples", ("algorithm", "loss of one", *numbers), losses, [note]),
+        Table(f"Two {unit}s on two cores", header, speeds, [" ".join([timed, *few])]),
+    ]
