@@ -64,8 +64,8 @@ Decisions
 - With several workers the estimate is the mean, as in the paper, and who is due all the same starts a round at once. So
   the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end all leave from one worker.
 - In a lane of several, rounds are started by those who are due, too, so that nothing has to be estimated: only who is
-  due beside the first of a round is suppressed. The clock is the stream's. A lane's rounds are so many times smaller as
-  there are lanes, but have k tuples at least. A lane has one worker.
+  due beside the first of a round is suppressed. The clock is the stream's; the rounds of each lane have delta tuples. A
+  lane has one worker.
 
 Guarantee
 ---------

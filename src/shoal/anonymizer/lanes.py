@@ -97,7 +97,7 @@ class Lanes(Team):
             here = np.where(chosen == number, batch.seat, ELSEWHERE)
             self._lanes[number].advance(batch._replace(seat=here))
 
-        self._side_by_side(advance, len(self._lanes), len(batch.time))
+        self.side_by_side(advance, len(self._lanes), len(batch.time))
         here = np.where(chosen == len(self._lanes), batch.seat, ELSEWHERE)
         handed = together([lane.hand_over() for lane in self._lanes])
         self._common.advance(_joined(batch._replace(seat=here), handed, before))
@@ -138,13 +138,11 @@ def _half(policy: Policy) -> float:
 
 
 def _narrow(policy: Policy) -> Policy:
-    """What a lane has its share of: the tuples of a buffer, and of FAST's round."""
-    k, lanes, own, window = policy.privacy.k, policy.lanes, policy.algorithm, policy.window
-    if own.name == "fast":
-        own = own.model_copy(update={"round": max(k, int(own.round or k) // lanes)})
+    """Of a buffer each lane has its share."""
+    window = policy.window
     if window.buffer:
-        window = window.model_copy(update={"buffer": window.buffer // lanes})
-    return replace(policy, algorithm=own, window=window)
+        window = window.model_copy(update={"buffer": window.buffer // policy.lanes})
+    return replace(policy, window=window)
 
 
 def _joined(batch: Batch, handed: Handed, before: int) -> Batch:

@@ -97,7 +97,7 @@ class Team(ABC):
         """Threads for as long as the team is there."""
         return ThreadPoolExecutor(self._threads, "shoal")
 
-    def _side_by_side(self, work: Callable[[int], None], lanes: int, arrivals: int) -> None:
+    def side_by_side(self, work: Callable[[int], None], lanes: int, arrivals: int) -> None:
         """Do the work of every lane; if one fails, the others come to their end."""
         if self._threads == 1 or arrivals < _FEW:
             for number in range(lanes):

@@ -84,7 +84,7 @@ class Workers(Team):
         def advance(number: int) -> None:
             self._all[number].advance(batch._replace(seat=np.where(turn == number, batch.seat, ELSEWHERE)))
 
-        self._side_by_side(advance, len(self._all), len(batch.time))
+        self.side_by_side(advance, len(self._all), len(batch.time))
 
     def _turns(self, arrival: NDArray[np.int64]) -> NDArray[np.int64]:
         """Whose the arrivals with these numbers are: a round's to each worker at first, then one to each in turn."""
