@@ -147,12 +147,19 @@ def _displaced(told: Trace, late: Flags) -> NDArray[np.int64]:
 
 
 def _first(moments: Floats, since: Floats, stay: float) -> Floats:
-    """The first moment that is at least `stay` after each `since`; infinite if there is none."""
-    place = np.searchsorted(moments, since + stay)
-    for step in (-1, 0):  # rounding may have put the sum beside the moment
-        near = np.clip(place + step, 0, len(moments) - 1)
-        place = np.where(moments[near] - since >= stay, np.minimum(place, near), place)
-    return np.append(moments, math.inf)[place]
+    """The first moment that is at least `stay` after each `since`; infinite if there is none.
+
+    A sum may be rounded to a moment beside it, on either side; the difference decides.
+
+    >>> _first(np.array([1794771673.5598705, 1794771673.5599704]), np.array([1794771673.2598705]), 0.3).tolist()
+    [1794771673.5599704]
+    """
+    ended = np.append(moments, math.inf)
+    place = np.maximum(np.searchsorted(moments, since + stay) - 1, 0)
+    with np.errstate(invalid="ignore"):  # where there is no end, there is none of what follows
+        for _ in range(2):
+            place = place + (ended[place] - since < stay)
+    return ended[place]
 
 
 def _waiting(wait: Floats) -> dict[str, Any]:
