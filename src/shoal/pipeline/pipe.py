@@ -84,6 +84,11 @@ class Pipe:
     ) -> None:
         self.file = file
         self.policy = Policy.load(file.policy)
+        if not self.policy.repeatable:
+            raise PolicyError([
+                f"{file.policy}: algorithm.workers: what several workers do cannot be repeated after a crash; use 1, and lanes "
+                "for several cores"
+            ])  # fmt: skip
         self.watcher = watcher
         self._monotonic, self._today = monotonic, today
         self._clock = StreamClock(monotonic)
