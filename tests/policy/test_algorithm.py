@@ -66,7 +66,7 @@ def test_fast() -> None:
         "deadline": 100.0,
         "reuse_age": 2000.0,
     }
-    assert resolved(Fast(name="fast", workers=8), COUNT)["round"] == 250
+    assert resolved(Fast(name="fast", workers=8), COUNT)["round"] == 125
     assert resolved(Fast(name="fast", workers=40), COUNT)["round"] == 50
     assert resolved(Fast(name="fast", workers=8, reuse_age=1), TIME)["round"] == 300
     assert resolved(Fast(name="fast", round=60, deadline=80), COUNT) == {

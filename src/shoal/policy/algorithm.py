@@ -119,7 +119,8 @@ class Fast(Parameters):
 
     def _defaults(self, k: int, window: Window) -> dict[str, Any]:
         deadline = window.length if self.deadline is None else float(self.deadline)
-        default = 6 * k if window.timed else max(k, int(min(6 * k, deadline // self.workers)))
+        share = deadline // (2 * self.workers) if self.workers > 1 else deadline
+        default = 6 * k if window.timed else max(k, int(min(6 * k, share)))
         size = default if self.round is None else self.round
         age = 20.0 * size if self.reuse_age is None else self.reuse_age
         return {**super()._defaults(k, window), "deadline": deadline, "round": size, "reuse_age": float(age)}
