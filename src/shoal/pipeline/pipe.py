@@ -146,8 +146,7 @@ class Pipe:
 
     def _open(self, store: Store) -> None:
         found = store.found()
-        for warning in store.warnings:
-            log.warning(warning)
+        _warn(store)
         facts = found.checkpoint.facts if found else {}
         if found:
             self._restore(found)
@@ -196,8 +195,7 @@ class Pipe:
             payloads = self.source.replay(entry.position) if entry.payloads is None else entry.payloads
             self._position = entry.position
             self._apply(entry, payloads)
-        for warning in store.warnings:
-            log.warning(warning)
+        _warn(store)
         if store.is_cut_short and not self.sink.remembers:
             raise StateError(
                 f"{self.file.state.dir}: a journal is damaged, and the sink cannot tell what it has; bring an intact copy back"
@@ -364,6 +362,11 @@ class Pipe:
             yield "trace", self._trace
         if self._letters:
             yield "dead_letters", self._letters.sink
+
+
+def _warn(store: Store) -> None:
+    while store.warnings:
+        log.warning(store.warnings.pop(0))
 
 
 def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapping[str, Any]]:
