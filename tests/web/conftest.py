@@ -6,13 +6,15 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = (
     "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
     "--disable-default-apps", "--disable-domain-reliability", "--disable-dev-shm-usage", "--disable-gpu",
 )  # fmt: skip
+
+expect.set_options(timeout=30_000)  # milliseconds; machines that do other things beside are slow
 
 
 @pytest.fixture(scope="session")
