@@ -23,6 +23,13 @@ class Answer(NamedTuple):
     rejected: list[Rejection]
 
 
+class Crowd(NamedTuple):
+    """Who was there in the last window of z-anonymity, as numbers."""
+
+    users: int
+    exposed: NDArray[np.int64]  # of each item that anyone exposed: how many of them did
+
+
 class Engine(ABC):
     fields: tuple[str, ...]
     """What it reads of a record."""
@@ -47,8 +54,21 @@ class Engine(ABC):
     def flush(self) -> Answer:
         """Let go of everything that waits."""
 
+    def relearn(self) -> None:
+        """Learn anew from what comes next how to split the stream; nothing where it is not split."""
+        return
+
     @abstractmethod
     def stats(self, received: int, reasons: Mapping[str, int]) -> Stats | FilterStats: ...
+
+    @property
+    @abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """How much is held, by name."""
+
+    def crowd(self) -> Crowd | None:
+        """What the model of z-anonymity needs to know, where there is any; counting it takes some time."""
+        return None
 
     @abstractmethod
     def saved(self) -> Snapshot:

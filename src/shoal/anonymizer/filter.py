@@ -11,12 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, Observations, observations, run
-from shoal.anonymizer.engine import Answer, Engine
+from shoal.anonymizer.engine import Answer, Crowd, Engine
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
 from shoal.anonymizer.tuning import Tuning
-from shoal.blocks.exposure import exposures, sweep, with_items, with_room, with_slots
+from shoal.blocks.exposure import Exposures, census, exposures, sweep, with_items, with_room, with_slots
 from shoal.blocks.exposure import restored as restored_exposures
 from shoal.blocks.exposure import saved as saved_exposures
 from shoal.blocks.ring import NEVER
@@ -30,6 +30,7 @@ from shoal.policy import Policy, Tuned, Zanon
 PAUSE = 65_536
 """Observations from one sweep to the next, at least."""
 
+_MANY = 1_000_000  # entries, beyond which users are counted by a part of them
 _NOBODY = np.zeros(0, np.int64)
 
 
@@ -125,6 +126,17 @@ class Filter(Engine):
             z=int(self._rule.z) if self._tuning is None or self._tuning.knows else None,
         )  # fmt: skip
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"exposures": int(self._exposures.book.held), "items": int(self._exposures.book.items)}
+
+    def crowd(self) -> Crowd | None:
+        x = self._exposures
+        limit = x.book.newest - self._rule.window
+        counts = np.zeros(len(x.items) + 1, np.int64)  # the last takes what there is of everyone, where they are not counted
+        users = int(census(x, limit, counts)) or _users(x, limit)
+        return Crowd(users, counts[counts > 0]) if users else None
+
     def saved(self) -> Snapshot:
         """It holds who was counted for what, but nothing of the secret."""
         header = {"key": self._key.tolist(), "tuning": self._tuning and self._tuning.saved()}
@@ -138,6 +150,19 @@ class Filter(Engine):
         if self._tuning:
             self._tuning.restore(snapshot.header["tuning"])
         self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
+
+
+def _users(x: Exposures, limit: float) -> int:
+    """How many different users have an entry since the limit; of very many entries those of one user in so many are counted."""
+    items = x.items[: int(x.book.fresh_item)]
+    items = items[(items["count"] > 0) & (items["newest"] >= limit)]
+    length = items["length"].astype(np.int64)
+    base, head, size = (np.repeat(items[name].astype(np.int64), length) for name in ("base", "head", "size"))
+    step = np.arange(len(base)) - np.repeat(np.cumsum(length) - length, length)
+    entries = x.entries[base + ((head + step) & (size - 1))]
+    user, one_in = entries["user0"], 1 + len(entries) // _MANY
+    there = (entries["live"] > 0) & (entries["time"] >= limit) & (user % np.uint64(one_in) == 0)
+    return one_in * len(np.unique(user[there]))
 
 
 def _trace(rows: NDArray[np.int64], how: NDArray[np.signedinteger[Any]], z: NDArray[np.int64]) -> pa.RecordBatch:

@@ -19,6 +19,7 @@ from typing import Any, TypedDict
 
 import pyarrow as pa
 
+from shoal.anonymizer import Anonymizer
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
 
@@ -62,8 +63,10 @@ class _Finish:
     def __init__(self, count: int) -> None:
         self._count, self.pipe = count, None  # type: tuple[int, Pipe | None]
 
-    def note(self, answer: Any, trace: Any, stats: Any, rejected: Any) -> None:
-        if stats.received >= self._count and self.pipe:
+    def started(self, stats: Any) -> None: ...
+
+    def after(self, anonymizer: Anonymizer, answer: Any) -> None:
+        if anonymizer.stats.received >= self._count and self.pipe:
             self.pipe.stop(drain=True)
 
     def checkpointed(self, seconds: float, size: int) -> None: ...

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import audit, bench, check, demo, hierarchy, infer, pipe, plan, reproduce, run, schema
+from shoal.cli.page import Paged
 
 __all__ = ["app", "main"]
 
@@ -32,7 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=run.EXAMPLES)(run.run)
-app.command(epilog=pipe.EXAMPLES)(pipe.pipe)
+app.command(epilog=pipe.EXAMPLES, cls=Paged)(pipe.pipe)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=infer.EXAMPLES)(infer.infer)

@@ -17,18 +17,35 @@ EXAMPLES = """
 Examples:
   shoal demo
   shoal demo wearables --tuples 1000000 --algorithm idea
+  shoal demo --live --port 8080
 """
+
+_TUPLES = 200_000
 
 
 def demo(
     folder: Annotated[str, typer.Argument(help="Where to leave policy, input and output.", metavar="FOLDER")] = "demo",
-    tuples: Annotated[int, typer.Option(help="The length of the stream.", min=1, metavar="N")] = 200_000,
+    tuples: Annotated[
+        int | None, typer.Option(help="The length of the stream: 200,000; live without end.", min=1, metavar="N")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, another stream.", min=0, metavar="N")] = 0,
     algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "fads",
+    live: Annotated[bool, typer.Option("--live", help="In real time, with a page to watch; no files.")] = False,
+    port: Annotated[int, typer.Option(help="Of the page; 0 is any that is free.", min=0, max=65535, metavar="N")] = 8080,
+    host: Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")] = "127.0.0.1",
+    token_file: Annotated[
+        str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Anonymize a generated stream of wearables, and show what became of it."""
     with reported():
-        _demo(folder, tuples, seed, algorithm)
+        if live:
+            from shoal.cli.live import live as watch
+
+            watch(tuples, seed, algorithm, host, port, token_file, browser)
+        else:
+            _demo(folder, tuples or _TUPLES, seed, algorithm)
 
 
 def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:

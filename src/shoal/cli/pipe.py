@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from shoal.cli.failure import reported
 
 if TYPE_CHECKING:
     from shoal.pipeline.pipe import Pipe
+    from shoal.pipeline.telemetry import Telemetry
 
 GRACE = 1.8
 """Seconds from a signal to the end. What is not done by then is done again at the next start."""
@@ -25,6 +27,7 @@ Examples:
   shoal pipe pipeline.yaml
   shoal pipe pipeline.yaml --check
   shoal pipe pipeline.yaml --drain
+  shoal pipe pipeline.yaml --page
 """
 
 
@@ -33,6 +36,13 @@ def pipe(
     check: Annotated[bool, typer.Option("--check", help="Only say whether the stored state fits.")] = False,
     drain: Annotated[bool, typer.Option("--drain", help="Publish everything that is held, and end.")] = False,
     letters: Annotated[bool, typer.Option("--dead-letters", help="Print the encrypted dead letters. Private.")] = False,
+    page: Annotated[
+        int | None, typer.Option(help="Serve a page to watch it; 8080 if no port is given.", min=0, max=65535, metavar="[PORT]")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")] = "127.0.0.1",
+    token_file: Annotated[
+        str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell of every checkpoint.")] = False,
 ) -> None:
     """Anonymize the live stream that PIPELINE describes, from where it stopped.
@@ -45,14 +55,16 @@ def pipe(
         elif check:
             _check(pipeline)
         else:
-            _pipe(pipeline, drain, verbose)
+            _pipe(pipeline, drain, verbose, None if page is None else (host, page), token_file)
 
 
-def _pipe(path: str, drain: bool, verbose: bool) -> None:
+def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, token_file: str | None) -> None:
+    from contextlib import ExitStack
     from functools import partial
 
     from shoal.cli.kernels import prepare
     from shoal.cli.lean import lean
+    from shoal.cli.page import served
     from shoal.cli.summary import faults
     from shoal.cli.terminal import errors, say
     from shoal.pipeline.pipe import Pipe
@@ -68,8 +80,29 @@ def _pipe(path: str, drain: bool, verbose: bool) -> None:
         pipe.stop(drain=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, partial(_stop, pipe))
-    for fault in faults(pipe.run()):
+    with ExitStack() as stack:
+        for host, port, bare in _places(pipe, page):
+            address = stack.enter_context(served(_watched(pipe), host, port, token_file, bare))
+            logging.getLogger("shoal.pipe").info("%s at %s", "metrics" if bare else "the page is", address)
+        stats = pipe.run()
+    for fault in faults(stats):
         say(console, fault)
+
+
+def _places(pipe: Pipe, page: tuple[str, int] | None) -> Iterator[tuple[str, int, bool]]:
+    """Where to serve the page, and bare metrics."""
+    if page:
+        yield *page, False
+    if pipe.file.telemetry:
+        yield *pipe.file.telemetry.address, True
+
+
+def _watched(pipe: Pipe) -> Telemetry:
+    from shoal.pipeline.telemetry import Telemetry
+
+    if not isinstance(pipe.watcher, Telemetry):
+        pipe.watcher = Telemetry(pipe.policy)
+    return pipe.watcher
 
 
 def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:

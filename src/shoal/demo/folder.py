@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from shoal.demo.wearables import ACTIVITIES, DISTRICTS, wearables
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_writer
+from shoal.policy import Policy
 from shoal.policy.algorithm import WINDOWED
 
 MARK = "# Written by `shoal demo`"
@@ -58,8 +60,7 @@ def prepare(
     PolicyError
         There is no such algorithm.
     """
-    if algorithm not in WINDOWED:
-        raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(WINDOWED)}"])
+    _known(algorithm)
     home = Path(folder)
     demo = Demo(*(home / name for name in ("policy.yaml", "wearables.jsonl", "anonymized.jsonl", "trace.jsonl")))
     try:
@@ -73,6 +74,26 @@ def prepare(
         for batch in wearables(tuples, seed):
             writer.write(batch)
     return demo
+
+
+def policy_of(algorithm: str = "fads") -> Policy:
+    """The demo's policy with its hierarchies inside, for those who need no folder.
+
+    Raises
+    ------
+    PolicyError
+        There is no such algorithm.
+    """
+    text = _POLICY.format(name=_known(algorithm), more=_MORE.get(algorithm, ""))
+    for file, root, tree in (("activity.csv", "any", ACTIVITIES), ("district.csv", "City", DISTRICTS)):
+        text = text.replace(file, json.dumps({root: tree}))
+    return Policy.parse(text)
+
+
+def _known(algorithm: str) -> str:
+    if algorithm not in WINDOWED:
+        raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(WINDOWED)}"])
+    return algorithm
 
 
 def _claim(home: Path, policy: Path) -> None:

@@ -26,7 +26,7 @@ from shoal.connectors import Payload, Position
 from shoal.connectors.connector import Sink, Source
 from shoal.connectors.file import FileSink
 from shoal.connectors.registry import SINKS, SOURCES, connector
-from shoal.errors import InputError, StateError
+from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block, Parser, parser
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.fitness import described, differences, stale
@@ -50,9 +50,9 @@ log = logging.getLogger("shoal.pipe")
 class Watcher(Protocol):
     """Is told what happens, in figures."""
 
-    def note(
-        self, answer: pa.RecordBatch, trace: pa.RecordBatch, stats: Stats | FilterStats, rejected: Sequence[Rejection]
-    ) -> None: ...
+    def started(self, stats: Stats | FilterStats) -> None: ...
+
+    def after(self, anonymizer: Anonymizer, answer: pa.RecordBatch) -> None: ...
 
     def checkpointed(self, seconds: float, size: int) -> None: ...
 
@@ -84,6 +84,11 @@ class Pipe:
     ) -> None:
         self.file = file
         self.policy = Policy.load(file.policy)
+        if not self.policy.repeatable:
+            raise PolicyError([
+                f"{file.policy}: algorithm.workers: what several workers do cannot be repeated after a crash; use 1, and lanes "
+                "for several cores"
+            ])  # fmt: skip
         self.watcher = watcher
         self._monotonic, self._today = monotonic, today
         self._clock = StreamClock(monotonic)
@@ -92,8 +97,8 @@ class Pipe:
         self._drain = False
         self._journal: Journal | None = None
         self._saving: Future[tuple[float, int]] | None = None
-        self._position: Position = {}
-        self._covered: list[Position] = []  # by the checkpoints that are kept
+        self._position: Position | None = None
+        self._covered: list[Position | None] = []  # by the checkpoints that are kept
         self.sequence = 0
         self.anonymizer = Anonymizer(self.policy)
         self.source: Source = connector(SOURCES, file.source.name)(file.source.settings)
@@ -127,12 +132,12 @@ class Pipe:
                 with ThreadPoolExecutor(1) as pool:
                     self._flow(store, pool)
             except BaseException as error:
-                self._tell(type(error).__name__)
+                self._tell(str(error) if isinstance(error, ShoalError) else type(error).__name__)
                 raise
             finally:
                 if self._journal:
                     self._journal.close()
-        self._tell("stopped")
+        self._tell("the source has ended" if self.source.ended else "it was asked to stop")
         return self.anonymizer.stats
 
     def _tell(self, reason: str) -> None:
@@ -146,17 +151,23 @@ class Pipe:
         facts = found.checkpoint.facts if found else {}
         if found:
             self._restore(found)
-        self._position = self.source.begin(facts.get("position"))
+        self._position = facts.get("position")
+        if self.source.replays:
+            self._position = self.source.begin(self._position)
         self._parser: Parser | None = None
         for name, sink in self._sinks():
             sink.begin(facts.get("marks", {}).get(name), self.sequence)
         if found:
             self._replay(store, found)
+        if not self.source.replays:  # what the journal kept of it, it does not see again
+            self._position = self.source.begin(self._position)
         for _, sink in self._sinks():
             sink.caught_up(self.sequence)
         self._journal = store.journal()
         store.save(self._checkpoint(), store.number)
         self._covered = [self._position]
+        if self.watcher:
+            self.watcher.started(self.anonymizer.stats)
 
     def _restore(self, found: Found) -> None:
         facts = found.checkpoint.facts
@@ -298,8 +309,8 @@ class Pipe:
             self.sequence += len(answer)
             if self._trace:
                 self._trace.write(trace, self.sequence)
-        if self.watcher:
-            self.watcher.note(answer, trace, self.anonymizer.stats, self.anonymizer.rejected)
+        if self.watcher and self._journal:  # what comes again was told before
+            self.watcher.after(self.anonymizer, answer)
 
     def _sync(self) -> None:
         """Nothing becomes visible before the journal is safe; what comes again is in it already."""
@@ -331,8 +342,8 @@ class Pipe:
             return
         seconds, size = self._saving.result()
         self._saving = None
-        if self.source.replays:
-            self.source.acknowledge(self._covered[0])
+        if self.source.replays and (covered := self._covered[0]) is not None:
+            self.source.acknowledge(covered)
         log.debug("checkpoint: %d bytes in %.3f s", size, seconds)
         if self.watcher:
             self.watcher.checkpointed(seconds, size)

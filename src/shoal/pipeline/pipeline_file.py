@@ -8,7 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, PlainValidator, ValidationError, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 
 from shoal.connectors import Secret
 from shoal.connectors.registry import SINKS, SOURCES, connector
@@ -79,10 +88,23 @@ class DeadLetters(_InFolder):
     encrypt: Secret | None = Field(default=None, description="add the record itself, encrypted with this secret")
 
 
+def _address(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise refusal("is no address with a port; write it like 127.0.0.1:9464")
+    return value
+
+
 class Telemetry(Part):
     """Figures for those who watch."""
 
-    prometheus: str = Field(description="where to serve /metrics, such as 127.0.0.1:9464")
+    prometheus: Annotated[str, AfterValidator(_address)] = Field(description="where to serve /metrics, such as 127.0.0.1:9464")
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and the port."""
+        host, _, port = self.prometheus.rpartition(":")
+        return host.strip("[]"), int(port)
 
 
 class PipelineFile(_InFolder):

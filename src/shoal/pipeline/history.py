@@ -1,0 +1,48 @@
+"""The last minutes of a stream, a row of figures a second, in memory that does not grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class History:
+    """A ring of rows; row n belongs to the n-th second. NaN stands where there was nothing to tell.
+
+    >>> history = History(["in", "out"], seconds=3)
+    >>> for n in range(5):
+    ...     history.add([n, 2 * n])
+    >>> history.next, history.since(0)
+    (5, (2, array([[2., 4.],
+           [3., 6.],
+           [4., 8.]])))
+    """
+
+    def __init__(self, names: Sequence[str], seconds: int = 600) -> None:
+        self.names = tuple(names)
+        self.next = 0
+        """The number of the row to come."""
+        self._rows = np.full((seconds, len(self.names)), np.nan)
+
+    def add(self, row: Sequence[float] | Floats) -> None:
+        self._rows[self.next % len(self._rows)] = row
+        self.next += 1
+
+    def skip(self, seconds: int) -> None:
+        """Seconds of which nothing is known."""
+        for _ in range(min(seconds, len(self._rows))):
+            self.add(np.full(len(self.names), np.nan))
+        self.next += max(0, seconds - len(self._rows))
+
+    def since(self, number: int) -> tuple[int, Floats]:
+        """The rows from a number on, as far as they are kept, and the number of the first."""
+        first = min(max(number, self.next - len(self._rows), 0), self.next)
+        return first, self._rows[np.arange(first, self.next) % len(self._rows)]
+
+    def last(self, seconds: int) -> Floats:
+        """The last rows, as many as there are."""
+        return self.since(self.next - seconds)[1]

@@ -1,0 +1,77 @@
+"""The page's server, in a thread beside the pipeline."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import uvicorn
+
+from shoal.errors import InputError
+from shoal.pipeline.telemetry import Telemetry
+from shoal.web.gate import is_loopback
+from shoal.web.page import EVERY, page
+
+_CONNECTIONS = 200
+_GRACE = 1  # seconds that answers under way have
+
+
+@contextmanager
+def serve(
+    telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None, *, bare: bool = False
+) -> Iterator[str]:
+    """Serve the page, or its bare metrics, while the body runs, and give its address; port 0 is any that is free.
+
+    Raises:
+        InputError: the port is taken, or the host is not loopback and there is no token.
+    """
+    if token is None and not is_loopback(host):
+        raise InputError(f"--host {host}: is not loopback; set SHOAL_TOKEN, or name a file with --token-file")
+    app = page(telemetry, token, bare=bare)
+    with _listening(host, port) as listener:
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
+                limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
+            )
+        )
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="page", daemon=True)
+        thread.start()
+        try:
+            yield _address(host, listener.getsockname()[1])
+        finally:
+            app.state.closing = True
+            until = time.monotonic() + 2 * EVERY
+            while app.state.watching and time.monotonic() < until:
+                time.sleep(0.02)  # so that those who watch get a last event
+            server.should_exit = True
+            thread.join(_GRACE + 1)
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except (OSError, OverflowError):
+        raise InputError(f"--host {host}: is no address of this machine; use 127.0.0.1, or one that it has") from None
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(128)
+        except OSError as error:
+            why = (error.strerror or "refused").lower()
+            raise InputError(f"port {port}: cannot be used ({why}); give another, or 0 for any that is free") from None
+        yield listener
+
+
+def _address(host: str, port: int) -> str:
+    """
+    >>> _address("127.0.0.1", 8080), _address("::1", 80), _address("0.0.0.0", 80)
+    ('http://127.0.0.1:8080/', 'http://[::1]:80/', 'http://0.0.0.0:80/')
+    """
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

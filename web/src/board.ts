@@ -1,0 +1,24 @@
+/** What a page shows of one kind of stream. */
+
+import type { Past } from "./past";
+import type { Snapshot } from "./snapshot";
+import type { Tile } from "./tile";
+
+export interface Promise_ {
+  title: string;
+  value: string;
+  relation: string;
+  bound: string;
+  holds: "yes" | "no" | "unknown";
+  verdict: string;
+}
+
+export interface Board {
+  tiles: Tile[];
+  cards: HTMLElement[];
+  promise(told: Snapshot): Promise_;
+  /** Several times a second. */
+  figures(told: Snapshot): void;
+  /** Once a second. */
+  charts(told: Snapshot, past: Past): void;
+}
