@@ -129,6 +129,6 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, broker: Broker) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path, broker: Broker) -> None:
     survives(tmp_path, broker, kills=200, seed=2)
