@@ -148,7 +148,7 @@ def _nats(home: Path, rounds: int) -> Row:
         reader = await js.pull_subscribe("raw", stream="RAW", config=ConsumerConfig(ack_policy=AckPolicy.ALL))
         while done < MESSAGES:
             some = await reader.fetch(1000, timeout=5)
-            await asyncio.gather(*(js.publish("clean", message.data) for message in some))
+            await asyncio.gather(*[await js.publish_async("clean", message.data) for message in some])
             await some[-1].ack()
             done += len(some)
         return time.perf_counter() - start
@@ -157,11 +157,11 @@ def _nats(home: Path, rounds: int) -> Row:
     with _nats_server(home / "jetstream") as url:
         asyncio.run(with_stream(url, fill))
         place = f'url: "{url}"'
-        for _ in range(rounds):
+        for i in range(rounds):
             alone.append(asyncio.run(with_stream(url, passed_through)))
             asyncio.run(with_stream(url, empty))
             sink = f"{{nats: {{{place}, stream: CLEAN, subject: clean}}}}"
-            piped.append(_piped(home, f"{{nats: {{{place}, stream: RAW}}}}", sink, MESSAGES))
+            piped.append(_piped(home, f"{{nats: {{{place}, stream: RAW, durable: shoal{i}}}}}", sink, MESSAGES))
             asyncio.run(with_stream(url, empty))
     rate, own = MESSAGES / median(piped), MESSAGES / median(alone)
     return {"name": "JetStream to JetStream", "tuples": MESSAGES, "rate": rate, "alone": own}
