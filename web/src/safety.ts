@@ -2,7 +2,7 @@
 
 import { make, write } from "./element";
 import { bytes, count, NONE, seconds } from "./format";
-import type { Snapshot } from "./snapshot";
+import { type Snapshot, stopped } from "./snapshot";
 
 const NAMES = ["Last checkpoint", "Waiting in the source", "New fields, ignored", "Stopped by the door", "Running for"] as const;
 
@@ -22,7 +22,7 @@ export class Safety {
   figures(told: Snapshot): void {
     const { checkpoint, lag } = told;
     const size = checkpoint ? `${seconds(Math.round(checkpoint.age))} ago, ${bytes(checkpoint.bytes)} in ${seconds(checkpoint.seconds)}` : "none";
-    const faults = Object.values(told.faults).reduce((sum, number) => sum + number, 0);
+    const faults = stopped(told);
     this.say("Last checkpoint", size);
     this.say("Waiting in the source", lag == null ? "not known" : count(lag));
     this.say("New fields, ignored", count(told.new_fields));

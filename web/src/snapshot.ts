@@ -9,6 +9,11 @@ export interface Spread {
   sum: number;
 }
 
+/** What the door stopped; what only came late left none the less. */
+export function stopped(told: Snapshot): number {
+  return Object.entries(told.faults).reduce((sum, [name, number]) => sum + (name === "late" ? 0 : number), 0);
+}
+
 export interface Snapshot {
   policy: {
     algorithm: string;

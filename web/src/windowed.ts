@@ -6,8 +6,8 @@ import { count, loss, NONE, percent, seconds, short, wait } from "./format";
 import { Losses } from "./losses";
 import type { Past } from "./past";
 import { Rejected } from "./rejected";
-import type { Snapshot, Spread } from "./snapshot";
 import { Safety } from "./safety";
+import { type Snapshot, type Spread, stopped } from "./snapshot";
 import { Tile } from "./tile";
 
 const FLOW: Line[] = [
@@ -57,15 +57,15 @@ export class Windowed implements Board {
   promise(told: Snapshot): Promise_ {
     const { k } = told.policy;
     const smallest = told.smallest_group;
-    const stopped = Object.values(told.faults).reduce((sum, number) => sum + number, 0);
+    const faults = stopped(told);
     const common = { title: "Smallest group so far", bound: `k ${count(k)}` };
     if (smallest == null) return { ...common, value: NONE, relation: "", holds: "unknown", verdict: "No group has left yet." };
     const holds = smallest >= k;
     const verdict = holds
       ? `Every tuple in a group could be about any of at least ${count(smallest)} persons. Promised: ${count(k)}.`
       : `A group of ${count(smallest)} persons left, and ${count(k)} are promised. Stop the pipeline and report it.`;
-    const faults = stopped ? ` The door stopped ${count(stopped)} releases: a fault of the algorithm; please report it.` : "";
-    return { ...common, value: count(smallest), relation: holds ? "≥" : "<", holds: holds ? "yes" : "no", verdict: verdict + faults };
+    const more = faults ? ` The door stopped ${count(faults)} releases: a fault of the algorithm; please report it.` : "";
+    return { ...common, value: count(smallest), relation: holds ? "≥" : "<", holds: holds ? "yes" : "no", verdict: verdict + more };
   }
 
   figures(told: Snapshot): void {

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, demo, hierarchy, infer, plan, reproduce, run, schema
+from shoal.cli import audit, bench, check, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
+from shoal.cli.page import Paged
 
 __all__ = ["app", "main"]
 
@@ -32,12 +33,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=run.EXAMPLES)(run.run)
+app.command(epilog=pipe.EXAMPLES, cls=Paged)(pipe.pipe)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=infer.EXAMPLES)(infer.infer)
 app.add_typer(hierarchy.app)
 app.command(epilog=schema.EXAMPLES)(schema.schema)
 app.command(epilog=plan.EXAMPLES)(plan.plan)
+app.command(epilog=lab.EXAMPLES)(lab.lab)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=bench.EXAMPLES)(bench.bench)
 app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)

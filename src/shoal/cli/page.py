@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
 
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
     from shoal.pipeline.telemetry import Telemetry
 
+PORT = 8080
+
 
 @contextmanager
-def served(telemetry: Telemetry, host: str, port: int, token_file: str | None) -> Iterator[str]:
-    """Serve the page while the body runs, and give its address.
+def served(telemetry: Telemetry, host: str, port: int, token_file: str | None, bare: bool = False) -> Iterator[str]:
+    """Serve the page, or its bare metrics, while the body runs, and give its address.
 
     Raises:
         InputError: what it needs is not installed, there is no token where one is needed, or the port is taken.
     """
-    try:
+    with needed():
         from shoal.web import serve
         from shoal.web.gate import token_for
+    with serve(telemetry, host, port, token_for(host, token_file), bare=bare) as address:
+        yield address
+
+
+@contextmanager
+def needed() -> Iterator[None]:
+    """Say what has to be installed if it is not."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise InputError(f"the page: needs {error.name}, which is not installed; pip install 'shoal[web]'") from None
-    with serve(telemetry, host, port, token_for(host, token_file)) as address:
-        yield address
+
+
+class Paged(TyperCommand):
+    """A command whose `--page` may come without a port."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_port(args))
+
+
+def with_port(arguments: Sequence[str]) -> list[str]:
+    """
+    >>> with_port(["a.yaml", "--page"]), with_port(["--page", "a.yaml"]), with_port(["--page", "9000", "a.yaml"])
+    (['a.yaml', '--page', '8080'], ['--page', '8080', 'a.yaml'], ['--page', '9000', 'a.yaml'])
+    """
+    told: list[str] = []
+    for argument, after in zip(arguments, [*arguments[1:], ""], strict=True):
+        told += [argument, str(PORT)] if argument == "--page" and not after.isdecimal() else [argument]
+    return told

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from shoal.errors import InputError
-from shoal.lab.sample import Sample
+from shoal.lab.sample import Sample, named
 from shoal.lab.sheet import Sheet
 from shoal.lab.writing import number
 from shoal.model import plan
@@ -31,7 +31,8 @@ def chances(sheet: Sheet, sample: Sample, k: int = 2, confidence: float = 0.95) 
         window = span(number(sheet.span))
     except PydanticCustomError:
         raise InputError("algorithm.window: not a duration; write it like 30s, 5m, 2h, 1d") from None
-    events = read(str(sample.path), sheet.person, [sheet.item], sheet.time, ROWS)
+    with named(sample.path, sample.name):
+        events = read(str(sample.path), sheet.person, [sheet.item], sheet.time, ROWS)
     found = plan(events.time, events.user, events.item, k=k, confidence=confidence, windows=[window])
     only = found.windows[0]
     rows = [

@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from shoal.audit import Report
+from shoal.compiled import is_compiled
 from shoal.errors import InputError, PolicyError
 from shoal.formats import SUFFIXES
 from shoal.lab import calls, upload
 from shoal.lab.chance import chances
-from shoal.lab.comparison import WINDOWED, compared
+from shoal.lab.comparison import WINDOWED, compared, ready
 from shoal.lab.desk import Desk
 from shoal.lab.draft import about, draft
 from shoal.lab.message import Message, placed
@@ -43,7 +45,8 @@ class Lab:
 
     Examples
     --------
-    >>> from tempfile import NamedTemporaryFile
+    >>> from shutil import rmtree
+from tempfile import NamedTemporaryFile
     >>> with NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("age,sex\\n" + "".join(f"{20 + n % 50},{'fm'[n % 2]}\\n" for n in range(500)))
     ...     file.flush()
@@ -96,12 +99,16 @@ class Lab:
                 "fields": sample.batch.schema.names,
                 "about": about(sample),
             },
-            "algorithms": [*WINDOWED, "zanon"],
+            "algorithms": {name: is_compiled(name) for name in (*WINDOWED, "zanon")},
             "suffixes": list(SUFFIXES),
             "text": upload.TEXT,
             "whole": upload.WHOLE,
             "saves": self._target.name if self._target else "",
         }  # fmt: skip
+
+    def warm(self) -> None:
+        """Load what the first trial needs, so that it is not the one to wait for it."""
+        self._desk.ask("warm", lambda still: ready(Sheet().algorithm))
 
     def receive(self, name: str, chunks: Iterable[bytes], complete: bool = True) -> dict[str, Any]:
         """Take over a file, or the beginning of a text, and draft anew.
@@ -110,8 +117,16 @@ class Lab:
             InputError: it is too large, of no kind that can be read, or broken.
         """
         said = upload.plain(name)
-        path, whole = upload.stored(name, chunks, Path(mkdtemp(dir=self.folder)))
-        self._open(path, said, whole and complete)
+        own = Path(mkdtemp(dir=self.folder))
+        try:
+            path, whole = upload.stored(name, chunks, own)
+            self._open(path, said, whole and complete)
+        except BaseException:
+            rmtree(own, ignore_errors=True)
+            raise
+        for other in self.folder.iterdir():
+            if other != own:
+                rmtree(other, ignore_errors=True)
         return self.state()
 
     def draft(self) -> Sheet:
@@ -191,7 +206,8 @@ class Lab:
         except PolicyError as error:
             return placed("problem", error.problems, sheet)
         found = check(policy, sample.path, rows=min(CHECKED, sample.limit))
-        return placed("problem", found.problems, sheet) + placed("warning", found.warnings, sheet)
+        problems = [line.replace(str(sample.path), sample.name) for line in found.problems]
+        return placed("problem", problems, sheet) + placed("warning", found.warnings, sheet)
 
     def _tried(self, sheet: Sheet) -> Trial:
         """The trial of a sheet; the last one is kept."""

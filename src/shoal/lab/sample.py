@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -23,6 +25,15 @@ ROWS = 20_000
 MOST_LEAVES = 2000
 
 
+@contextmanager
+def named(path: Path, name: str) -> Iterator[None]:
+    """Let errors call a file by its name, not by the place where it lies."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(str(path), name)) from None
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """At most so many rows of a file, from the first: a stream is tried as it flows."""
@@ -40,6 +51,11 @@ class Sample:
         Raises:
             InputError: the file cannot be read, or has no records.
         """
+        with named(path, name):
+            return cls._read(path, name, rows)
+
+    @classmethod
+    def _read(cls, path: Path, name: str, rows: int) -> Sample:
         names = field_names(str(path))
         parts: list[pa.RecordBatch] = []
         held = bad = 0
@@ -64,7 +80,8 @@ class Sample:
     @cached_property
     def study(self) -> Study:
         """What `shoal infer` sees in it."""
-        return study(str(self.path), self.limit)
+        with named(self.path, self.name):
+            return study(str(self.path), self.limit)
 
     def values(self, fields: list[str], rows: list[int]) -> list[list[str]]:
         """Some rows of some fields as text, empty where missing."""

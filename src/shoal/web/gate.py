@@ -33,10 +33,7 @@ class Gate:
 
     def is_known_host(self, request: Request) -> bool:
         """Whether the address is one of loopback: a page elsewhere cannot lead a browser here under its own name."""
-        try:
-            return self.is_locked or is_loopback(request.url.hostname or "")
-        except ValueError:
-            return False
+        return self.is_locked or is_loopback(_name(request.headers.get("host", "")))
 
     def admits(self, request: Request) -> bool:
         if self._token is None:
@@ -85,6 +82,14 @@ def token_for(host: str, file: str | None = None) -> str | None:
     if len(found) < _SHORTEST or not found.isascii() or not found.isprintable():
         raise InputError(f"the page's token: is not {_SHORTEST} or more plain characters; draw one with `openssl rand -hex 16`")
     return found
+
+
+def _name(host: str) -> str:
+    """
+    >>> [_name(host) for host in ("localhost:8080", "127.0.0.1", "[::1]:80", "[", "")]
+    ['localhost', '127.0.0.1', '::1', '', '']
+    """
+    return host[1:].split("]")[0] if host.startswith("[") else host.split(":")[0]
 
 
 def _same(given: str, known: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
 
 import uvicorn
+from fastapi import FastAPI
 
 from shoal.errors import InputError
 from shoal.pipeline.telemetry import Telemetry
@@ -15,19 +17,27 @@ from shoal.web.gate import is_loopback
 from shoal.web.page import EVERY, page
 
 _CONNECTIONS = 200
-_GRACE = 2  # seconds that the last events have
+_GRACE = 1  # seconds that answers under way have
 
 
 @contextmanager
-def serve(telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None) -> Iterator[str]:
-    """Serve the page while the body runs, and give its address; port 0 is any that is free.
+def serve(
+    telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None, *, bare: bool = False
+) -> Iterator[str]:
+    """Serve the page, or its bare metrics, while the body runs, and give its address; port 0 is any that is free.
 
     Raises:
         InputError: the port is taken, or the host is not loopback and there is no token.
     """
+    with running(page(telemetry, token, bare=bare), host, port, token) as address:
+        yield address
+
+
+@contextmanager
+def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[str]:
+    """Serve an application while the body runs, and give its address."""
     if token is None and not is_loopback(host):
         raise InputError(f"--host {host}: is not loopback; set SHOAL_TOKEN, or name a file with --token-file")
-    app = page(telemetry, token)
     with _listening(host, port) as listener:
         server = uvicorn.Server(
             uvicorn.Config(
@@ -41,7 +51,9 @@ def serve(telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token
             yield _address(host, listener.getsockname()[1])
         finally:
             app.state.closing = True
-            thread.join(2 * EVERY)  # so that those who watch get a last event
+            until = time.monotonic() + 2 * EVERY
+            while getattr(app.state, "watching", 0) and time.monotonic() < until:
+                time.sleep(0.02)  # so that those who watch get a last event
             server.should_exit = True
             thread.join(_GRACE + 1)
 
