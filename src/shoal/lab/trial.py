@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal.algorithms import algorithm
 from shoal.anonymizer import Anonymizer, FilterStats, Stats
 from shoal.audit import Progress, Report
+from shoal.audit.attacks import Attack
 from shoal.audit.evidence import Evidence, gather
 from shoal.audit.judge import judge, judge_filter
 from shoal.audit.observations import evidence as observations
@@ -134,12 +135,19 @@ def risks(report: Report) -> dict[str, Any]:
     attacks = [
         {
             "name": each.name, "knows": each.knows, "tried": each.tried, "success": each.success,
-            "baseline": each.baseline, "detail": each.detail, "obstacle": each.obstacle,
+            "baseline": each.baseline, "detail": each.detail, "obstacle": each.obstacle, "alert": _is_alarming(each),
         }
         for each in report.figures.attacks  # type: ignore[attr-defined]
     ]  # fmt: skip
     promises = [{"name": each.promise, "says": each.says, "verdict": str(each.verdict)} for each in report.promises]
     return {"held": report.held, "promises": promises, "attacks": attacks}
+
+
+def _is_alarming(attack: Attack) -> bool:
+    """Whether it gains clearly more than one gets without it, as the report of the audit marks it."""
+    if attack.success is None or attack.baseline is None:
+        return False
+    return attack.success > 1.5 * attack.baseline and attack.success - attack.baseline > 0.01
 
 
 def _losses(found: Mapping[str, float]) -> list[dict[str, Any]]:

@@ -1,0 +1,128 @@
+/** What the policy does to the sample: the promise, the costs, the attacks. */
+
+import { Bars, Card } from "../chart";
+import { make, mark, write } from "../element";
+import { count, loss, NONE, percent, short, wait } from "../format";
+import { Tile } from "../tile";
+import type { Attack, FilterTrial, Risk, Trial, WindowTrial } from "./model";
+
+export class Results {
+  private readonly title = make("h2", {}, "Smallest group");
+  private readonly value = make("span", { id: "claim-value" }, NONE);
+  private readonly relation = make("span", { class: "relation" });
+  private readonly bound = make("span", { class: "bound" });
+  private readonly verdict = make("p", { class: "verdict", id: "verdict" });
+  private readonly promise = make(
+    "div",
+    { class: "card promise", id: "promise", "data-holds": "unknown" },
+    this.title,
+    make("p", { class: "claim" }, this.value, " ", this.relation, " ", this.bound),
+    this.verdict,
+  );
+  private readonly first = new Tile("loss", "Loss");
+  private readonly second = new Tile("suppressed", "Suppressed");
+  private readonly third = new Tile("wait", "Mean wait");
+  private readonly fourth = new Tile("rejected", "Rejected");
+  private readonly waits = new Card("Waiting", "tuples, by how long");
+  private readonly bars = new Bars(this.waits, "deadline");
+  private readonly held = make("p", { class: "held", id: "held" });
+  private readonly attacks = make("tbody", { id: "attacks" });
+
+  constructor(private readonly place: HTMLElement) {
+    const tiles = [this.first, this.second, this.third, this.fourth].map((tile) => tile.element);
+    const head = ["attack", "success", "without it"].map((text) => make("th", { scope: "col" }, text));
+    const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), this.attacks);
+    const risk = make(
+      "div",
+      { class: "card risk" },
+      make("h2", {}, "Attacks ", make("small", {}, "tried on what was published")),
+      this.held,
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Attacks" }, table),
+    );
+    place.replaceChildren(this.promise, make("dl", { class: "tiles" }, ...tiles), this.waits.element, risk);
+  }
+
+  /** What is shown may not be of what is on the sheet. */
+  stale(is: boolean): void {
+    mark(this.place, "stale", String(is));
+  }
+
+  show(trial: Trial): void {
+    this.fourth.show(percent(part(trial.rejected, trial.received)), reason(trial), trial.rejected, trial.rejected ? "bad" : "");
+    this.waits.element.hidden = trial.kind === "filter";
+    if (trial.kind === "filter") this.filtered(trial);
+    else this.windowed(trial);
+  }
+
+  risk(risk: Risk): void {
+    const broken = risk.promises.filter((each) => each.verdict === "broken");
+    const open = risk.promises.filter((each) => each.verdict === "not checkable").map((each) => each.name);
+    const checked = risk.promises.filter((each) => each.verdict === "held").length;
+    const rest = open.length ? ` Not checkable: ${open.join(", ")}.` : "";
+    write(this.held, broken.length ? `Broken: ${broken.map((each) => each.name).join(", ")}.` : `The audit: ${checked} promises held.${rest}`);
+    mark(this.held, "holds", broken.length ? "no" : "yes");
+    this.attacks.replaceChildren(...risk.attacks.map(row));
+  }
+
+  /** Before the audit has answered. */
+  judging(): void {
+    write(this.held, "The audit is at work …");
+    mark(this.held, "holds", "unknown");
+  }
+
+  private windowed(trial: WindowTrial): void {
+    const { smallest, k } = trial;
+    write(this.title, "Smallest group");
+    write(this.value, smallest == null ? NONE : count(smallest));
+    write(this.relation, smallest == null ? "" : smallest >= k ? "≥" : "<");
+    write(this.bound, `k ${count(k)}`);
+    mark(this.promise, "holds", smallest == null ? "unknown" : smallest >= k ? "yes" : "no");
+    write(
+      this.verdict,
+      smallest == null
+        ? "No group could form: everything was suppressed. Lower k, or lengthen the window."
+        : `Each of ${count(trial.released)} records left as one of at least ${count(smallest)} persons, in ${count(trial.groups)} groups.`,
+    );
+    this.first.show(loss(trial.loss), "0 as it came, 1 all hidden", trial.loss);
+    const hidden = part(trial.suppressed, trial.released);
+    this.second.show(percent(hidden), `${count(trial.suppressed)} records`, trial.suppressed, hidden > 0.05 ? "bad" : "");
+    const bound = trial.deadline == null ? "no deadline" : `at most ${wait(trial.longest ?? 0, trial.unit)}`;
+    this.third.show(trial.wait == null ? NONE : wait(Math.round(10 * trial.wait) / 10, trial.unit), bound, trial.wait);
+    const { edges, counts } = trial.waits;
+    this.bars.draw(edges.map((edge, n) => ((n + 1) % 5 ? "" : short(edge))), counts);
+    this.waits.say(`${count(trial.reused)} left as an earlier group had`);
+    this.waits.describe(`Waits in twentieths of the longest: ${counts.join(", ")}`);
+  }
+
+  private filtered(trial: FilterTrial): void {
+    const all = trial.released + trial.withheld;
+    write(this.title, "Users who share each released item");
+    write(this.value, trial.z == null ? NONE : `${count(trial.z)}`);
+    write(this.relation, "≥");
+    write(this.bound, "z");
+    write(this.value, "z");
+    write(this.bound, trial.z == null ? NONE : count(trial.z));
+    mark(this.promise, "holds", "yes");
+    write(this.verdict, `${percent(part(trial.released, all))} of ${count(all)} observations were released, the moment they came.`);
+    this.first.show(percent(part(trial.released, all)), "released", trial.released);
+    this.second.show(percent(part(trial.withheld, all)), "withheld: fewer than z users", trial.withheld);
+    this.third.show("none", "decided at once", 0);
+  }
+}
+
+function row(attack: Attack): HTMLElement {
+  const name = make("th", { scope: "row" }, attack.name, make("span", { class: "knows muted" }, `knows ${attack.knows}`));
+  if (attack.success == null || attack.baseline == null) {
+    return make("tr", {}, name, make("td", { colspan: "2", class: "muted wrap" }, attack.obstacle));
+  }
+  return make("tr", { "data-alert": String(attack.alert) }, name, make("td", { class: "number" }, percent(attack.success)), make("td", { class: "number muted" }, percent(attack.baseline)));
+}
+
+function part(some: number, all: number): number {
+  return all ? some / all : 0;
+}
+
+function reason({ reasons, rejected }: Trial): string {
+  const most = Object.entries(reasons).sort(([, a], [, b]) => b - a)[0];
+  return most ? `${count(rejected)}: ${most[0]}` : "no record";
+}
