@@ -8,6 +8,7 @@ from threading import Condition, Thread
 from typing import Any, NamedTuple, TypeVar
 
 Result = TypeVar("Result")
+_PATIENCE = 2  # seconds for work under way to notice that nobody needs it
 
 
 class Superseded(Exception):
@@ -60,7 +61,7 @@ class Desk:
         with self._changed:
             self._open = False
             self._changed.notify()
-        self._thread.join(5)
+        self._thread.join(_PATIENCE)
 
     def _run(self) -> None:
         while True:

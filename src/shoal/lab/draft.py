@@ -35,9 +35,9 @@ def draft(sample: Sample) -> Sheet:
 
 
 def about(sample: Sample) -> str:
-    """What to decide about persons, if no field clearly tells them apart."""
-    seen = sample.study
-    return "" if seen.who.column else seen.who.entries[0].note.removesuffix(" Enable one of these:")
+    """Which fields may tell persons apart, if several might."""
+    who = sample.study.who
+    return "" if who.column or not who.candidates else f"May tell persons apart: {', '.join(who.candidates)}."
 
 
 def _entry(name: str, drafted: Drafted) -> Entry:

@@ -79,8 +79,12 @@ from tempfile import NamedTemporaryFile
 
     def close(self) -> None:
         """Stop working, and remove what was handed over."""
-        self._desk.close()
+        self.rest()
         self._folder.cleanup()
+
+    def rest(self) -> None:
+        """Stop working; whoever waits for something hears that it will not come."""
+        self._desk.close()
 
     @property
     def folder(self) -> Path:
@@ -204,7 +208,7 @@ from tempfile import NamedTemporaryFile
         try:
             policy = Policy.parse(written(sheet))
         except PolicyError as error:
-            return placed("problem", error.problems, sheet)
+            return placed("problem", error.problems, sheet, stops=True)
         found = check(policy, sample.path, rows=min(CHECKED, sample.limit))
         problems = [line.replace(str(sample.path), sample.name) for line in found.problems]
         return placed("problem", problems, sheet) + placed("warning", found.warnings, sheet)

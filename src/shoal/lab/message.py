@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -17,15 +17,21 @@ _KEY = re.compile(r"(\w+)\b")
 
 
 class Message(BaseModel):
-    """A problem or a warning, and where it belongs: to a field of the records, or to a part of the policy."""
+    """A problem or a warning, and where it belongs: to a field of the records, or to a part of the policy.
+
+    What `stops` is wrong with the policy itself; other problems are with the data, which a run would report, and go on.
+    """
 
     kind: Literal["problem", "warning"]
     text: str
     field: str = ""
     part: str = ""
+    stops: bool = False
 
 
-def placed(kind: Literal["problem", "warning"], lines: Iterable[str], sheet: Sheet) -> list[Message]:
+def placed(
+    kind: Literal["problem", "warning"], lines: Iterable[str], sheet: Sheet, stops: bool = False
+) -> list[Message]:
     """
     >>> from shoal.lab.sheet import Entry
     >>> sheet = Sheet(fields=[Entry(name="a"), Entry(name="a.b")])
@@ -36,10 +42,10 @@ def placed(kind: Literal["problem", "warning"], lines: Iterable[str], sheet: She
     ['a', '']
     ['', 'privacy.k']
     """
-    return [Message(kind=kind, text=line, **_place(line, sheet)) for line in lines]
+    return [Message(kind=kind, text=line, stops=stops, **_place(line, sheet)) for line in lines]
 
 
-def _place(line: str, sheet: Sheet) -> dict[str, str]:
+def _place(line: str, sheet: Sheet) -> dict[str, Any]:
     for name in sorted((entry.name for entry in sheet.fields), key=len, reverse=True):
         for start in (f"attributes.{name}", f"weights.{name}"):
             if line.startswith((f"{start}:", f"{start}.")):

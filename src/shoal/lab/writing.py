@@ -111,7 +111,8 @@ def number(text: str) -> Any:
 
 def _is_listed(sheet: Sheet, entry: Entry) -> bool:
     taken = (sheet.person, sheet.time, sheet.item if sheet.is_filter else "")
-    return entry.role != "omit" and entry.name not in taken
+    roles = ("sensitive", "keep") if sheet.is_filter else ("numeric", "categorical", "sensitive", "keep")
+    return entry.role in roles and entry.name not in taken
 
 
 def _attribute(entry: Entry, problems: list[str]) -> dict[str, Any]:

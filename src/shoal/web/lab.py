@@ -43,7 +43,10 @@ def serve_lab(lab: Lab, host: str = "127.0.0.1", port: int = 8080, token: str | 
         InputError: the port is taken, or the host is not loopback and there is no token.
     """
     with running(workbench(lab, token), host, port, token) as address:
-        yield address
+        try:
+            yield address
+        finally:
+            lab.rest()
 
 
 def workbench(lab: Lab, token: str | None = None) -> FastAPI:

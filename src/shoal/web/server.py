@@ -41,7 +41,8 @@ def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[s
     with _listening(host, port) as listener:
         server = uvicorn.Server(
             uvicorn.Config(
-                app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
+                app, log_config=None, log_level="critical",  # the text of a fault could hold data
+                access_log=False, lifespan="off", ws="none", server_header=False,
                 limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
             )
         )

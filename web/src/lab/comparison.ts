@@ -21,12 +21,13 @@ export class Comparison {
   private readonly byK: uPlot;
   private readonly found = new Map<string, Compared>();
   private readonly names: string[];
+  private splits: number[] = [];
   private chosen = "";
   private asked = "";
   private running = false;
 
   constructor(private readonly place: HTMLElement, private readonly state: State, private readonly sheet: () => Sheet, private readonly pick: (name: string) => void) {
-    this.names = Object.keys(state.algorithms).filter((name) => name !== "zanon");
+    this.names = Object.keys(state.algorithms).filter((name) => name !== "zanon").sort((a, b) => Number(b === "tide") - Number(a === "tide"));
     for (const card of [this.waits, this.ks]) card.plot.classList.add("tall");
     const charts = make("div", { class: "charts two" }, this.waits.element, this.ks.element);
     place.replaceChildren(
@@ -84,6 +85,10 @@ export class Comparison {
 
   private draw(): void {
     const shown = this.names.map((name) => this.found.get(name));
+    for (const chart of [this.byWait, this.byK]) {
+      this.names.forEach((name, n) => (chart.series[n + 1]!.width = name === this.chosen ? 4 : 1.5));
+    }
+    this.splits = [...new Set(shown.flatMap((each) => each?.ks.map((point) => point.k) ?? []))].sort((a, b) => a - b);
     this.byWait.setData(joined(shown.map((each) => each?.windows ?? []), "wait"));
     this.byK.setData(joined(shown.map((each) => each?.ks ?? []), "k"));
     const unit = [...this.found.values()][0]?.unit === "s" ? "seconds" : "arrivals";
@@ -118,7 +123,12 @@ export class Comparison {
           y: { range: (_, __, high) => [0, Math.min(1, Math.max(high || 0, 0.1) * 1.1)] },
         },
         axes: [
-          axis({ size: 26, space: 40, values: (_, ticks) => ticks.map((tick) => (tick == null ? "" : short(tick))) }),
+          axis({
+            size: 26,
+            space: 40,
+            ...(scale === "k" ? { splits: () => this.splits, filter: (_: uPlot, splits: number[]) => splits } : {}),
+            values: (_, ticks) => ticks.map((tick) => (tick == null ? "" : short(tick).replace(".00", ""))),
+          }),
           axis({ size: 44, values: (_, ticks) => ticks.map((tick) => tick.toFixed(1)) }),
         ],
         series: [{}, ...this.names.map((name, n) => this.series(name, n + 1))],
@@ -128,13 +138,10 @@ export class Comparison {
   }
 
   private series(name: string, n: number): uPlot.Series {
-    const width = () => (name === this.chosen ? 4 : 1.5);
     return {
       label: name,
       stroke: () => colour(`c${n}`),
-      get width() {
-        return width();
-      },
+      width: 1.5,
       points: { show: true, size: 6, fill: () => colour(`c${n}`), stroke: () => colour(`c${n}`) },
       spanGaps: true,
     };

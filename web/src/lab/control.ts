@@ -10,12 +10,12 @@ export interface Control {
 }
 
 /** A label above an input; `part` is what messages call it. */
-export function labelled(text: string, input: Control["input"], part: string, hint = "", beside: Node[] = []): HTMLElement {
+export function labelled(text: string, input: Control["input"], part: string, hint = "", beside: Node[] = [], below?: Node): HTMLElement {
   input.id ||= `input-${++number}`;
   const label = make("label", { for: input.id }, text);
   const row = beside.length ? [make("div", { class: "together" }, input, ...beside)] : [input];
   const small = hint ? [make("p", { class: "hint muted" }, hint)] : [];
-  return make("div", { class: "control", "data-part": part }, label, ...row, ...small, said());
+  return make("div", { class: "control", "data-part": part }, label, ...row, ...(below ? [below] : []), ...small, said());
 }
 
 /** Where messages are shown. */
@@ -30,8 +30,13 @@ export function text(value: string, changed: (value: string) => void, attributes
   return input;
 }
 
-export function choice(value: string, options: [string, string][], changed: (value: string) => void, attributes: Record<string, string> = {}): HTMLSelectElement {
-  const select = make("select", attributes, ...options.map(([key, name]) => make("option", { value: key }, name)));
+type Options = [string, string | [string, string][]][];
+
+/** A choice among options, or among groups of them. */
+export function choice(value: string, options: Options, changed: (value: string) => void, attributes: Record<string, string> = {}): HTMLSelectElement {
+  const option = ([key, name]: [string, string]) => make("option", { value: key }, name);
+  const entry = ([key, name]: Options[number]) => (typeof name === "string" ? option([key, name]) : make("optgroup", { label: key }, ...name.map(option)));
+  const select = make("select", attributes, ...options.map(entry));
   select.value = value;
   select.addEventListener("change", () => changed(select.value));
   return select;

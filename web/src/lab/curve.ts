@@ -67,6 +67,7 @@ export class Curve {
     const key = [sheet.person, sheet.time, sheet.item, sheet.span, this.k].join("\n");
     if (key === this.asked) return;
     this.asked = key;
+    if (!sheet.person || !sheet.time || !sheet.item) return this.empty("Choose the fields of person, time and item to see the curves.");
     try {
       const found = await chances(sheet, Number(this.k), 0.95);
       if (this.asked !== key) return;
@@ -76,11 +77,16 @@ export class Curve {
       this.tell();
     } catch (error) {
       if (error instanceof Outdated) return;
-      this.found = undefined;
-      this.chart.setData([[], [], [], []]);
-      this.use.hidden = true;
-      write(this.note, error instanceof Refused ? error.message : "The curves failed.");
+      this.empty(error instanceof Refused ? error.message : "The curves failed.");
     }
+  }
+
+  private empty(why: string): void {
+    this.found = undefined;
+    this.chart.setData([[], [], [], []]);
+    this.use.hidden = true;
+    write(this.note, why);
+    this.card.say("");
   }
 
   private tell(): void {

@@ -5,12 +5,10 @@ import { propose, Refused } from "./api";
 import { choice, said, text, tick } from "./control";
 import type { Entry, Role, Sheet } from "./model";
 
-const ROLES: [Role, string][] = [
-  ["numeric", "generalize: number"],
-  ["categorical", "generalize: category"],
-  ["sensitive", "publish: sensitive"],
-  ["keep", "publish as it is"],
-  ["omit", "leave out"],
+const ROLES: [string, [Role, string][]][] = [
+  ["generalize", [["numeric", "number"], ["categorical", "category"]]],
+  ["publish as it is", [["sensitive", "sensitive"], ["keep", "keep"]]],
+  ["do not publish", [["omit", "leave out"]]],
 ];
 const NAMES: Record<string, string> = { person: "tells persons apart; never published", time: "the time", item: "the item" };
 
@@ -38,6 +36,7 @@ export class Fields {
     further.open = Boolean(sheet.more);
     this.place.replaceChildren(
       make("h2", {}, "Fields ", make("small", {}, "what is left out does not leave")),
+      make("div", { "data-part": "attributes", class: "above" }, said()),
       make("ul", { class: "fields" }, ...sheet.fields.map((entry) => this.row(entry, sheet, changed))),
       further,
       make("div", { "data-part": "*" }, said()),
@@ -71,13 +70,14 @@ export class Fields {
       row.append(make("div", { class: "line" }, name, make("span", { class: "taken muted" }, NAMES[taken] ?? "")), notes);
       return row;
     }
-    const options = sheet.algorithm === "zanon" ? ROLES.slice(2) : ROLES;
-    if (!options.some(([role]) => role === entry.role)) entry.role = "omit";
-    const role = choice(entry.role, options, (picked) => void this.turn(entry, picked as Role, row, sheet, changed), { "aria-label": `Role of ${entry.name}` });
-    const quasi = entry.role === "numeric" || entry.role === "categorical";
-    row.append(make("div", { class: "line" }, name, role, this.inside(entry, changed), ...(quasi ? [loss] : [])));
-    if (entry.role === "categorical") row.append(this.tree(entry, changed));
-    if (entry.note) row.append(make("p", { class: "hint muted" }, entry.note));
+    const groups = sheet.algorithm === "zanon" ? ROLES.slice(1) : ROLES;
+    const shown = groups.some(([, roles]) => roles.some(([role]) => role === entry.role)) ? entry.role : "omit";
+    const role = choice(shown, groups, (picked) => void this.turn(entry, picked as Role, row, sheet, changed), { "aria-label": `Role of ${entry.name}` });
+    const quasi = shown === "numeric" || shown === "categorical";
+    if (shown === "numeric" && entry.note) name.append(make("small", { class: "muted" }, entry.note));
+    row.dataset.role = shown;
+    row.append(make("div", { class: "line" }, name, role, this.inside(entry, shown, changed), ...(quasi ? [loss] : [])));
+    if (shown === "categorical") row.append(this.tree(entry, changed));
     row.append(notes);
     return row;
   }
@@ -101,9 +101,9 @@ export class Fields {
     changed();
   }
 
-  private inside(entry: Entry, changed: () => void): HTMLElement {
+  private inside(entry: Entry, role: Role, changed: () => void): HTMLElement {
     const box = make("div", { class: "inside" });
-    if (entry.role === "numeric") {
+    if (role === "numeric") {
       const end = (key: "low" | "high" | "grid", label: string, part: string) =>
         make("label", { "data-part": part }, label, text(entry[key], (value) => {
           entry[key] = value;
@@ -118,13 +118,15 @@ export class Fields {
           changed();
         }),
       );
-    } else if (entry.role === "categorical") {
+    } else if (role === "categorical") {
       box.append(
         tick("unknown values as the root", entry.lenient, (on) => {
           entry.lenient = on;
           changed();
         }),
       );
+    } else if (entry.note) {
+      box.append(make("p", { class: "hint muted" }, entry.note.replace(/^(['"]).*?\1 is left out: (.)/, (_, __, first: string) => first.toUpperCase())));
     }
     return box;
   }
@@ -148,8 +150,9 @@ export class Fields {
       area.dispatchEvent(new Event("input"));
     });
     count();
+    const note = entry.note ? [make("small", { class: "muted" }, ` · ${entry.note}`)] : [];
     const help = make("p", { class: "hint muted" }, "A label a line; what lies below it, further to the right. Groups between the root and the leaves cost less than the root.");
-    const box = make("details", { class: "tree", "data-part": "hierarchy" }, make("summary", {}, "Hierarchy ", size), area, help);
+    const box = make("details", { class: "tree", "data-part": "hierarchy" }, make("summary", {}, "Hierarchy ", size, ...note), area, help);
     box.open = !entry.tree;
     return box;
   }

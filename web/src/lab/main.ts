@@ -21,7 +21,7 @@ import { Takeaway } from "./takeaway";
 const PAUSE = 150; // milliseconds after a change before it is tried
 
 class Bench {
-  private readonly results = new Results(byId("results"));
+  private readonly results = new Results(byId("results"), byId("risk"));
   private readonly rows = new Rows(byId("rows"));
   private readonly fields = new Fields(byId("fields"));
   private readonly settings: Settings;
@@ -43,7 +43,6 @@ class Bench {
       this.changed();
     });
     byId("comparison").before(this.curve.element);
-    this.curve.element.classList.add("wide-row");
     this.takeaway = new Takeaway(byId("takeaway"), state, () => this.sheet);
     this.changed(true);
   }
@@ -77,16 +76,14 @@ class Bench {
       show(messages);
       fail("");
       const problems = messages.filter((message) => message.kind === "problem").length;
-      this.takeaway.allow(!messages.some((message) => message.kind === "problem" && isOfPolicy(message.text)));
+      const stops = messages.some((message) => message.stops);
+      this.takeaway.allow(!stops);
       await this.takeaway.changed(sheet).catch(() => undefined);
       void this.curve.changed(sheet);
+      if (stops) return say("problem", problems === 1 ? "one problem" : `${problems} problems`);
       if (!this.state.algorithms[sheet.algorithm]) say("busy", `compiling ${sheet.algorithm}, once: up to a minute`);
-      const trial = await api.trial(sheet).catch((error: unknown) => {
-        if (error instanceof api.Refused && problems) return null;
-        throw error;
-      });
+      const trial = await api.trial(sheet);
       if (turn !== this.turn) return;
-      if (!trial) return say("problem", problems === 1 ? "one problem" : `${problems} problems`);
       this.state.algorithms[sheet.algorithm] = true;
       this.results.show(trial);
       this.results.stale(false);
@@ -104,11 +101,6 @@ class Bench {
       fail(error instanceof Error ? error.message : "Something went wrong.");
     }
   }
-}
-
-/** Whether a problem lies in the policy itself; else in the data, which a run would report and go on. */
-function isOfPolicy(text: string): boolean {
-  return !text.startsWith("'");
 }
 
 function say(state: "busy" | "running" | "problem" | "starting", text: string): void {

@@ -53,6 +53,7 @@ export interface Message {
   text: string;
   field: string;
   part: string;
+  stops: boolean;
 }
 
 export interface Pairs {

@@ -28,23 +28,22 @@ export class Results {
   private readonly held = make("p", { class: "held", id: "held" });
   private readonly attacks = make("tbody", { id: "attacks" });
 
-  constructor(private readonly place: HTMLElement) {
+  constructor(private readonly place: HTMLElement, private readonly judged: HTMLElement) {
     const tiles = [this.first, this.second, this.third, this.fourth].map((tile) => tile.element);
-    const head = ["attack", "success", "without it"].map((text) => make("th", { scope: "col" }, text));
+    const head = ["attack", "knows", "success", "without it", "in detail"].map((text) => make("th", { scope: "col" }, text));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), this.attacks);
-    const risk = make(
-      "div",
-      { class: "card risk" },
-      make("h2", {}, "Attacks ", make("small", {}, "tried on what was published")),
-      this.held,
+    judged.replaceChildren(
+      make("div", { class: "heading" }, make("h2", { id: "risk-title" }, "Attacks ", make("small", {}, "of the audit, tried on what left")), this.held),
       make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Attacks" }, table),
     );
-    place.replaceChildren(this.promise, make("dl", { class: "tiles" }, ...tiles), this.waits.element, risk);
+    judged.hidden = this.waits.element.hidden = true;
+    write(this.verdict, "Nothing was tried yet.");
+    place.replaceChildren(this.promise, make("dl", { class: "tiles" }, ...tiles), this.waits.element);
   }
 
   /** What is shown may not be of what is on the sheet. */
   stale(is: boolean): void {
-    mark(this.place, "stale", String(is));
+    for (const place of [this.place, this.judged]) mark(place, "stale", String(is));
   }
 
   show(trial: Trial): void {
@@ -66,6 +65,7 @@ export class Results {
 
   /** Before the audit has answered. */
   judging(): void {
+    this.judged.hidden = false;
     write(this.held, "The audit is at work …");
     mark(this.held, "holds", "unknown");
   }
@@ -96,26 +96,27 @@ export class Results {
 
   private filtered(trial: FilterTrial): void {
     const all = trial.released + trial.withheld;
-    write(this.title, "Users who share each released item");
-    write(this.value, trial.z == null ? NONE : `${count(trial.z)}`);
-    write(this.relation, "≥");
-    write(this.bound, "z");
-    write(this.value, "z");
-    write(this.bound, trial.z == null ? NONE : count(trial.z));
-    mark(this.promise, "holds", "yes");
-    write(this.verdict, `${percent(part(trial.released, all))} of ${count(all)} observations were released, the moment they came.`);
-    this.first.show(percent(part(trial.released, all)), "released", trial.released);
+    write(this.title, "Released at once");
+    write(this.value, percent(part(trial.released, all)));
+    write(this.relation, "");
+    write(this.bound, trial.z == null ? "no z yet" : `z ${count(trial.z)}`);
+    mark(this.promise, "holds", trial.z == null ? "unknown" : "yes");
+    write(this.verdict, `Of ${count(all)} observations, those whose item at least z users had exposed by then.`);
+    this.first.show(count(trial.released), "observations released", trial.released);
     this.second.show(percent(part(trial.withheld, all)), "withheld: fewer than z users", trial.withheld);
     this.third.show("none", "decided at once", 0);
   }
 }
 
 function row(attack: Attack): HTMLElement {
-  const name = make("th", { scope: "row" }, attack.name, make("span", { class: "knows muted" }, `knows ${attack.knows}`));
+  const name = make("th", { scope: "row" }, attack.name);
+  const knows = make("td", { class: "wrap muted" }, attack.knows);
   if (attack.success == null || attack.baseline == null) {
-    return make("tr", {}, name, make("td", { colspan: "2", class: "muted wrap" }, attack.obstacle));
+    return make("tr", {}, name, knows, make("td", { class: "number" }, NONE), make("td", { class: "number" }, NONE), make("td", { class: "wrap muted" }, attack.obstacle));
   }
-  return make("tr", { "data-alert": String(attack.alert) }, name, make("td", { class: "number" }, percent(attack.success)), make("td", { class: "number muted" }, percent(attack.baseline)));
+  const success = make("td", { class: "number success" }, percent(attack.success));
+  const detail = `${count(attack.tried)} tried${attack.detail ? `; ${attack.detail}` : ""}`;
+  return make("tr", { "data-alert": String(attack.alert) }, name, knows, success, make("td", { class: "number" }, percent(attack.baseline)), make("td", { class: "wrap muted" }, detail));
 }
 
 function part(some: number, all: number): number {

@@ -7,13 +7,15 @@ export class Rows {
   private readonly head = make("tr");
   private readonly body = make("tbody");
 
-  constructor(place: HTMLElement) {
+  constructor(private readonly place: HTMLElement) {
+    place.hidden = true;
     const title = make("h2", { id: "rows-title" }, "Before and after ", make("small", {}, "above as it came, below as it left"));
     const table = make("table", { class: "pairs" }, make("thead", {}, this.head), this.body);
     place.replaceChildren(title, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "rows-title" }, table));
   }
 
   show({ columns, before, after, gone }: Pairs): void {
+    this.place.hidden = false;
     this.head.replaceChildren(...columns.map((name) => make("th", { scope: "col" }, name)));
     this.body.replaceChildren(
       ...before.map((row, n) =>

@@ -13,8 +13,8 @@ const KINDS: [string, string][] = [
   ["buffer", "tuples held, no deadline"],
 ];
 const MEANING: Record<string, string> = {
-  tide: "the default; loses the least",
-  zanon: "items of users, at once",
+  tide: "the default",
+  zanon: "for transactions",
 };
 
 type Changed = (again?: boolean) => void;
@@ -58,8 +58,8 @@ export class Settings {
       changed();
     });
     return [
-      labelled("k: persons a record hides among", k.input, "privacy", "", [k.slider]),
-      labelled("Window: how long a record may wait", window.input, "window", "", [kind, window.slider]),
+      labelled("k: persons a record hides among", k.input, "privacy", "", [], k.slider),
+      labelled("Window: how long a record may wait", window.input, "window", "", [kind], window.slider),
     ];
   }
 
@@ -77,7 +77,7 @@ export class Settings {
       changed(true);
     });
     return [
-      labelled("z: users who must share an item", z.input, "algorithm.z", "", [z.slider]),
+      labelled("z: users who must share an item", z.input, "algorithm.z", "", [], z.slider),
       labelled("Counted over, such as 1h", span, "algorithm.window"),
       labelled("Item: what users expose", item, "item"),
     ];
@@ -100,13 +100,13 @@ export class Settings {
       sheet.nulls = value.split(",").map((each) => each.trim().replace(/^"(.*)"$/, "$1"));
       changed();
     });
-    const about = sheet.person ? "" : (this.state.sample?.about.replace(/^DECIDE who is a person: /, "") ?? "");
+    const about = sheet.person ? "" : (this.state.sample?.about ?? "");
     this.people.replaceChildren(
       make("h2", {}, "Who, when, and what is missing"),
       make(
         "div",
         { class: "grid" },
-        labelled("Field that tells persons apart", person, "person", about.charAt(0).toUpperCase() + about.slice(1)),
+        labelled("Field that tells persons apart", person, "person", about),
         labelled("Field of the time", time, "time", "", sheet.time && sheet.algorithm !== "zanon" ? [publish] : []),
         labelled("Texts that mean missing", nulls, "nulls"),
       ),
