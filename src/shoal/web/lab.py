@@ -23,9 +23,9 @@ from shoal.web.server import running
 _LARGEST = 16 << 20  # bytes of a sheet
 _REFUSED: dict[int | str, dict[str, Any]] = {
     **LOCKED,
+    204: {"description": "Something newer was asked for."},
     400: {"description": "The file, or what the sheet says, cannot be used."},
     403: {"description": "Another page asks."},
-    409: {"description": "Something newer was asked for."},
     411: {"description": "The length of the body is not told."},
     413: {"description": "The body is too large."},
 }
@@ -70,8 +70,8 @@ def workbench(lab: Lab, token: str | None = None) -> FastAPI:
         return JSONResponse({"detail": " ".join(problems), "problems": problems}, 400)
 
     @app.exception_handler(Superseded)
-    async def superseded(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": "something newer was asked for"}, 409)
+    async def superseded(request: Request, error: Exception) -> Response:
+        return Response(status_code=204)
 
     guard(app, gate)
     add_front(app, gate, "lab.html")

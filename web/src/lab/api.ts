@@ -56,8 +56,8 @@ async function answered(asked: Promise<Response>): Promise<Response> {
   } catch {
     throw new Refused(["The lab does not answer: it was closed, or its process has ended. Start it again, and reload this page."]);
   }
+  if (answer.status === 204) throw new Outdated();
   if (answer.ok) return answer;
-  if (answer.status === 409) throw new Outdated();
   const told = (await answer.json().catch(() => ({}))) as { problems?: string[]; detail?: unknown };
   const detail = typeof told.detail === "string" ? told.detail : "a text on this page is too long, or of a form that is not understood";
   throw new Refused(told.problems ?? [answer.status >= 500 ? "A fault of shoal; please report what you did." : detail]);

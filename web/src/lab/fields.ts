@@ -37,7 +37,7 @@ export class Fields {
     this.place.replaceChildren(
       make("h2", {}, "Fields ", make("small", {}, "what is left out does not leave")),
       make("div", { "data-part": "attributes", class: "above" }, said()),
-      make("ul", { class: "fields" }, ...sheet.fields.map((entry) => this.row(entry, sheet, changed))),
+      make("div", { class: "fields" }, ...sheet.fields.map((entry) => this.row(entry, sheet, changed))),
       further,
       make("div", { "data-part": "*" }, said()),
     );
@@ -59,7 +59,7 @@ export class Fields {
 
   private row(entry: Entry, sheet: Sheet, changed: () => void): HTMLElement {
     const taken = sheet.person === entry.name ? "person" : sheet.time === entry.name ? "time" : sheet.algorithm === "zanon" && sheet.item === entry.name ? "item" : "";
-    const row = make("li", { class: "field", "data-field": entry.name, "data-role": taken || entry.role, role: "group", "aria-label": entry.name });
+    const row = make("div", { class: "field", "data-field": entry.name, "data-role": taken || entry.role, role: "group", "aria-label": entry.name });
     const name = make("span", { class: "name" }, entry.name);
     const notes = said();
     const fill = make("span", { class: "fill" });
@@ -67,7 +67,7 @@ export class Fields {
     this.bars.set(entry.name, { bar: fill, value });
     const loss = make("span", { class: "loss" }, make("span", { class: "bar", "aria-hidden": "true" }, fill), make("span", { class: "unseen" }, "loss "), value);
     if (taken) {
-      row.append(make("div", { class: "line" }, name, make("span", { class: "taken muted" }, NAMES[taken] ?? "")), notes);
+      row.append(make("div", { class: "line" }, name, make("span", { class: "taken muted" }, taken === "person" && sheet.algorithm === "zanon" ? "the user; published under a pseudonym" : (NAMES[taken] ?? ""))), notes);
       return row;
     }
     const groups = sheet.algorithm === "zanon" ? ROLES.slice(1) : ROLES;

@@ -114,7 +114,8 @@ function fail(text: string): void {
 }
 
 let bench: Bench | undefined;
-let known: State;
+let known: State | undefined;
+const begun = api.state();
 
 async function open(state: State): Promise<void> {
   known = state;
@@ -140,7 +141,7 @@ async function take(file: File | undefined): Promise<void> {
   say("busy", `reading ${file.name}`);
   fail("");
   try {
-    await open(await api.receive(file, known));
+    await open(await api.receive(file, (known ??= await begun)));
   } catch (error) {
     say("problem", "not read");
     fail(error instanceof Error ? error.message : "The file could not be read.");
@@ -166,4 +167,4 @@ document.addEventListener("drop", (event) => {
   void take(event.dataTransfer?.files[0]);
 });
 themed(byId<HTMLButtonElement>("theme"), redraw);
-api.state().then(open).catch((error: Error) => fail(error.message));
+begun.then((state) => (known ? undefined : open(state))).catch((error: Error) => fail(error.message));

@@ -6,7 +6,10 @@ import { count, loss, NONE, percent, short, wait } from "../format";
 import { Tile } from "../tile";
 import type { Attack, FilterTrial, Risk, Trial, WindowTrial } from "./model";
 
+const SOON = 500; // milliseconds that an answer may take before what is shown looks old
+
 export class Results {
+  private timer = 0;
   private readonly title = make("h2", {}, "Smallest group");
   private readonly value = make("span", { id: "claim-value" }, NONE);
   private readonly relation = make("span", { class: "relation" });
@@ -19,17 +22,20 @@ export class Results {
     make("p", { class: "claim" }, this.value, " ", this.relation, " ", this.bound),
     this.verdict,
   );
-  private readonly first = new Tile("loss", "Loss");
-  private readonly second = new Tile("suppressed", "Suppressed");
-  private readonly third = new Tile("wait", "Mean wait");
-  private readonly fourth = new Tile("rejected", "Rejected");
+  private readonly loss = new Tile("loss", "Loss");
+  private readonly suppressed = new Tile("suppressed", "Suppressed");
+  private readonly wait = new Tile("wait", "Mean wait");
+  private readonly released = new Tile("released", "Released");
+  private readonly withheld = new Tile("withheld", "Withheld");
+  private readonly generalized = new Tile("generalized", "Generalized");
+  private readonly rejected = new Tile("rejected", "Rejected");
+  private readonly tiles = make("dl", { class: "tiles" });
   private readonly waits = new Card("Waiting", "tuples, by how long");
   private readonly bars = new Bars(this.waits, "deadline");
   private readonly held = make("p", { class: "held", id: "held" });
   private readonly attacks = make("tbody", { id: "attacks" });
 
   constructor(private readonly place: HTMLElement, private readonly judged: HTMLElement) {
-    const tiles = [this.first, this.second, this.third, this.fourth].map((tile) => tile.element);
     const head = ["attack", "knows", "success", "without it", "in detail"].map((text) => make("th", { scope: "col" }, text));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), this.attacks);
     judged.replaceChildren(
@@ -38,16 +44,20 @@ export class Results {
     );
     judged.hidden = this.waits.element.hidden = true;
     write(this.verdict, "Nothing was tried yet.");
-    place.replaceChildren(this.promise, make("dl", { class: "tiles" }, ...tiles), this.waits.element);
+    place.replaceChildren(this.promise, this.tiles, this.waits.element);
+    this.lay(this.loss, this.suppressed, this.wait);
   }
 
   /** What is shown may not be of what is on the sheet. */
   stale(is: boolean): void {
-    for (const place of [this.place, this.judged]) mark(place, "stale", String(is));
+    clearTimeout(this.timer);
+    const set = () => [this.place, this.judged].forEach((place) => mark(place, "stale", String(is)));
+    if (is) this.timer = window.setTimeout(set, SOON);
+    else set();
   }
 
   show(trial: Trial): void {
-    this.fourth.show(percent(part(trial.rejected, trial.received)), reason(trial), trial.rejected, trial.rejected ? "bad" : "");
+    this.rejected.show(percent(part(trial.rejected, trial.received)), reason(trial), trial.rejected, trial.rejected ? "bad" : "");
     this.waits.element.hidden = trial.kind === "filter";
     if (trial.kind === "filter") this.filtered(trial);
     else this.windowed(trial);
@@ -72,6 +82,7 @@ export class Results {
 
   private windowed(trial: WindowTrial): void {
     const { smallest, k } = trial;
+    this.lay(this.loss, this.suppressed, this.wait);
     write(this.title, "Smallest group");
     write(this.value, smallest == null ? NONE : count(smallest));
     write(this.relation, smallest == null ? "" : smallest >= k ? "≥" : "<");
@@ -83,11 +94,11 @@ export class Results {
         ? "No group could form: everything was suppressed. Lower k, or lengthen the window."
         : `Each of ${count(trial.released)} records left as one of at least ${count(smallest)} persons, in ${count(trial.groups)} groups.`,
     );
-    this.first.show(loss(trial.loss), "0 as it came, 1 all hidden", trial.loss);
+    this.loss.show(loss(trial.loss), "0 as it came, 1 all hidden", trial.loss);
     const hidden = part(trial.suppressed, trial.released);
-    this.second.show(percent(hidden), `${count(trial.suppressed)} records`, trial.suppressed, hidden > 0.05 ? "bad" : "");
+    this.suppressed.show(percent(hidden), `${count(trial.suppressed)} records`, trial.suppressed, hidden > 0.05 ? "bad" : "");
     const bound = trial.deadline == null ? "no deadline" : `at most ${wait(trial.longest ?? 0, trial.unit)}`;
-    this.third.show(trial.wait == null ? NONE : wait(Math.round(10 * trial.wait) / 10, trial.unit), bound, trial.wait);
+    this.wait.show(trial.wait == null ? NONE : wait(Math.round(10 * trial.wait) / 10, trial.unit), bound, trial.wait);
     const { edges, counts } = trial.waits;
     this.bars.draw(edges.map((edge, n) => ((n + 1) % 5 ? "" : short(edge))), counts);
     this.waits.say(`${count(trial.reused)} left as an earlier group had`);
@@ -102,9 +113,14 @@ export class Results {
     write(this.bound, trial.z == null ? "no z yet" : `z ${count(trial.z)}`);
     mark(this.promise, "holds", trial.z == null ? "unknown" : "yes");
     write(this.verdict, `Of ${count(all)} observations, those whose item at least z users had exposed by then.`);
-    this.first.show(count(trial.released), "observations released", trial.released);
-    this.second.show(percent(part(trial.withheld, all)), "withheld: fewer than z users", trial.withheld);
-    this.third.show("none", "decided at once", 0);
+    this.lay(this.released, this.withheld, this.generalized);
+    this.released.show(count(trial.released), "observations", trial.released);
+    this.withheld.show(count(trial.withheld), "fewer than z users", trial.withheld);
+    this.generalized.show(count(trial.generalized), "of those released", trial.generalized);
+  }
+
+  private lay(...tiles: Tile[]): void {
+    this.tiles.replaceChildren(...[...tiles, this.rejected].map((tile) => tile.element));
   }
 }
 

@@ -11,7 +11,7 @@ export class Rows {
     place.hidden = true;
     const title = make("h2", { id: "rows-title" }, "Before and after ", make("small", {}, "above as it came, below as it left"));
     const table = make("table", { class: "pairs" }, make("thead", {}, this.head), this.body);
-    place.replaceChildren(title, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "rows-title" }, table));
+    place.replaceChildren(title, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Some rows" }, table));
   }
 
   show({ columns, before, after, gone }: Pairs): void {

@@ -45,7 +45,7 @@ export class Settings {
   }
 
   private windowed(sheet: Sheet, changed: Changed): HTMLElement[] {
-    const k = sliding("Persons a record hides among", sheet.k, K, (value) => {
+    const k = sliding("k: persons a record hides among", sheet.k, K, (value) => {
       sheet.k = value;
       changed();
     });
@@ -53,7 +53,7 @@ export class Settings {
       sheet.kind = value as Sheet["kind"];
       changed();
     }, { "aria-label": "What the window counts" });
-    const window = sliding("How long a record may wait", sheet.window, WINDOW, (value) => {
+    const window = sliding("Window: how long a record may wait", sheet.window, WINDOW, (value) => {
       sheet.window = value;
       changed();
     });
@@ -64,7 +64,7 @@ export class Settings {
   }
 
   private filter(sheet: Sheet, changed: Changed): HTMLElement[] {
-    const z = (this.z = sliding("Users who must share an item", sheet.z, Z, (value) => {
+    const z = (this.z = sliding("z: users who must share an item", sheet.z, Z, (value) => {
       sheet.z = value;
       changed();
     }));
