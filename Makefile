@@ -4,7 +4,7 @@ FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint pycanon clean
+.PHONY: help setup demo test test-long lint type bench docs notebooks reference package pycanon page clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -23,7 +23,7 @@ $(READY): pyproject.toml
 demo: setup  ## anonymize a generated stream, and show what became of it
 	@$(BIN)/shoal demo
 
-test: setup lint  ## lint, then all tests and doctests but the long ones
+test: setup lint type  ## lint, types, then all tests and doctests but the long ones
 	@echo "kernels: compiling what is not in the cache"
 	@$(BIN)/python -m shoal.cli.kernels
 	@echo "pytest: tests and doctests, on two processes"
@@ -34,18 +34,44 @@ test-long: setup  ## the long tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m long || { status=$$?; \
 		test $$status -eq 5 && echo "there are no long tests yet" || exit $$status; }
 
-lint: setup  ## style (ruff), types (mypy) and layers (import-linter)
+lint: setup  ## style (ruff) and layers (import-linter)
 	@echo "ruff: style"
 	@$(BIN)/ruff check .
-	@echo "mypy: types"
-	@$(BIN)/mypy
 	@echo "import-linter: layers"
 	@$(BIN)/lint-imports
+
+type: setup  ## types (mypy)
+	@echo "mypy: types"
+	@$(BIN)/mypy
+
+bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of the data
+	@$(BIN)/shoal bench
+
+docs: setup  ## the documentation as a site, in build/site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "python -m http.server -d build/site serves it; search needs a server"
+
+notebooks: setup  ## run the notebooks, and keep what they print and draw
+	@$(BIN)/python -m tools.notebooks
+
+reference: setup  ## write the pages that are made from the code: commands, keys of policies, licences, the schema
+	@mkdir -p build
+	@$(BIN)/shoal schema > build/schema.json && mv build/schema.json src/shoal/policy.schema.json
+	@$(BIN)/python -m tools.commands
+	@$(BIN)/python -m tools.keys
+	@$(BIN)/python -m tools.licences
+
+package: setup  ## the wheel and the source distribution, in build/dist, tried in empty environments
+	@rm -rf build/dist
+	@$(BIN)/python -m tools.package build/dist
 
 pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit's figures with
 	@$(PYTHON) -m venv .venv-pycanon
 	@.venv-pycanon/bin/python -m pip install -qq --disable-pip-version-check pycanon
 
+page:  ## build the page's front end anew, which needs Node; what is built is kept in the repository
+	@cd web && npm ci --no-audit --no-fund && npm run build
+
 clean:  ## remove .venv, the demo and all caches in this folder
-	@rm -rf .venv .venv-pycanon build demo .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
+	@rm -rf .venv .venv-pycanon build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

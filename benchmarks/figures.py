@@ -1,6 +1,6 @@
 """Writes the figures of `shoal bench --json` into a page, between `<!-- figures -->` and `<!-- /figures -->`.
 
-python benchmarks/figures.py bench.json README.md
+python benchmarks/figures.py bench.json docs/figures.md
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def page(text: str, report: Report) -> str:
 
 def main() -> None:
     if len(sys.argv) != 3:
-        raise SystemExit("usage: python benchmarks/figures.py bench.json README.md")
+        raise SystemExit("usage: python benchmarks/figures.py bench.json docs/figures.md")
     source, target = map(Path, sys.argv[1:])
     report = Report.from_json(source.read_text(encoding="utf-8"))
     target.write_text(page(target.read_text(encoding="utf-8"), report), encoding="utf-8")

@@ -8,6 +8,6 @@ import shoal
 def test_the_public_names() -> None:
     assert sorted(shoal.__all__) == [
         "Anonymizer", "FilterStats", "InputError", "Policy", "PolicyError", "RecordError", "Rejection", "ShoalError",
-        "SnapshotError", "Stats", "anonymize", "check", "run",
+        "SnapshotError", "Stats", "WorkerError", "anonymize", "check", "run",
     ]  # fmt: skip
     assert all(hasattr(shoal, name) for name in shoal.__all__)

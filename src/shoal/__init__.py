@@ -1,7 +1,7 @@
 """shoal anonymizes data streams while they flow."""
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
-from shoal.errors import InputError, PolicyError, RecordError, ShoalError, SnapshotError
+from shoal.errors import InputError, PolicyError, RecordError, ShoalError, SnapshotError, WorkerError
 from shoal.frames import anonymize
 from shoal.pipeline import check, run
 from shoal.policy import Policy
@@ -17,6 +17,7 @@ __all__ = [
     "ShoalError",
     "SnapshotError",
     "Stats",
+    "WorkerError",
     "anonymize",
     "check",
     "run",

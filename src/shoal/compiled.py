@@ -22,6 +22,7 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.extending import intrinsic
 
 _PACKAGE = Path(__file__).parent
@@ -136,6 +137,41 @@ def first_one(typing_context: Any, bits: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return types.int64(types.uint64), build
+
+
+@intrinsic
+def seized(typing_context: Any, flag: Any) -> Any:
+    """Set flag[0] to 1; whether it was 0. Whoever sets it sees all that was written before it was set back."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, place = ir.IntType(64), context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.extract_value(builder.cmpxchg(place, word(0), word(1), "acq_rel", "monotonic"), 1)
+
+    return types.boolean(flag), build
+
+
+@intrinsic
+def give_back(typing_context: Any, flag: Any) -> Any:
+    """Set flag[0] to 0, once all that was written before can be seen."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        builder.store_atomic(ir.IntType(64)(0), place, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(flag), build
+
+
+@intrinsic
+def step_aside(typing_context: Any) -> Any:
+    """Let another thread run on this core, if one wants to."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        name = "SwitchToThread" if os.name == "nt" else "sched_yield"
+        builder.call(cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), name), [])
+        return context.get_dummy_value()
+
+    return types.void(), build
 
 
 COPIED = 32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class ShoalError(Exception):
@@ -27,6 +28,17 @@ class RecordError(ShoalError):
 
 class SnapshotError(ShoalError):
     """Bytes that are no snapshot, of another version, or of another policy."""
+
+
+class WorkerError(ShoalError):
+    """A thread failed at its part of a stream, which must go on from its last snapshot.
+
+    Where a long batch is taken in piece by piece, `released` and `trace` hold what had left in the same call before. Who goes
+    on from a snapshot made before the call drops it: it leaves again.
+    """
+
+    released: Any = None
+    trace: Any = None
 
 
 class ModelError(ShoalError):

@@ -45,7 +45,7 @@ def test_distances() -> None:
     made = Anonymizer(policy(city={"unknown": "root"}, window={"count": 9}))
     for i, city in enumerate(["zz", "yy", "a", "b", "1"]):
         made.push({"pid": i, "city": city})
-    domain, window = made._engine._state.domain, made._engine._state.window
+    domain, window = made._engine._lane.state.domain, made._engine._lane.state.window
     assert [distance(domain, window, 0, other) for other in range(5)] == [0.0, 0.0, 1.0, 1.0, 1.0]
     assert distance(domain, window, 2, 3) == 0.4
     assert distance(domain, window, 2, 4) == 1.0

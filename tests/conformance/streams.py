@@ -43,6 +43,7 @@ class Stream(NamedTuple):
     weights: tuple[float, ...] = ()  # one a quasi-identifier, or none at all
     demands: tuple[Demand, ...] = ()  # in the order of the sensitive attributes, of each l before t
     stretch: float = 1
+    lanes: int = 1
 
     @property
     def sensitive(self) -> range:
@@ -78,6 +79,8 @@ def policy_of(name: str, stream: Stream) -> Policy:
         written["weights"] = {f"q{i}": weight for i, weight in enumerate(stream.weights)}
     if stream.stretch > 1:
         written["sparse"] = {"stretch": stream.stretch}
+    if stream.lanes > 1:
+        written["lanes"] = stream.lanes
     return Policy.parse(written)
 
 

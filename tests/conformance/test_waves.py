@@ -134,7 +134,7 @@ def test_a_wave_is_closed_a_little_before_it_leaves() -> None:
     anonymizer = Anonymizer(policy_of("tide", stream))
     for i, arrival in enumerate(stream.events):
         assert anonymizer.stats.released == 0
-        assert anonymizer._engine._state.memory.closed[0] == (62 if i > 62 else 0)
+        assert anonymizer._engine._lane.state.memory.closed[0] == (62 if i > 62 else 0)
         anonymizer.push({"pid": i, "q0": arrival.values[0]})
     assert (anonymizer.stats.released, anonymizer.stats.held) == (62, 3)
     assert {how["arrived"] for how in anonymizer.trace.to_pylist()} == set(range(62))
@@ -147,8 +147,8 @@ def test_the_work_is_spread_over_arrivals() -> None:
     stages = []
     for i, arrival in enumerate(stream.events[:640]):
         anonymizer.push({"pid": i, "q0": arrival.values[0]})
-        if anonymizer._engine._state.memory.closed[0]:
-            work = anonymizer._engine._state.memory.wave.work
+        if anonymizer._engine._lane.state.memory.closed[0]:
+            work = anonymizer._engine._lane.state.memory.wave.work
             stages.append((int(work.stage), int(work.next), int(work.groups)))
     assert len(stages) == 20
     assert stages[0][0] < SETTLE and SETTLE < stages[-1][0] <= DONE
@@ -167,7 +167,7 @@ def test_work_that_a_restore_lost_is_done_again() -> None:
         snapshot = anonymizer.snapshot()
         anonymizer = Anonymizer(anonymizer.policy)
         anonymizer.restore(snapshot)
-        assert anonymizer._engine._state.memory.wave.work.stage == OPEN
+        assert anonymizer._engine._lane.state.memory.wave.work.stage == OPEN
     found += anonymizer.to_records(anonymizer.flush())
     assert [shown["note"] for shown in found] == [release.row for release in expected]
 
@@ -198,10 +198,10 @@ def test_a_burst_leaves_in_waves_of_bounded_size() -> None:
     anonymizer = Anonymizer(policy_of("tide", stream))
     anonymizer.push_batch(_batch(events))
     anonymizer.tick(9.8)
-    assert anonymizer._engine._state.memory.closed[0] == 8192
+    assert anonymizer._engine._lane.state.memory.closed[0] == 8192
     assert anonymizer.tick(10.0).num_rows == 17_000
     assert anonymizer.stats.suppressed == 0 and anonymizer.stats.faults == {}
-    assert len(anonymizer._engine._state.memory.wave.group) <= 16_384 + 64
+    assert len(anonymizer._engine._lane.state.memory.wave.group) <= 16_384 + 64
 
 
 def _batch(events: tuple[Arrival, ...]) -> pa.RecordBatch:

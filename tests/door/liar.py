@@ -38,7 +38,7 @@ def liar(stream: Stream, lie: str, times: int, after: int = 0) -> tuple[Anonymiz
     """A real anonymizer with the lying algorithm inside, and a cell that counts down the lies still to be told."""
     anonymizer = Anonymizer(policy_of("fads", stream))
     told = np.array([LIES.index(lie), times, after], np.int64)
-    anonymizer._engine._kernel = lambda s, batch, closing: run(s, batch, closing, told)
+    anonymizer._engine._lane.kernel = lambda s, batch, closing: run(s, batch, closing, told)
     return anonymizer, told[1:2]
 
 

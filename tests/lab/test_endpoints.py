@@ -17,8 +17,8 @@ from tests.lab.base import people
 
 TOKEN = "0123456789abcdef"
 PATHS = (
-    "/api/lab", "/api/sample", "/api/draft", "/api/propose", "/api/check", "/api/trial", "/api/risk",
-    "/api/compare/{algorithm}", "/api/chances", "/api/policy", "/api/save", "/api/report", "/api/calls",
+    "/api/lab", "/api/sample", "/api/hierarchy", "/api/draft", "/api/propose", "/api/check", "/api/trial",
+    "/api/risk", "/api/compare/{algorithm}", "/api/chances", "/api/policy", "/api/save", "/api/report", "/api/calls",
 )  # fmt: skip
 
 
@@ -56,6 +56,14 @@ def test_a_file_is_handed_over(client: TestClient, lab: Lab, tmp_path: Path) -> 
         assert answer.status_code == 400 and says in answer.json()["detail"], answer.text
     assert lab.state()["sample"]["name"] == "new.csv"
     assert len(list(lab.folder.iterdir())) == 1
+
+
+def test_a_hierarchy_comes_from_a_file(client: TestClient) -> None:
+    lines = "Paris;France;any\nLyon;France;any\nOslo;Norway;any\n"
+    found = client.post("/api/hierarchy", params={"name": "city.csv"}, content=lines)
+    assert found.text == "any\n  France\n    Paris\n    Lyon\n  Norway\n    Oslo\n"
+    wrong = client.post("/api/hierarchy", params={"name": "city.csv"}, content="Paris;France\nOslo;Norway")
+    assert wrong.status_code == 400 and wrong.json()["detail"].startswith("city.csv, line 2: the root is")
 
 
 def test_problems_are_told_without_a_fault(client: TestClient) -> None:

@@ -222,6 +222,16 @@ def test_output_that_was_changed_is_refused(tmp_path: Path) -> None:
         Pipe(file).run()
 
 
+def test_several_workers_are_refused(tmp_path: Path) -> None:
+    file = place(tmp_path, 10)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.format(window=COUNT).replace("name: fads", "name: fast, workers: 2"))
+    with pytest.raises(PolicyError, match="algorithm.workers: what several workers do cannot be repeated after a crash; use 1"):
+        Pipe(file)
+    policy.write_text(POLICY.format(window=COUNT) + "lanes: 2\n")
+    assert Pipe(file).run().released == 10
+
+
 class TestDamage:
     """Checkpoints and journals that are torn or corrupted."""
 

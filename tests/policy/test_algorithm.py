@@ -9,6 +9,8 @@ from policy.base import changed
 from shoal.policy import Policy, Reuse, Window
 from shoal.policy.algorithm import KNOWN, NAMES, Castle, Fads, Fast, Idea, Iot, Kvarp, Parameters, Tide, Xband, Zanon
 
+WORKERS = "hold 300 tuples each, too many for the deadline; use at most 6, or a longer deadline"
+FEWEST = "hold 50 tuples each, too many for the deadline; use at most 40, or a longer deadline"
 COUNT, TIME, BUFFER = Window(count=2000), Window(time=30), Window(buffer=1000)
 
 
@@ -64,6 +66,9 @@ def test_fast() -> None:
         "deadline": 100.0,
         "reuse_age": 2000.0,
     }
+    assert resolved(Fast(name="fast", workers=8), COUNT)["round"] == 250
+    assert resolved(Fast(name="fast", workers=40), COUNT)["round"] == 50
+    assert resolved(Fast(name="fast", workers=8, reuse_age=1), TIME)["round"] == 300
     assert resolved(Fast(name="fast", round=60, deadline=80), COUNT) == {
         **expected,
         "round": 60,
@@ -81,7 +86,11 @@ def test_fast() -> None:
 @pytest.mark.parametrize(
     ("parameters", "window", "problems"),
     [
-        (Fast(name="fast", workers=2), COUNT, [("workers", "is above 1; several workers are not there yet, use 1")]),
+        (Fast(name="fast", workers=40), COUNT, []),
+        (Fast(name="fast", workers=41), COUNT, [("workers", FEWEST)]),
+        (Fast(name="fast", round=300, workers=6), COUNT, []),
+        (Fast(name="fast", round=300, workers=7), COUNT, [("workers", WORKERS)]),
+        (Fast(name="fast", workers=41, reuse_age=1), TIME, []),
         (
             Fast(name="fast"),
             TIME,

@@ -38,6 +38,7 @@ CITY = RIGHT["attributes"]["city"]
         {"privacy": {"k": 50, "t": 0.5}},
         {"weights": {"age": 2}},
         {"sparse": {"stretch": 2}},
+        {"lanes": 2},
         {"window": {"count": 2001}},
         {"window": {"buffer": 2000}},
         {"algorithm": {"name": "kvarp"}},

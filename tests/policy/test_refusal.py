@@ -28,7 +28,8 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"zzz": 1},
         "zzz: unknown key; "
-        "known are version, person, person_missing, time, nulls, item, attributes, privacy, window, weights, sparse, algorithm",
+        "known are version, person, person_missing, time, nulls, item, attributes, privacy, window, weights, sparse, "
+        "lanes, algorithm",
     ),
     ({"time": "ts"}, "time: is not a mapping; write the records' own time, such as {field: ts}"),
     ({"time": {}}, "time.field: is missing; add the field that holds the event time"),
@@ -103,6 +104,28 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"weights": {"disease": 2}}, "weights.disease: is no quasi-identifier; remove it, or list it under attributes"),
     ({"weights": {"nobody": 2}}, "weights.nobody: is no quasi-identifier; remove it, or list it under attributes"),
     ({"sparse": "wait"}, "sparse: is not allowed; use suppress, or {stretch: 4} for a window up to 4 times as long"),
+    ({"lanes": 0}, "lanes: is below 1; use at least 1"),
+    ({"lanes": 2000}, "lanes: is above 1024; use at most 1024"),
+    (
+        {"lanes": 2, "sparse": {"stretch": 2}},
+        "sparse: a longer window waits for k persons of the whole stream, which no lane sees; use suppress, or lanes: 1",
+    ),
+    (
+        {"lanes": 8, "window": {"buffer": 200}},
+        "lanes: leave each lane 25 tuples of the buffer, below k=50; use at most 4 lanes",
+    ),
+    (
+        {"lanes": 2, "algorithm": {"name": "fast", "workers": 2}},
+        "algorithm.workers: a lane has one worker; use 1, or lanes: 1",
+    ),
+    (
+        {"sparse": {"stretch": 2}, "algorithm": {"name": "fast", "workers": 2}},
+        "sparse: a longer window waits for k persons of the whole stream, which no worker sees; use suppress, or 1 worker",
+    ),
+    (
+        {"algorithm": {"name": "fast", "workers": 50}},
+        "algorithm.workers: hold 50 tuples each, too many for the deadline; use at most 40, or a longer deadline",
+    ),
     ({"sparse": {"stretch": 0.5}}, "sparse.stretch: is below 1; use at least 1"),
     (
         {"window": 2000},

@@ -29,12 +29,13 @@ def test_it_is_json_and_names_every_section() -> None:
         "window",
         "weights",
         "sparse",
+        "lanes",
         "algorithm",
     ]
     assert schema["required"] == ["person"]
     named = {"required": ["name"], "properties": {"name": {"const": "zanon"}}}
     assert schema["if"] == {"required": ["algorithm"], "properties": {"algorithm": named}}
-    absent = dict.fromkeys(["privacy", "window", "weights", "sparse"], False)
+    absent = dict.fromkeys(["privacy", "window", "weights", "sparse", "lanes"], False)
     assert schema["then"] == {"required": ["time", "item"], "properties": absent}
     assert schema["else"] == {"required": ["attributes", "privacy", "window"], "properties": {"item": False}}
     assert schema["additionalProperties"] is False

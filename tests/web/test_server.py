@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import pyarrow as pa
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from prometheus_client.parser import text_string_to_metric_families
 
+from shoal import Anonymizer, Policy
 from shoal.errors import InputError
 from shoal.pipeline.telemetry import Telemetry
 from shoal.web import page, serve
 from shoal.web.gate import token_for
-from tests.web.base import Stage, people, playing, policy
+from shoal.web.metrics import registry
+from tests.web.base import FILTER, POLICY, Stage, people, playing, policy
 
 TOKEN = "0123456789abcdef"
 STATIC = Path(page.__code__.co_filename).parent / "static"
@@ -215,3 +219,24 @@ def test_the_description_holds(stage: Stage, path: str, mode: schemathesis.Gener
         case.call_and_validate(headers={"host": "localhost"})
 
     answered()
+
+
+def test_the_board_asks_for_metrics_that_there_are(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_SECRET", "sixteen bytes or more")
+    board = json.loads((Path(__file__).parents[2] / "deploy" / "grafana.json").read_text())
+    targets = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked = {name for target in targets for name in re.findall(r"shoal_\w+", target)}
+    stage.telemetry.checkpointed(0.1, 1)
+    stage.telemetry.lag(0)
+    filtered = Policy.parse(FILTER)
+    anonymizer, observed = Anonymizer(filtered), Telemetry(filtered)
+    batch = pa.record_batch({"t": [1.0] * 9, "user": list("abcdefghi"), "site": ["s"] * 9, "note": ["n"] * 9})
+    observed.after(anonymizer, anonymizer.push_batch(batch))
+    timed = Telemetry(Policy.parse(f"time: {{field: t}}\n{POLICY.replace('count: 200', 'time: 10s')}"))
+    told = {
+        name
+        for telemetry in (stage.telemetry, observed, timed)
+        for family in registry(telemetry).collect()
+        for name in (family.name, f"{family.name}_total", *(sample.name for sample in family.samples))
+    }
+    assert len(asked) > 20 and asked - told == set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from random import Random
 from threading import Thread
 
 import numpy as np
@@ -13,7 +14,7 @@ from prometheus_client import generate_latest
 
 from shoal import Anonymizer, Policy
 from shoal.model import Publication, grid
-from shoal.pipeline.glimpse import EPOCH
+from shoal.pipeline.glimpse import EPOCH, Glimpses
 from shoal.pipeline.telemetry import HISTORY, Telemetry
 from shoal.web.metrics import registry
 from tests.web.base import FILTER, Clock, K, people, policy, telling
@@ -152,21 +153,35 @@ def test_no_raw_value_of_an_observation_is_told(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_sample_is_late_and_shuffled() -> None:
-    clock = Clock()
-    anonymizer, telemetry = Anonymizer(policy()), telling(clock, policy())
-    left: list[str] = []
-    shown: list[str] = []
-    for second in range(40):
-        published = anonymizer.push_batch(people(100, second))
-        left += [record["city"] + str(record["age"]) for record in anonymizer.to_records(published)]
-        telemetry.after(anonymizer, published)
-        seen = telemetry.snapshot(since=10**9, shown=len(shown))["sample"]["rows"]
-        assert second >= EPOCH or not seen
-        shown += [row[2] + f"[{row[0].replace(' – ', ', ')}]" for row in seen]
-        clock.now += 1
-    assert len(shown) > 50
-    places = [left.index(row) for row in shown if row in left]
-    assert len(places) > 20 and places != sorted(places)
+    glimpses = Glimpses(policy(), Random(1))
+    ages = [5 * n for n in range(20)]
+    left = [{"age": {"lo": age, "hi": age}, "weight": None, "city": "Paris"} for age in ages]
+    glimpses.advance(0)
+    glimpses.take(pa.RecordBatch.from_pylist(left[:12]))
+    glimpses.take(pa.RecordBatch.from_pylist(left[12:]))
+    for moment in np.arange(0, 2 * EPOCH, 0.25):
+        glimpses.advance(moment)
+        assert glimpses.since(0) == (0, [])
+    shown = []
+    for moment in np.arange(2 * EPOCH, 3 * EPOCH, 0.25):
+        glimpses.advance(moment)
+        shown += [int(row[0]) for row in glimpses.since(len(shown))[1]]
+    assert sorted(shown) == ages
+    assert shown not in (ages, ages[::-1])
+    steps = {later - earlier for earlier, later in pairwise(shown)}
+    assert len(steps) > 8
+
+
+def test_every_tuple_has_the_same_chance_to_be_shown() -> None:
+    random, counts = Random(1), np.zeros(100)
+    for _ in range(400):
+        glimpses = Glimpses(policy(), random)
+        for first in range(0, 100, 10):
+            rows = [{"age": None, "weight": None, "city": str(first + n)} for n in range(10)]
+            glimpses.take(pa.RecordBatch.from_pylist(rows))
+        counts[[int(row[2]) for row in glimpses._gathering]] += 1
+    assert counts.sum() == 400 * 20
+    assert counts.min() > 40 and counts.max() < 130  # 80 on average, with a deviation of 8
 
 
 def test_few_tuples_wait_for_more_to_be_shuffled_with() -> None:

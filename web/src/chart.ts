@@ -87,7 +87,7 @@ export class Bars {
     this.chart = drawn(card.plot, {
       scales: {
         x: { time: false, range: (_, __, last) => [-0.6, (last ?? 0) + (limit ? 1.1 : 0.6)] },
-        y: { range: (_, __, high) => [0, Math.max(high || 0, 1) * 1.12] },
+        y: { range: (_, __, high) => [0, Math.max(high || 0, 1) * (limit ? 1.3 : 1.12)] },
       },
       axes: [
         axis({ size: 26, space: 1, splits: () => this.labels.map((_, n) => n), values: () => this.labels }),

@@ -80,6 +80,7 @@ from shoal.blocks.company import completed, gather
 from shoal.blocks.core import core
 from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.groups import MAYBE, generalize, group_loss, mean_loss
+from shoal.blocks.handover import hand_over
 from shoal.blocks.outcome import keep, see_off
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import cover_of
@@ -118,7 +119,11 @@ def memory(policy: Policy) -> Memory:
 @kernel
 def run(s, batch, closing):
     c = s.window.clock
+    if c.held == 0:  # all may have gone to another lane
+        _measure_all(s)
     while True:
+        if hand_over(s):
+            _measure_all(s)
         if is_at_end(c, closing) or is_due(s):
             expire(s)
         elif is_open(c):
@@ -295,6 +300,13 @@ def _measure(s, cluster, first, last):
                     m.low[cluster, q] = min(m.low[cluster, q], value)
                     m.high[cluster, q] = max(m.high[cluster, q], value)
                     m.weight[cluster, q] += domain.weight[q] / whole
+
+
+@inner
+def _measure_all(s):
+    for cluster in range(len(s.memory.members) - 1):
+        if s.memory.members[cluster] > 0:
+            _measure(s, cluster, 0, s.window.clock.held)
 
 
 @inlined

@@ -13,7 +13,7 @@ deadline (T_e; the window's length)
 reuse_age (T_kc; 20*delta arrivals, to be given under `time`)
     From this age on, a generalization that was not used again is no longer reused.
 workers (1)
-    Rounds that run at the same time. One is what there is: other values are accepted, and change nothing yet.
+    Rounds that run at the same time, each on a thread of its own.
 reuse_limit (1,000), reuse_loss (unbounded)
     The most generalizations kept for reuse, and the loss below which a new group is kept.
 
@@ -58,12 +58,20 @@ Decisions
 - `released` in the trace is the number of the newest arrival, under `time` the newest time read.
 - The window gives only the clock's unit and the default of the deadline; under `buffer` no wait is promised.
 - At the end of the stream rounds go on with what is left, however few.
+- Of several workers each reads what its round handed back at once again, so that no tuple is in two rounds. New tuples
+  are dealt out: to each worker a round's at first, then to each one in turn. A worker's clock is the stream's, as far as
+  it has come; it wears what was published by then on that clock, by whomever. Workers meet every few thousand arrivals.
+- With several workers the estimate is the mean, as in the paper, and who is due all the same starts a round at once. So
+  the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end all leave from one worker.
+- In a lane of several, rounds are started by those who are due, too, so that nothing has to be estimated: only who is
+  due beside the first of a round is suppressed. The clock is the stream's; the rounds of each lane have delta tuples. A
+  lane has one worker.
 
 Guarantee
 ---------
 Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
 value stays missing. Under `count` no tuple waits longer than the deadline; under `time` that holds only while rounds
-fill.
+fill. With several workers all this holds in every interleaving; what leaves with what is another each time.
 
 References
 ----------
@@ -85,26 +93,33 @@ from numpy.typing import NDArray
 from shoal.blocks.arrival import is_open, take_in
 from shoal.blocks.company import ANY, gather
 from shoal.blocks.core import core
-from shoal.blocks.groups import generalize, loss
+from shoal.blocks.groups import Groups, generalize, groups, loss
+from shoal.blocks.handover import hand_over
+from shoal.blocks.lock import acquire, free, lock
 from shoal.blocks.outcome import let_go, see_off
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover, renew
+from shoal.blocks.state import State
 from shoal.blocks.window import TIME
-from shoal.compiled import inlined, kernel
+from shoal.compiled import inlined, kernel, spelled_out
 from shoal.policy import Policy
 
-PARAMETERS = ("round", "deadline")
+PARAMETERS = ("round", "deadline", "workers")
 
 
 class Memory(NamedTuple):
     read: NDArray[np.float64]  # the clock at the end of the last round: how many tuples, or the newest time, were read
     longest: NDArray[np.float64]  # the longest round so far
+    spent: NDArray[np.float64]  # all rounds together
     rounds: NDArray[np.int64]
     played: NDArray[np.int64]  # 1: nothing arrived since the last round, which the next one waits for
+    lock: NDArray[np.int64]  # of the reuse set and the door, where several workers share them
+    draft: Groups  # where a group is drawn up before anyone else may see it
 
 
 def memory(policy: Policy) -> Memory:
-    return Memory(np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    draft = groups(len(policy.quasi), len(policy.diverse), 1)
+    return Memory(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64), lock(), draft)
 
 
 def deadline(policy: Policy, stretch: float) -> float:
@@ -118,8 +133,10 @@ def run(s, batch, closing):
     """Algorithm 1, FAST: a round as soon as the source holds enough tuples, or at its end."""
     c = s.window.clock
     while True:
+        hand_over(s)
         at_end = closing and not is_open(c) and c.held > 0
-        if at_end or (c.held >= s.rule.round and s.memory.played[0] == 0):
+        due = c.laned and c.held > 0 and c.now - s.window.since[c.oldest] >= s.rule.deadline
+        if at_end or due or (c.held >= s.rule.round and s.memory.played[0] == 0):
             publish(s, at_end)
         elif is_open(c):
             s.memory.played[0] *= take_in(s, batch) < 0
@@ -134,35 +151,52 @@ def publish(s, at_end):
     c, m = w.clock, s.memory
     seen = c.now
     now = w.since[c.newest] if c.kind == TIME else np.float64(c.arrivals)
-    if c.kind == TIME:
+    if c.laned:
+        now = c.now
+    elif c.kind == TIME:
         now = max(now, m.read[0]) if m.rounds[0] > 0 else now
         c.now = now  # the newest time that was read; a tick reads nothing
-    before = m.read[0] if m.rounds[0] > 0 or c.kind != TIME else w.since[c.oldest]
-    m.longest[0] = max(m.longest[0], now - before)
+    lasted = now - (m.read[0] if m.rounds[0] > 0 else w.since[c.oldest])
+    m.longest[0] = max(m.longest[0], lasted)
+    m.spent[0] += lasted
     m.read[0] = now
     m.rounds[0] += 1
     t = c.oldest
     chosen[0] = t
     size = 1
+    company = gather(drafting(s), t, 1.0, ANY) if w.persons.size[0] >= k else 0
+    own_loss = np.inf
+    if company > 0:  # C_new and g_cnew
+        own_loss = loss(domain, m.draft, generalize(drafting(s), chosen[:company]), w.pattern[t])
+    acquire(m.lock)  # "Synchronized": the door and what was published
     row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    company = gather(s, t, 1.0, ANY) if w.persons.size[0] >= k else 0
-    if company > 0:  # C_new and g_cnew
-        new = generalize(s, chosen[:company])
-        if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):
-            how, row, size = CLUSTER, new, company
+    if company > 0 and (row < 0 or not loss(domain, g, row, w.pattern[t]) < own_loss):
+        how, row, size = CLUSTER, generalize(s, chosen[:company]), company
     patient = w.persons.size[0] < k and how == SUPPRESSED and not at_end and c.stretched > c.length
     bound = s.rule.deadline * (c.stretched / c.length if patient else 1.0)
     if not (patient and now - w.since[t] + m.longest[0] < bound):
         if how == REUSE:
             renew(s.reuse, g, row, c.now)  # "update C_k-best publish time"
         let_go(s, size, row, how)
+    free(m.lock)
+    estimate = m.longest[0]
+    if c.laned:  # who is due starts a round
+        estimate = m.spent[0] / m.rounds[0] if s.rule.workers > 1 else 0.0
     urgent = 0
     for slot in range(c.held):
-        if not now - w.since[slot] + m.longest[0] < bound:  # equation 6
+        if not now - w.since[slot] + estimate < bound:  # equation 6
             chosen[urgent] = slot
             urgent += 1
     if urgent > 0:
+        acquire(m.lock)
         see_off(core(s), urgent, -1, SUPPRESSED)
+        free(m.lock)
     m.played[0] = 1
     c.now = seen
+
+
+@spelled_out
+def drafting(s):
+    """The state with a table of its own to draw up a group in."""
+    return State(s.domain, s.window, s.memory.draft, s.reuse, s.exits, s.scratch, s.rule, s.memory, s.handover)

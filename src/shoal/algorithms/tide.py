@@ -115,6 +115,7 @@ from shoal.blocks.diversity import is_diverse, show, unmet
 from shoal.blocks.domain import domain
 from shoal.blocks.groups import EXTENDED, generalize
 from shoal.blocks.growth import grow
+from shoal.blocks.handover import hand_over
 from shoal.blocks.nearest import count_persons
 from shoal.blocks.outcome import see_off
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
@@ -150,6 +151,7 @@ def run(s, batch, closing):
     w, m, k = s.window, s.memory, s.rule.k
     c = w.clock
     while True:
+        hand_over(s)  # of a closed wave nobody: it holds k persons
         at_end = is_at_end(c, closing)
         leaves = at_end or is_due(s)
         part = np.inf if leaves else _part_of_slack(c, w.since)

@@ -82,6 +82,7 @@ import numpy as np
 from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
 from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, group_loss
+from shoal.blocks.handover import hand_over
 from shoal.blocks.outcome import let_go
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
@@ -102,6 +103,7 @@ def run(s, batch, closing):
     """Algorithm 1, X-BAND: the pocket goes before the window, and at the end the window before the pocket."""
     c = s.window.clock
     while True:
+        hand_over(s)
         ending = closing and not is_open(c)
         pocket = c.pocket > 0 and c.now - s.window.pocketed[c.oldest] >= s.reuse.rule.age  # Alg. 2, line 17
         if pocket or is_at_end(c, closing) or is_due(s) or (ending and c.held > 0):

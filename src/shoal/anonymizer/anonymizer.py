@@ -19,7 +19,7 @@ from shoal.anonymizer.records import to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
 from shoal.anonymizer.stats import FilterStats, Stats
 from shoal.columns.rejection import Rejection
-from shoal.errors import InputError
+from shoal.errors import InputError, WorkerError
 from shoal.policy import Policy
 
 _SLICE = 65_536  # records taken in and published at a time
@@ -68,9 +68,16 @@ class Anonymizer:
         self._watch.see(batch, names)
         if rows is None:
             rows = np.arange(self._received, self._received + batch.num_rows)
-        starts = range(0, max(batch.num_rows, 1), _SLICE)
         self._begin()
-        return _joined([self._told(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])) for i in starts])
+        answers: list[pa.RecordBatch] = []
+        for i in range(0, max(batch.num_rows, 1), _SLICE):
+            try:
+                answers.append(self._told(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])))
+            except WorkerError as error:
+                if answers:
+                    error.released, error.trace = _joined(answers), self.trace
+                raise
+        return _joined(answers)
 
     def refuse(self, rejections: Iterable[Rejection]) -> None:
         """Count records that were rejected, here or before they came here."""
@@ -92,6 +99,10 @@ class Anonymizer:
         """The end of the stream: everything that still waits leaves."""
         self._begin()
         return self._told(self._engine.flush())
+
+    def relearn(self) -> None:
+        """Learn anew from the records that come next which lane a tuple takes; one lane has nothing to learn."""
+        self._engine.relearn()
 
     def to_records(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         """A published batch as dictionaries, in the form of JSON lines."""

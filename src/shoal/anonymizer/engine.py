@@ -54,6 +54,10 @@ class Engine(ABC):
     def flush(self) -> Answer:
         """Let go of everything that waits."""
 
+    def relearn(self) -> None:
+        """Learn anew from what comes next how to split the stream; nothing where it is not split."""
+        return
+
     @abstractmethod
     def stats(self, received: int, reasons: Mapping[str, int]) -> Stats | FilterStats: ...
 

@@ -38,11 +38,13 @@ class Lobby:
         kept = self.guests.kept
         return Guests(kept.take(seats) if kept.num_columns else kept, self.guests.rows[seats])
 
-    def settle(self, seats: NDArray[np.int64], always: bool = False) -> None:
+    def settle(self, seats: Sequence[NDArray[np.int64]], always: bool = False) -> None:
         """Keep only those who wait in `seats`, and give them new seats in place, if much of the room is empty."""
-        if always or len(self.guests.rows) > 2 * len(seats) + _SLACK:
-            self.guests = self.fetch(seats)
-            seats[:] = np.arange(len(seats))
+        ends = np.cumsum([len(some) for some in seats])
+        if always or len(self.guests.rows) > 2 * ends[-1] + _SLACK:
+            self.guests = self.fetch(np.concatenate(seats))
+            for some, end in zip(seats, ends, strict=True):
+                some[:] = np.arange(end - len(some), end)
 
 
 def _together(old: pa.Table, new: pa.Table) -> pa.Table:

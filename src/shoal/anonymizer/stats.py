@@ -14,6 +14,8 @@ _FAULTS = ("too_small", "uncovered", "thin", "uniform", "late", "twice")
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
+    """Where tuples are held until they leave in a group."""
+
     received: int
     rejected: int
     reasons: Mapping[str, int]  # why records were rejected, and how many

@@ -1,4 +1,4 @@
-"""A pipeline: file to file against `shoal run`; how late tuples leave; how long a checkpoint holds the stream up."""
+"""A pipeline: file to file against `shoal run`, and over brokers; how late tuples leave; how long checkpoints take."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 import shoal
+from shoal.bench import brokers
 from shoal.bench.adult import plain
 from shoal.bench.files import write_policy
 from shoal.bench.session import Session
 from shoal.bench.stopwatch import Job, Timing, interleaved
-from shoal.bench.table import Table, count, rate, times
+from shoal.bench.table import NOTHING, Table, count, rate, times
 from shoal.connectors.connector import Delivery, Position, Sink, Source
 from shoal.formats import lines, open_writer
 from shoal.pipeline.pipe import Pipe
@@ -56,6 +57,7 @@ class Row(TypedDict):
 
 class Pipes(TypedDict):
     rows: list[Row]
+    brokers: list[brokers.Row]
     seconds: float  # for which tuples came at RATE
     lateness: dict[str, float]  # milliseconds beyond the deadline: median, 99 % and the most
     held: int
@@ -68,12 +70,15 @@ def measure(session: Session) -> Pipes:
     with TemporaryDirectory(prefix="shoal-bench-") as folder:
         home = Path(folder)
         rows = _files(session, home)
+        over = brokers.measure(home, session.settings.rounds, session.step)
         session.step(f"lateness at {RATE:,} tuples a second", 0, 1)
         seconds = 10.0 if session.settings.rounds > 1 else 3.0
         lateness = _lateness(home, seconds)
         session.step(f"checkpoints of {HELD:,} held tuples", 0, 1)
         pauses, size = _pauses(home)
-    return {"rows": rows, "seconds": seconds, "lateness": lateness, "held": HELD, "pauses": pauses, "size": size}
+    return {
+        "rows": rows, "brokers": over, "seconds": seconds, "lateness": lateness, "held": HELD, "pauses": pauses, "size": size,
+    }  # fmt: skip
 
 
 def _files(session: Session, home: Path) -> list[Row]:
@@ -218,4 +223,13 @@ def tables(result: Pipes) -> list[Table]:
         f"With {count(result['held'])} tuples held, a checkpoint ({result['size'] / 1e6:.1f} MB) holds the stream up for "
         f"{np.median(pauses):.0f} ms (median of {len(pauses)}), {max(pauses):.0f} ms (the most)." if pauses else "",
     ]  # fmt: skip
-    return [Table("A pipeline, file to file", header, rows, notes)]
+    over = [
+        (row["name"], count(row["tuples"]), rate(row["rate"]), rate(row["alone"]) if row["alone"] else NOTHING,
+         times(row["rate"] / row["alone"]) if row["alone"] else NOTHING)
+        for row in result["brokers"]
+    ]  # fmt: skip
+    alone = ["Alone: what the client itself passes through, message by message. The mock of Kafka is librdkafka's own."]
+    return [
+        Table("A pipeline, file to file", header, rows, notes),
+        Table("A pipeline over brokers", ("", "tuples", "tuples/s", "alone, messages/s", "ratio"), over, alone),
+    ]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg")
 DRAWN = ("speed", "growth", "sparse")
-_COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
-_MARKS = "osD^v<P*X"
+COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
+MARKS = "osD^v<P*X"
 _FONT: Any = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
 
 
@@ -87,7 +87,7 @@ def _growth(figure: Any, result: Any) -> None:
         values = sorted({row["value"] for row in rows})
         for i, algorithm in enumerate(algorithms):
             costs = [row["timing"]["ns"] for row in rows if row["algorithm"] == algorithm]
-            axes.plot(values, costs, color=_COLOURS[i % 9], marker=_MARKS[i % 9], markersize=5, label=algorithm)
+            axes.plot(values, costs, color=COLOURS[i % 9], marker=MARKS[i % 9], markersize=5, label=algorithm)
         _logarithmic(axes, values, linear=axis == "quasi")
         others = ", ".join(f"{AXES[other]} {result['fixed'][other]:,}" for other in ("window", "k") if other != axis)
         axes.set_title(f"by {name} ({others})", loc="left")
@@ -119,7 +119,7 @@ def _sparse(figure: Any, result: Any) -> None:
             own = [row for row in result["rows"] if row["stretch"] == stretch]
             name = f"stretch {stretch}" if stretch > 1 else "suppress"
             rates, figures = [row["rate"] for row in own], [row[key] for row in own]
-            axes.plot(rates, figures, color=_COLOURS[2 * i], marker=_MARKS[i], label=name)
+            axes.plot(rates, figures, color=COLOURS[2 * i], marker=MARKS[i], label=name)
         axes.set_xscale("log")
         axes.set_xticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
         axes.minorticks_off()

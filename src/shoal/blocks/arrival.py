@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from shoal.blocks.core import core
 from shoal.blocks.diversity import count_in
+from shoal.blocks.handover import hand_over
 from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import BUFFER, arrive, insert
+from shoal.columns.encode import ANNOUNCED
 from shoal.compiled import inlined, inner
 
 
@@ -69,6 +71,7 @@ def next_due(s, batch, closing):
     """
     c = s.window.clock
     while True:
+        hand_over(s)
         if is_at_end(c, closing) or is_due(s):
             return True
         if not is_open(c):
@@ -78,13 +81,22 @@ def next_due(s, batch, closing):
 
 @inlined
 def take_in(s, batch):
-    """Half a step of an arrival: first the clock moves to it, then it is inserted. Its slot, or -1 after the first half."""
-    c = s.window.clock
-    if c.announced:
-        c.announced = False
-        slot = insert(s.domain, s.window, batch)
-        count_in(s.exits.diversity, s.window, slot)
-        return slot
-    arrive(c, batch.time[c.row])
-    c.announced = True
+    """Half a step of an arrival: first the clock moves to it, then it is inserted. Its slot, or -1 after the first half.
+
+    Of an arrival in another lane, only the clock and the values that all are compared with take notice. Of who comes here
+    from another lane they have taken notice before.
+    """
+    c, row = s.window.clock, s.window.clock.row
+    if batch.arrival[row] >= 0:
+        return insert(s.domain, s.window, batch)
+    if not c.announced:
+        arrive(c, batch.time[row])
+        c.announced = True
+        c.row += batch.seat[row] == ANNOUNCED
+        return -1
+    c.announced = False
+    count_in(s.exits.diversity, batch, row)
+    if batch.seat[row] >= 0:
+        return insert(s.domain, s.window, batch)
+    c.row += 1
     return -1

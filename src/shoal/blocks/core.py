@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from shoal.blocks.domain import Domain
 from shoal.blocks.groups import Groups
+from shoal.blocks.handover import Handover
 from shoal.blocks.nearest import Scratch
 from shoal.blocks.release import Exits
 from shoal.blocks.reuse import Reuse
@@ -23,8 +24,9 @@ class Core(NamedTuple):
     reuse: Reuse
     exits: Exits
     scratch: Scratch
+    handover: Handover
 
 
 @spelled_out
 def core(s):
-    return Core(s.domain, s.window, s.groups, s.reuse, s.exits, s.scratch)
+    return Core(s.domain, s.window, s.groups, s.reuse, s.exits, s.scratch, s.handover)

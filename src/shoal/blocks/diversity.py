@@ -85,11 +85,11 @@ def refilled(d: Diversity, key: NDArray[np.uint64], mass: NDArray[np.float64], r
 
 
 @inlined
-def count_in(d, w, slot):
-    """Count the values of a tuple that has just been inserted."""
+def count_in(d, batch, row):
+    """Count the values of a tuple that has just been inserted, here or in another lane."""
     for a in range(len(d.learned)):
-        if d.learned[a] and w.sensitive[slot, a] != 0:
-            number = join(d.values, w.sensitive[slot, a], np.uint64(a))
+        if d.learned[a] and batch.sensitive[row, a] != 0:
+            number = join(d.values, batch.sensitive[row, a], np.uint64(a))
             d.mass[number] += 1.0
             d.total[a] += 1.0
 

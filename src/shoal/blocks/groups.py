@@ -26,6 +26,7 @@ class Groups(NamedTuple):
     persons: NDArray[np.int64]  # at the moment of publication; written by the door alone
     number: NDArray[np.int64]  # in order of publication; written by the door alone
     published: NDArray[np.float64]
+    arrivals: NDArray[np.int64]  # how many had arrived by then, or when the values it has shown changed: before, none wears it
     shown_low: NDArray[np.float64]  # what is published: after the grid; the label where it is categorical
     shown_high: NDArray[np.float64]
     shown_loss: NDArray[np.float64]
@@ -41,8 +42,8 @@ def groups(quasi: int, sensitive: int, capacity: int) -> Groups:
     low, high = np.zeros((capacity, lanes(quasi))), np.zeros((capacity, lanes(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
     return Groups(low, high, loss, np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64),
-                  np.zeros(capacity, np.int64), np.zeros(capacity), shown_low, shown_high, shown_loss,
-                  np.zeros(capacity, np.int64), np.zeros((capacity, quasi), np.int64),
+                  np.zeros(capacity, np.int64), np.zeros(capacity), np.zeros(capacity, np.int64),
+                  shown_low, shown_high, shown_loss, np.zeros(capacity, np.int64), np.zeros((capacity, quasi), np.int64),
                   np.zeros((capacity, sensitive), np.int64), np.zeros((capacity, sensitive, ROOM), np.uint64),
                   np.zeros((capacity, sensitive, ROOM), np.int64), np.zeros(1, np.int64))
 

@@ -53,6 +53,7 @@ class Exits(NamedTuple):
     diversity: Diversity
     tally: np.record
     released: NDArray[np.float64]
+    arrivals: NDArray[np.int64]  # how many had arrived when it left
 
 
 def promise(k: int, usual: float, deadline: float, match: int, support: int) -> np.record:
@@ -67,8 +68,9 @@ def exits(promise: np.record, diversity: Diversity, capacity: int) -> Exits:
     whole = [np.zeros(capacity, np.int64) for _ in range(3)]
     seat, row, how = whole
     return Exits(
-        seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity)
-    )
+        seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity),
+        np.zeros(capacity, np.int64),
+    )  # fmt: skip
 
 
 @inlined
@@ -96,7 +98,7 @@ def release(s, slots, row, how):
             _publish(s.domain, w, g, row, persons, tally)
             if asked:
                 remember(s.exits.diversity, g, row, scratch)
-    elif how == REUSE and not (0 <= row < g.rows[0] and g.persons[row] >= promise.k):
+    elif how == REUSE and not (0 <= row < g.rows[0] and g.persons[row] >= promise.k and g.arrivals[row] <= w.clock.arrivals):
         tally.too_small += 1
         fit = False
     for slot in slots:
@@ -110,6 +112,7 @@ def release(s, slots, row, how):
                 worn = False
             elif asked:
                 remember(s.exits.diversity, g, row, scratch)
+                g.arrivals[row] = w.clock.arrivals
         _leave(s, slot, row if worn else -1, how if worn else SUPPRESSED)
     remove(w, slots)
     return fit
@@ -147,6 +150,7 @@ def _publish(domain, w, g, row, persons, tally):
     g.persons[row] = persons
     g.number[row] = tally.groups
     g.published[row] = w.clock.now
+    g.arrivals[row] = w.clock.arrivals
     g.rows[0] = row + 1
     tally.groups += 1
     tally.smallest = persons if tally.groups == 1 else min(tally.smallest, persons)
@@ -191,6 +195,7 @@ def _leave(s, slot, row, how):
     exits.how[i] = how
     exits.arrived[i] = w.since[slot]
     exits.released[i] = w.clock.now
+    exits.arrivals[i] = w.clock.arrivals
     waited = w.clock.before - _began(w, slot)
     tally.late += waited >= exits.promise.deadline
     tally.stretched += waited >= exits.promise.usual

@@ -45,7 +45,8 @@ def reuse(age: float, limit: int, loss: float, alike: bool, quasi: int) -> Reuse
 def best_cover(s, t):
     """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers.
 
-    An entry that would not be diverse enough with one more tuple does not serve.
+    An entry that would not be diverse enough with one more tuple does not serve, nor one from a moment that this window's
+    clock has not reached: where several share a reuse set, one may be ahead.
     """
     w, g, r, promise = s.window, s.groups, s.reuse, s.exits.promise
     entries = r.rule.entries
@@ -63,7 +64,7 @@ def best_cover(s, t):
                 misses[e] |= np.uint64(value < low[e]) | np.uint64(value > high[e])
     best, best_loss = -1, np.inf
     for e in range(entries):
-        if misses[e] == 0 and w.clock.now - r.published[e] < r.rule.age:
+        if misses[e] == 0 and w.clock.now - r.published[e] < r.rule.age and g.arrivals[r.row[e]] <= w.clock.arrivals:
             entry_loss = loss(s.domain, g, r.row[e], own)
             better = best < 0 or entry_loss < best_loss or (entry_loss == best_loss and _is_older(r, e, best))
             if better and can_serve(s, r.row[e], t):
@@ -114,11 +115,11 @@ def admit(r, g, row, now):
 
 @inlined
 def renew(r, g, row, now):
-    """Count an entry as published now."""
+    """Count an entry as published now, unless one who is ahead has done so."""
     for e in range(r.rule.entries):
         if r.row[e] == row:
-            g.published[row] = now
-            r.published[e] = now
+            g.published[row] = max(g.published[row], now)
+            r.published[e] = g.published[row]
             break
 
 

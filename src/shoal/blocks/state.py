@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shoal.blocks.diversity import Diversity, refilled, with_values
 from shoal.blocks.domain import Domain, domain
 from shoal.blocks.groups import MATCHES, Groups, groups
+from shoal.blocks.handover import Handover, handover
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import TALLY, Exits, exits, promise
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
@@ -33,7 +34,8 @@ class State(NamedTuple):
     exits: Exits
     scratch: Scratch
     rule: np.record  # k and the algorithm's own parameters
-    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays (and a wave), or nothing
+    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays, or nothing
+    handover: Handover
 
 
 def new_state(
@@ -57,7 +59,17 @@ def new_state(
         scratch(1, sensitive),
         rule,
         memory,
+        handover(quasi, sensitive, 1),
     )
+
+
+def sharing(s: State, other: State) -> State:
+    """The same state with the door, the groups and the reuse set of another; each counts the sensitive values by itself."""
+    memory: Any = s.memory
+    return s._replace(
+        groups=other.groups, reuse=other.reuse, exits=other.exits._replace(diversity=s.exits.diversity),
+        memory=memory._replace(lock=other.memory.lock),  # type: ignore[attr-defined]
+    )  # fmt: skip
 
 
 def with_exits(s: State, arrivals: int) -> State:
@@ -67,16 +79,25 @@ def with_exits(s: State, arrivals: int) -> State:
         larger = exits(s.exits.promise, s.exits.diversity, leaving + leaving // 4)
         _copy(s.exits.tally, larger.tally, TALLY.names or ())
         s = s._replace(exits=larger)
+    if s.window.clock.half < np.inf:
+        s = with_handover(s, leaving)
     k, most = int(s.rule.k), len(s.window.arrival) + arrivals  # so that the room does not depend on how many just wait
     if int(s.groups.rows[0]) + leaving // k + 2 > len(s.groups.number):
         s = s._replace(groups=_reusable(s, 4 * (most // k + 2)))
     return s
 
 
-def with_slots(s: State, arrivals: int) -> State:
-    """The same state with a window that has slots for so many more arrivals."""
+def with_handover(s: State, tuples: int) -> State:
+    """The same state with room for so many who go to another lane."""
+    if tuples <= len(s.handover.arrivals):
+        return s
+    return s._replace(handover=handover(len(s.domain.width), len(s.exits.diversity.total), tuples + tuples // 4))
+
+
+def with_slots(s: State, arrivals: int, elsewhere: int = 0) -> State:
+    """The same state with a window that has slots for so many more arrivals; some more arrive in other lanes."""
     clock, sensitive = s.window.clock, len(s.exits.diversity.total)
-    s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals)))
+    s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals + elsewhere)))
     slots = int(clock.held) + arrivals
     if slots <= len(s.window.arrival):
         return s
@@ -84,7 +105,8 @@ def with_slots(s: State, arrivals: int) -> State:
     stretch = float(clock.stretched) / float(clock.length)
     larger = window(clock.kind, clock.length, stretch, len(s.domain.width), sensitive, room)
     _fill(s.domain, larger, waiting(s.window))
-    _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced"))
+    _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced", "laned", "half"))
+    larger.clock.young = _young(s.window)
     return s._replace(window=larger, scratch=scratch(room, sensitive), memory=_with_wave(s, room))
 
 
@@ -106,6 +128,12 @@ def waiting(w: Window) -> Arrays:
     return {**whole, "values": w.values[order, : len(w.scaled)], "person": w.persons.key[w.person[order]]}
 
 
+def _young(w: Window) -> int:
+    """The slot of the oldest that has not waited half of its time, once all have moved together in order; -1 if all have."""
+    held, young = int(w.clock.held), int(w.clock.young)
+    return int((w.arrival[:held] < w.arrival[young]).sum()) if young >= 0 else -1
+
+
 def saved(s: State) -> Arrays:
     """Everything that a snapshot keeps."""
     entries = rows(s.reuse)
@@ -118,6 +146,7 @@ def saved(s: State) -> Arrays:
         **{f"memory.{name}": column for name, column in memory.items()},
         **{f"tuple.{name}": column for name, column in waiting(s.window).items()}, **kept,
         **{f"{name}.{field}": np.asarray(record[field]) for name, record in records.items() for field in record.dtype.names},
+        "clock.young": np.asarray(_young(s.window)),
     }  # fmt: skip
 
 
@@ -135,8 +164,9 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     key = arrays["values.key"]
     s = s._replace(exits=s.exits._replace(diversity=refilled(s.exits.diversity, key, arrays["values.mass"], len(key) + 1)))
     s.exits.diversity.total[:] = arrays["values.total"]
-    drawn_up = ("held", "oldest", "newest", "front", "pocket", "kind", "length", "stretched", "row", "stop", "announced")
-    known = {"clock": (s.window.clock, drawn_up), "reuse": (s.reuse.rule, ()), "tally": (s.exits.tally, ())}
+    ends = ("held", "oldest", "newest", "front", "pocket")
+    given = ("kind", "length", "stretched", "laned", "half", "row", "stop", "announced")
+    known = {"clock": (s.window.clock, (*ends, *given)), "reuse": (s.reuse.rule, ()), "tally": (s.exits.tally, ())}
     for name, (record, without) in known.items():
         for field in record.dtype.names:
             if field not in without:
@@ -146,9 +176,9 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
 
 
 def _kept(memory: tuple[Any, ...]) -> Arrays:
-    """What a snapshot keeps of an algorithm's memory: its arrays, but not those of a wave, whose work can be done again."""
+    """What a snapshot keeps of an algorithm's memory: its arrays, but not those to work in, such as a wave's."""
     columns = memory._asdict() if hasattr(memory, "_asdict") else {}
-    return {name: column for name, column in columns.items() if name != "wave"}
+    return {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
 
 
 def _columns(g: Groups) -> Arrays:
@@ -174,17 +204,16 @@ def _copy(source: np.record, target: np.record, fields: tuple[str, ...]) -> None
 def _fill(domain: Domain, w: Window, tuples: Mapping[str, NDArray[Any]]) -> None:
     """Seat tuples in an empty window, in order of arrival."""
     values = np.ascontiguousarray(tuples["values"].T)
-    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["seat"], tuples["sensitive"])
+    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["seat"], tuples["sensitive"],
+                  tuples["arrival"])  # fmt: skip
     w.clock.row = 0
-    _insert_all(domain, w, batch, tuples["arrival"], tuples["pocketed"], tuples["home"])
+    _insert_all(domain, w, batch, tuples["pocketed"], tuples["home"])
 
 
 @kernel
-def _insert_all(domain, w, batch, arrival, pocketed, home):
-    for row in range(len(arrival)):
+def _insert_all(domain, w, batch, pocketed, home):
+    for row in range(len(home)):
         slot = insert(domain, w, batch)
-        w.arrival[slot] = arrival[row]
-        w.since[slot] = batch.time[row]
         w.home[slot] = home[row]
         w.pocketed[slot] = pocketed[row]
         if pocketed[row] < np.inf:

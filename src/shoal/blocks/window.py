@@ -27,6 +27,9 @@ CLOCK = np.dtype([
     ("before", np.float64),  # the last time that differed from now
     ("held", np.int64), ("oldest", np.int64), ("newest", np.int64),  # how many wait, and the slots at both ends
     ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in X-BAND's pocket, and the first one behind
+    ("laned", np.bool_),  # whether it counts arrivals in other lanes too
+    ("half", np.float64),  # how long a tuple waits in a lane with fewer than k persons; infinite if it goes nowhere
+    ("young", np.int64),  # the oldest tuple that has not waited so long
     ("due", np.int64),  # the slot that must leave
     ("asked", np.int64), ("groups", np.int64),  # all that arrived before had no cover when there were so many groups
     ("row", np.int64), ("stop", np.int64),  # the next row of the batch to take in, and where to stop for now
@@ -67,7 +70,8 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
     clock = np.zeros(1, CLOCK).view(np.recarray)[0]
     clock.kind, clock.length, clock.stretched = kind, length, length * stretch
     clock.now = clock.before = -np.inf
-    clock.oldest = clock.newest = clock.front = -1
+    clock.oldest = clock.newest = clock.front = clock.young = -1
+    clock.half = np.inf
     row = even(capacity)
     if row * 4 % 4096 == 0:
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
@@ -104,7 +108,10 @@ def advance(clock, now):
 
 @inlined
 def insert(domain, w, batch):
-    """Put the next row of the batch, whose arrival the clock has just seen, into the last slot; that slot."""
+    """Put the next row of the batch into the last slot; that slot.
+
+    The clock has just seen its arrival, or the row tells it; then others may have arrived since.
+    """
     c = w.clock
     row, slot = c.row, c.held
     c.row += 1
@@ -116,22 +123,32 @@ def insert(domain, w, batch):
     w.pattern[slot] = batch.pattern[row]
     w.person[slot] = join(w.persons, batch.person[row, 0], batch.person[row, 1])
     w.partition[slot] = join(w.partitions, batch.pattern[row], np.uint64(0))
-    w.arrival[slot] = c.arrivals - 1
-    w.since[slot] = c.now
+    back = batch.arrival[row] >= 0
+    w.arrival[slot] = batch.arrival[row] if back else c.arrivals - 1
+    w.since[slot] = batch.time[row] if back else c.now
     w.pocketed[slot] = np.inf
     w.home[slot] = -1
     w.seat[slot] = batch.seat[row]
     for a in range(w.sensitive.shape[1]):
         w.sensitive[slot, a] = batch.sensitive[row, a]
-    w.older[slot] = c.newest
-    w.newer[slot] = -1
-    if c.newest >= 0:
-        w.newer[c.newest] = slot
+    older = c.newest
+    while older >= 0 and w.arrival[older] > w.arrival[slot] and w.pocketed[older] == np.inf:
+        older = w.older[older]
+    newer = w.newer[older] if older >= 0 else c.oldest
+    w.older[slot] = older
+    w.newer[slot] = newer
+    if older >= 0:
+        w.newer[older] = slot
     else:
         c.oldest = slot
-    if c.front < 0:
+    if newer >= 0:
+        w.older[newer] = slot
+    else:
+        c.newest = slot
+    if c.front < 0 or c.front == newer:
         c.front = slot
-    c.newest = slot
+    if c.young < 0 or c.young == newer:
+        c.young = slot
     return slot
 
 
@@ -151,6 +168,8 @@ def remove(w, slots):
             w.older[newer] = older
         else:
             c.newest = older
+        if slot == c.young:
+            c.young = newer
         if slot == c.front:
             c.front = newer
         elif w.pocketed[slot] < np.inf:
@@ -195,6 +214,8 @@ def _move(w, source, target):
         w.clock.newest = target
     if w.clock.front == source:
         w.clock.front = target
+    if w.clock.young == source:
+        w.clock.young = target
 
 
 @inlined

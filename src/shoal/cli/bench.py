@@ -35,6 +35,7 @@ Parts:
   sparse    losses and waits where few persons arrive, if windows may get longer
   twins     beside the naive twins (in a checkout of the project)
   threads   two streams on two threads, against one
+  lanes     one stream in lanes, and with workers of FAST: losses, and two against one
   roofline  what must be read, against what this core can read
   audit     judging tuples and observations, with a trace and without; memory
   zanon     z-anonymity on ten million visits, beside the package from PyPI

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import typer
 
-from shoal.errors import PolicyError, ShoalError
+from shoal.errors import PolicyError, ShoalError, WorkerError
 
 REFUSED = 2
 INTERRUPTED = 128 + signal.SIGINT
@@ -33,6 +33,8 @@ def reported(policy: str = "") -> Iterator[None]:
         sys.stdout.flush()
     except PolicyError as error:
         _exit(REFUSED, *(_placed(problem, policy) for problem in error.problems))
+    except WorkerError as error:
+        _exit(BUG, f"a fault of shoal: {error}")
     except ShoalError as error:
         _exit(REFUSED, str(error))
     except KeyboardInterrupt:

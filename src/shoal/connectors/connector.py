@@ -35,6 +35,7 @@ class Source(ABC):
     """Where records come from.
 
     Calls come from one thread, in this order: `begin`, `replay` any number of times, then `read` and `acknowledge`, `close`.
+    One that does not replay begins behind all that the journal kept of it.
     """
 
     replays: bool

@@ -8,10 +8,18 @@ from typing import Any
 SOURCES = {
     "file": "file.FileSource",
     "stdin": "stdio.StdinSource",
+    "kafka": "kafka_source.KafkaSource",
+    "nats": "nats_source.NatsSource",
+    "mqtt": "mqtt_source.MqttSource",
+    "http": "http_source.HttpSource",
 }
 SINKS = {
     "file": "file.FileSink",
     "stdout": "stdio.StdoutSink",
+    "kafka": "kafka_sink.KafkaSink",
+    "nats": "nats_sink.NatsSink",
+    "mqtt": "mqtt_sink.MqttSink",
+    "http": "http_sink.HttpSink",
 }
 
 

@@ -20,12 +20,14 @@ from shoal.lab.comparison import WINDOWED, compared, ready
 from shoal.lab.desk import Desk
 from shoal.lab.draft import about, draft
 from shoal.lab.message import Message, placed
+from shoal.lab.outline import outline
 from shoal.lab.sample import ROWS, Sample
 from shoal.lab.sheet import Entry, Role, Sheet
 from shoal.lab.trial import Trial, risks
 from shoal.lab.writing import text, written
 from shoal.pipeline import check
 from shoal.policy import Policy
+from shoal.policy.hierarchy_file import parse
 
 CHECKED = 10_000
 """Rows that a check looks at, as `shoal check` does."""
@@ -45,8 +47,7 @@ class Lab:
 
     Examples
     --------
-    >>> from shutil import rmtree
-from tempfile import NamedTemporaryFile
+    >>> from tempfile import NamedTemporaryFile
     >>> with NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("age,sex\\n" + "".join(f"{20 + n % 50},{'fm'[n % 2]}\\n" for n in range(500)))
     ...     file.flush()
@@ -141,6 +142,14 @@ from tempfile import NamedTemporaryFile
         """A field in another role, with the range or the hierarchy that the sample suggests."""
         return self._held().proposed(name, role)
 
+    def hierarchy(self, data: bytes, name: str) -> str:
+        """The tree in a hierarchy's file, a label a line, indented.
+
+        Raises:
+            PolicyError: it holds no tree.
+        """
+        return outline(parse(data, upload.shown(name)))
+
     def check(self, sheet: Sheet) -> list[Message]:
         """What `shoal check` says about the policy and the sample, with the place of each line."""
         return self._desk.ask("check", lambda still: self._checked(sheet))
@@ -195,7 +204,9 @@ from tempfile import NamedTemporaryFile
 
     def _open(self, path: Path, name: str, complete: bool = True) -> None:
         found = Sample.read(path, name, self._rows)
-        self._sample = replace(found, complete=found.complete and complete)
+        found = replace(found, complete=found.complete and complete)
+        draft(found)  # refuses in time what no draft can be made of
+        self._sample = found
         self._last = None
 
     def _held(self) -> Sample:

@@ -27,10 +27,20 @@ def plain(name: str) -> str:
     Raises:
         InputError: it is of no kind that can be read.
     """
+    last = shown(name)
+    kind(last or "file")
+    return last
+
+
+def shown(name: str) -> str:
+    """The last part of a name, if it can be shown.
+
+    Raises:
+        InputError: it cannot.
+    """
     last = PureWindowsPath(PurePosixPath(name).name).name
     if not last.isprintable() or len(last) > _LONGEST:
         raise InputError("the file: its name is too long, or not plain text; rename it")
-    kind(last or "file")
     return last
 
 

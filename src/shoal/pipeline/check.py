@@ -38,6 +38,8 @@ def check(policy: Policy | Name, source: Name | None = None, *, rows: int = 10_0
     rows
         The size of the sample.
 
+    Examples
+    --------
     >>> check("absent.yaml").problems
     ('absent.yaml: does not exist; correct the path',)
     """

@@ -84,6 +84,11 @@ class Pipe:
     ) -> None:
         self.file = file
         self.policy = Policy.load(file.policy)
+        if not self.policy.repeatable:
+            raise PolicyError([
+                f"{file.policy}: algorithm.workers: what several workers do cannot be repeated after a crash; use 1, and lanes "
+                "for several cores"
+            ])  # fmt: skip
         self.watcher = watcher
         self._monotonic, self._today = monotonic, today
         self._clock = StreamClock(monotonic)
@@ -92,8 +97,8 @@ class Pipe:
         self._drain = False
         self._journal: Journal | None = None
         self._saving: Future[tuple[float, int]] | None = None
-        self._position: Position = {}
-        self._covered: list[Position] = []  # by the checkpoints that are kept
+        self._position: Position | None = None
+        self._covered: list[Position | None] = []  # by the checkpoints that are kept
         self.sequence = 0
         self.anonymizer = Anonymizer(self.policy)
         self.source: Source = connector(SOURCES, file.source.name)(file.source.settings)
@@ -146,12 +151,16 @@ class Pipe:
         facts = found.checkpoint.facts if found else {}
         if found:
             self._restore(found)
-        self._position = self.source.begin(facts.get("position"))
+        self._position = facts.get("position")
+        if self.source.replays:
+            self._position = self.source.begin(self._position)
         self._parser: Parser | None = None
         for name, sink in self._sinks():
             sink.begin(facts.get("marks", {}).get(name), self.sequence)
         if found:
             self._replay(store, found)
+        if not self.source.replays:  # what the journal kept of it, it does not see again
+            self._position = self.source.begin(self._position)
         for _, sink in self._sinks():
             sink.caught_up(self.sequence)
         self._journal = store.journal()
@@ -333,8 +342,8 @@ class Pipe:
             return
         seconds, size = self._saving.result()
         self._saving = None
-        if self.source.replays:
-            self.source.acknowledge(self._covered[0])
+        if self.source.replays and (covered := self._covered[0]) is not None:
+            self.source.acknowledge(covered)
         log.debug("checkpoint: %d bytes in %.3f s", size, seconds)
         if self.watcher:
             self.watcher.checkpointed(seconds, size)

@@ -8,9 +8,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
 from shoal.columns.encode import policy_fields
-from shoal.errors import InputError, RecordError
+from shoal.errors import InputError, RecordError, WorkerError
 from shoal.formats import open_reader, open_writer
 from shoal.policy import Policy
 
@@ -59,6 +61,8 @@ def run(
         The policy or a file cannot be used.
     RecordError
         A record was rejected under `strict`.
+    WorkerError
+        A thread failed, of a policy with several lanes or workers. What had left before has been written.
     """
     policy = policy if isinstance(policy, Policy) else Policy.load(policy)
     source, target = fspath(source), fspath(target)
@@ -68,20 +72,27 @@ def run(
         reader = stack.enter_context(open_reader(source, policy_fields(policy), passed=policy.kept))
         writer = stack.enter_context(open_writer(target))
         tracer = stack.enter_context(open_writer(fspath(trace))) if trace is not None else None
+
+        def write(published: pa.RecordBatch, how: pa.RecordBatch) -> None:
+            writer.write(published)
+            if tracer:
+                tracer.write(how)
+
         for block in reader:
-            answer = anonymizer.push_batch(block.batch, block.rows, block.names)
+            try:
+                answer = anonymizer.push_batch(block.batch, block.rows, block.names)
+            except WorkerError as error:
+                if error.released is not None:
+                    write(error.released, error.trace)
+                raise
             anonymizer.refuse(Rejection(row, None, reason) for row, reason in block.bad)
             for rejection in sorted(anonymizer.rejected):
                 if strict:
                     raise RecordError(f"{source}: {rejection}")
                 on_reject(rejection)
-            writer.write(answer)
-            if tracer:
-                tracer.write(anonymizer.trace)
+            write(answer, anonymizer.trace)
             on_progress(Progress(*reader.progress(), anonymizer.stats))
-        writer.write(anonymizer.flush())
-        if tracer:
-            tracer.write(anonymizer.trace)
+        write(anonymizer.flush(), anonymizer.trace)
         on_progress(Progress(*reader.progress(), anonymizer.stats))
     return anonymizer.stats
 

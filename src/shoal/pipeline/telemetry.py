@@ -30,7 +30,7 @@ STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 HISTORY = ("in", "out", "loss", "held", "groups", "suppressed", "rejected", "released_share", "z", "lag")
 """The figures of a second."""
 
-_SMOOTH = 3  # seconds over which a rate is told
+_SMOOTH = 10  # seconds over which a rate is told
 _RECENT = 10  # seconds over which a loss is told
 _SAMPLE = 1024  # tuples whose values are looked at, of one step
 _PAUSE = 0.05  # seconds from one such sample to the next

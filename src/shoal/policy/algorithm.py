@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from pydantic import Field
 
 from shoal.policy.part import Part
-from shoal.policy.scalar import Amount, Count, Limit, Seconds, Share, Span
+from shoal.policy.scalar import Amount, Count, Few, Limit, Seconds, Share, Span
 from shoal.policy.window import Window
 from shoal.policy.zanon import Zanon
 
@@ -94,9 +94,9 @@ class Fast(Parameters):
     """FAST."""
 
     name: Literal["fast"] = Field(description="the algorithm's name")
-    round: Count | None = Field(default=None, description="tuples a round; by default 6·k, or the deadline if smaller")
+    round: Count | None = Field(default=None, description="tuples a round; by default 6·k, or a share of the deadline")
     deadline: Span | None = Field(default=None, description="the longest a tuple waits; by default the window's length")
-    workers: Count = Field(default=1, description="rounds that run at the same time")
+    workers: Few = Field(default=1, description="rounds that run at the same time, on threads; above 1 no run is repeatable")
 
     def problems(self, k: int, window: Window) -> Iterator[tuple[str, str]]:
         yield from super().problems(k, window)
@@ -109,15 +109,17 @@ class Fast(Parameters):
             yield "deadline", "is not above 0; use a longer time"
         if not window.timed and self.deadline is not None and self.deadline < k:
             yield "deadline", f"is below k={k}: no group could ever fill; use at least {k}"
-        if self.workers > 1:
-            yield "workers", "is above 1; several workers are not there yet, use 1"
         deadline = window.length if self.deadline is None else self.deadline
+        size = k if self.round is None else self.round
+        if not window.timed and size <= deadline < size * self.workers:
+            most = int(deadline // size)
+            yield "workers", f"hold {size} tuples each, too many for the deadline; use at most {most}, or a longer deadline"
         if not window.timed and self.round is not None and self.round > deadline:
             yield "round", f"is above the deadline; use at most {int(deadline)}"
 
     def _defaults(self, k: int, window: Window) -> dict[str, Any]:
         deadline = window.length if self.deadline is None else float(self.deadline)
-        default = 6 * k if window.timed else int(min(6 * k, deadline))
+        default = 6 * k if window.timed else max(k, int(min(6 * k, deadline // self.workers)))
         size = default if self.round is None else self.round
         age = 20.0 * size if self.reuse_age is None else self.reuse_age
         return {**super()._defaults(k, window), "deadline": deadline, "round": size, "reuse_age": float(age)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from shoal.policy.algorithm import FILTER, Parameters
+from shoal.policy.algorithm import FILTER, Fast, Parameters
 from shoal.policy.attribute import Attribute
 from shoal.policy.document import MOST_QUASI, NOBODY
 from shoal.policy.event_time import Time
@@ -35,6 +35,10 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
     match sections:
         case {"privacy": Privacy() as privacy, "window": Window() as window}:
             yield from _size(privacy, window)
+    if sections.get("lanes", 1) > 1:
+        yield from _lanes(sections)
+    if isinstance(sections.get("algorithm"), Fast) and sections["algorithm"].workers > 1:
+        yield from _workers(sections)
     match sections:
         case {"time": Time() | None as time, "window": Window() as window}:
             yield from _clock(time, window)
@@ -80,6 +84,8 @@ def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) ->
         yield f"weights: {FILTER} knows no quasi-identifiers; remove it"
     if sections.get("sparse", SUPPRESS) != SUPPRESS:
         yield f"sparse: {FILTER} holds nothing; remove it"
+    if sections.get("lanes", 1) > 1:
+        yield f"lanes: {FILTER} holds no window to be split; remove it"
     for name, attribute in attributes.items():
         for key in ("l", "t", "distribution"):
             if getattr(attribute, key):
@@ -115,6 +121,21 @@ def _size(privacy: Privacy, window: Window) -> Iterator[str]:
     k, kind, length = privacy.k, window.kind, int(window.length)
     if not window.timed and length < k:
         yield f"window.{kind}={length} is below k={k}: no group could ever fill. Use at least {k}."
+
+
+def _lanes(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections.get("sparse", SUPPRESS) != SUPPRESS:
+        yield "sparse: a longer window waits for k persons of the whole stream, which no lane sees; use suppress, or lanes: 1"
+    match sections:
+        case {"privacy": Privacy(k=k), "window": Window(buffer=int(room)), "lanes": int(lanes)} if k <= room < k * lanes:
+            yield f"lanes: leave each lane {room // lanes} tuples of the buffer, below k={k}; use at most {room // k} lanes"
+
+
+def _workers(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections.get("lanes", 1) > 1:
+        yield "algorithm.workers: a lane has one worker; use 1, or lanes: 1"
+    elif sections.get("sparse", SUPPRESS) != SUPPRESS:
+        yield "sparse: a longer window waits for k persons of the whole stream, which no worker sees; use suppress, or 1 worker"
 
 
 def _clock(time: Time | None, window: Window) -> Iterator[str]:

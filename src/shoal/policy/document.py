@@ -12,7 +12,7 @@ from shoal.policy.event_time import Time
 from shoal.policy.item import Item
 from shoal.policy.part import Part, refusal
 from shoal.policy.privacy import Privacy
-from shoal.policy.scalar import Name, Weight, whole
+from shoal.policy.scalar import Few, Name, Weight, whole
 from shoal.policy.sparse import SUPPRESS, Sparse
 from shoal.policy.text import canonical
 from shoal.policy.window import Window
@@ -29,12 +29,14 @@ NEEDED = ("attributes", "privacy", "window")
 NEEDED_TO_FILTER = ("time", "item")
 """What it needs where nothing is held."""
 
+_HELD = ("privacy", "window", "weights", "sparse", "lanes")
+
 _FORMS: dict[str, JsonValue] = {
     "if": {
         "required": ["algorithm"],
         "properties": {"algorithm": {"required": ["name"], "properties": {"name": {"const": FILTER}}}},
     },
-    "then": {"required": [*NEEDED_TO_FILTER], "properties": dict.fromkeys(["privacy", "window", "weights", "sparse"], False)},
+    "then": {"required": [*NEEDED_TO_FILTER], "properties": dict.fromkeys([*_HELD], False)},
     "else": {"required": [*NEEDED], "properties": {"item": False}},
 }
 
@@ -101,6 +103,7 @@ class Document(Part):
         default=SUPPRESS,
         description="what becomes of a tuple that is due while fewer than k persons are there: suppress, or {stretch: 4}",
     )
+    lanes: Few = Field(default=1, description="windows side by side that share the stream, for several cores")
     algorithm: Algorithm = Field(
         default=DEFAULT, description="the algorithm and its parameters, such as {name: idea}", discriminator="name"
     )

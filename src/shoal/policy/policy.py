@@ -51,6 +51,7 @@ class Policy:
     window: Window
     weights: Mapping[str, float]
     stretch: float  # how many times as long the window may become while fewer than k persons are there
+    lanes: int  # windows side by side, among which the tuples are split
     algorithm: Algorithm
 
     @classmethod
@@ -97,6 +98,7 @@ class Policy:
             window=window,
             weights=FrozenMap(sections["weights"]),
             stretch=sections["sparse"],
+            lanes=sections["lanes"],
             algorithm=algorithm,
         )
 
@@ -109,6 +111,11 @@ class Policy:
     def is_filter(self) -> bool:
         """Whether observations are released or withheld at once: then no window is held, and no k is promised."""
         return not isinstance(self.algorithm, Parameters)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same records leave alike each time, whatever the threads do, so that a stream can be played again."""
+        return getattr(self.algorithm, "workers", 1) == 1
 
     @cached_property
     def quasi(self) -> tuple[tuple[str, Attribute], ...]:
@@ -168,6 +175,7 @@ class Policy:
         else:
             parts |= {"privacy": self.privacy.model_dump(), "window": [self.window.kind, self.window.length]}
             parts |= {"weights": sorted(self.weights.items()), "stretch": self.stretch}
+            parts |= {"lanes": self.lanes} if self.lanes > 1 else {}
         return parts
 
     def __eq__(self, other: object) -> bool:

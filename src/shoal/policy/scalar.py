@@ -81,6 +81,7 @@ Closeness = Annotated[float, Field(gt=0, le=1), BeforeValidator(number)]
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(number)]
 Weight = Annotated[float, Field(ge=0.001, le=1000), BeforeValidator(number)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(whole)]
+Few = Annotated[int, Field(ge=1, le=1024), BeforeValidator(whole)]
 Limit = Annotated[int, Field(ge=0), BeforeValidator(whole)]
 Name = Annotated[str, Field(min_length=1), BeforeValidator(name)]
 Span = Annotated[

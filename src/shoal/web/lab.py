@@ -109,6 +109,11 @@ def _add_sample(app: FastAPI, lab: Lab) -> None:
             while size <= WHOLE and await following() is not None:
                 pass  # so that who sends hears the answer
 
+    @app.post("/api/hierarchy", response_class=PlainTextResponse, responses=_TEXT, openapi_extra=_BYTES)
+    async def hierarchy(request: Request, name: Short) -> str:
+        """The tree in a hierarchy's file."""
+        return await run_in_threadpool(lab.hierarchy, await request.body(), name)
+
     @app.get("/api/draft", responses=_REFUSED)
     def draft() -> Sheet:
         """The sheet to begin with."""

@@ -33,6 +33,13 @@ export function receive(file: File, { text, whole }: State): Promise<State> {
   return json(fetch(`/api/sample?${query}`, { method: "POST", body: part, headers: { "content-type": "application/octet-stream" } }));
 }
 
+/** The tree in a hierarchy's file. */
+export async function hierarchy(file: File): Promise<string> {
+  const query = new URLSearchParams({ name: file.name });
+  const asked = fetch(`/api/hierarchy?${query}`, { method: "POST", body: file, headers: { "content-type": "application/octet-stream" } });
+  return (await answered(asked)).text();
+}
+
 function sent(path: string, body: unknown): Promise<Response> {
   return fetch(`/api/${path}`, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
 }

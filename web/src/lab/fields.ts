@@ -1,7 +1,7 @@
 /** The fields of the records, each with its role and what the role needs. */
 
 import { make, write } from "../element";
-import { propose, Refused } from "./api";
+import { hierarchy, propose, Refused } from "./api";
 import { choice, said, text, tick } from "./control";
 import type { Entry, Role, Sheet } from "./model";
 
@@ -151,8 +151,21 @@ export class Fields {
     });
     count();
     const note = entry.note ? [make("small", { class: "muted" }, ` · ${entry.note}`)] : [];
-    const help = make("p", { class: "hint muted" }, "A label a line; what lies below it, further to the right. Groups between the root and the leaves cost less than the root.");
-    const box = make("details", { class: "tree", "data-part": "hierarchy" }, make("summary", {}, "Hierarchy ", size, ...note), area, help);
+    const help = make("p", { class: "hint muted" }, "A label a line; what lies below it, further to the right. Groups between root and leaves lose less than the root. A file has a line a leaf, from leaf to root, with semicolons.");
+    const file = make("input", { type: "file", accept: ".csv", "aria-label": `File with the hierarchy of ${entry.name}` });
+    file.addEventListener("change", async () => {
+      const chosen = file.files?.[0];
+      if (!chosen) return;
+      try {
+        area.value = await hierarchy(chosen);
+        area.dispatchEvent(new Event("input"));
+      } catch (error) {
+        box.parentElement?.querySelector(".said")?.append(make("li", { "data-kind": "problem" }, error instanceof Error ? error.message : "The file could not be read."));
+      }
+      file.value = "";
+    });
+    const load = make("label", { class: "choose small" }, file, make("span", {}, "From a file …"));
+    const box = make("details", { class: "tree", "data-part": "hierarchy" }, make("summary", {}, "Hierarchy ", size, ...note), area, make("div", { class: "together" }, load, help));
     box.open = !entry.tree;
     return box;
   }

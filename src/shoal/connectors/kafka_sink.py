@@ -1,0 +1,169 @@
+"""Kafka as a sink, by confluent-kafka."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pydantic import Field
+
+from shoal.connectors.connector import Position, Sink
+from shoal.connectors.kafka_cluster import PATIENCE, Cluster, connected, partitions, silent
+from shoal.connectors.library import library
+from shoal.connectors.message import Message, messages
+from shoal.connectors.settings import Leaving
+from shoal.errors import ConnectorError
+from shoal.policy.scalar import Name
+
+LARGEST = 900_000
+"""Bytes of a message's payload, unless the client's message.max.bytes says otherwise; its own limit is a million."""
+
+HEADERS = 4_096
+"""Bytes of a message that are left for its headers."""
+
+FLIGHT = 10_000
+"""Messages of a transaction."""
+
+STEP = 1.0
+"""Seconds of a step of a transaction, which is taken again if they do not suffice."""
+
+PAUSE = 0.2
+
+
+class KafkaSink(Sink):
+    """Publishes in transactions, each of which holds tuples and the number that follows them.
+
+    That number is committed as an offset of partition 0, in a group of the sink's own: so it is there exactly when the tuples
+    are, and tells after a crash what the topic has.
+    """
+
+    remembers = True
+
+    class Settings(Cluster, Leaving):
+        id: Name = Field(default="shoal", description="the transactional id and the group of the sink, one for each pipeline")
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._producer: Any = None
+        self._reader: Any = None
+        self._has = 0
+
+    def begin(self, mark: Position | None, sequence: int) -> None:
+        self._kafka = library("confluent_kafka", "kafka")
+        given, name = self._settings.client(), self._settings.id
+        self._largest = int(given.get("message.max.bytes", LARGEST + HEADERS)) - HEADERS
+        self._producer = connected(self._kafka.Producer, silent({"linger.ms": 5, **given, "transactional.id": name}))
+        partitions(self._kafka, self._producer, self._settings.topic)
+        group = {"group.id": name, "enable.auto.commit": False}
+        self._reader = connected(self._kafka.Consumer, silent({"bootstrap.servers": self._settings.brokers, **given, **group}))
+        self._patiently(lambda: self._producer.init_transactions(STEP))
+        stands = self._committed()
+        if mark is None and stands is not None:
+            raise ConnectorError(
+                f"kafka: group {name!r} says that topic {self._settings.topic!r} has tuples of which this pipeline knows "
+                "nothing; use another id and topic, or the state that belongs to it"
+            )
+        if mark is not None and stands is None and sequence:
+            raise ConnectorError(
+                f"kafka: group {name!r} has no offset any more, which tells what the topic has; find the largest "
+                "shoal-sequence in the topic, and reset the group's offset of partition 0 to the number that follows"
+            )
+        self._has = sequence if stands is None else stands
+        if self._has < sequence:
+            raise ConnectorError(
+                f"kafka: topic {self._settings.topic!r} has the tuples up to {self._has}, but {sequence} were written; "
+                "it is not the one that the state belongs to"
+            )
+
+    def _place(self, offset: int = -1001) -> Any:
+        return self._kafka.TopicPartition(self._settings.topic, 0, offset)
+
+    def _committed(self) -> int | None:
+        """The number that follows what the topic has."""
+        try:
+            place = self._reader.committed([self._place()], timeout=PATIENCE)[0]
+        except self._kafka.KafkaException as error:
+            raise self._refused(error) from None
+        return None if place.offset < 0 else int(place.offset)
+
+    def _refused(self, error: Any) -> ConnectorError:
+        return ConnectorError(
+            f"kafka: topic {self._settings.topic!r} cannot be written ({error.args[0].name()}); check the rights, "
+            "and that no other pipeline has the same id"
+        )
+
+    def _patiently(self, step: Callable[[], Any]) -> None:
+        """Take a step of a transaction, again while that can help; what can only be aborted is raised as it is.
+
+        Raises:
+            ConnectorError: nothing can help.
+        """
+        while True:
+            try:
+                step()
+                return
+            except self._kafka.KafkaException as error:
+                if error.args[0].txn_requires_abort():
+                    raise
+                if not error.args[0].retriable():
+                    raise self._refused(error) from None
+                time.sleep(PAUSE)
+
+    def write(self, batch: pa.RecordBatch, sequence: int) -> None:
+        had = max(0, min(len(batch), self._has - sequence))
+        some = list(messages(batch.slice(had), sequence + had, self._settings.format, self._largest))
+        for first in range(0, len(some), FLIGHT):
+            flight = some[first : first + FLIGHT]
+            while not self._transact(flight):
+                time.sleep(PAUSE)
+            self._has = flight[-1].end
+
+    def _transact(self, flight: list[Message]) -> bool:
+        """Messages and the number that follows them, all or nothing; whether it was all."""
+        producer = self._producer
+        try:
+            self._patiently(producer.begin_transaction)
+            for message in flight:
+                self._produce(message)
+            group = self._reader.consumer_group_metadata()
+            self._patiently(lambda: producer.send_offsets_to_transaction([self._place(flight[-1].end)], group, STEP))
+            self._patiently(lambda: producer.commit_transaction(STEP))
+        except self._kafka.KafkaException:
+            self._patiently(lambda: producer.abort_transaction(STEP))
+            return False
+        return True
+
+    def _produce(self, message: Message) -> None:
+        headers = {"shoal-sequence": str(message.sequence)}
+        if message.tuples > 1:
+            headers["shoal-tuples"] = str(message.tuples)
+        while True:
+            try:
+                self._producer.produce(self._settings.topic, message.payload, headers=headers)
+                self._producer.poll(0)
+                return
+            except BufferError:
+                self._producer.poll(PAUSE)
+            except self._kafka.KafkaException as error:
+                if error.args[0].code() == self._kafka.KafkaError.MSG_SIZE_TOO_LARGE:
+                    raise self._refused(error) from None
+                raise
+
+    def caught_up(self, sequence: int) -> None:
+        if self._has > sequence:
+            raise ConnectorError(
+                f"kafka: topic {self._settings.topic!r} has the tuples up to {self._has}, but the state ends at {sequence}; "
+                "it is too old: use the latest one"
+            )
+
+    @property
+    def mark(self) -> Position:
+        return {"has": self._has}
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        self._producer = None

@@ -1,0 +1,84 @@
+"""MQTT as a source, by paho-mqtt."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from shoal.connectors.connector import Delivery, Position, Source
+from shoal.connectors.mqtt_session import Broker, Session
+from shoal.connectors.settings import Arriving
+
+ROOM = 10_000
+"""Messages that may wait to be read; while there are as many, the connection is not read from."""
+
+
+class MqttSource(Source):
+    """Subscribes with QoS 1 in a session that the broker keeps, and acknowledges each message once it is safe.
+
+    The broker sends again what was not acknowledged before the connection broke: nothing gets lost, but a message may be taken
+    in twice. Retained messages are passed over: they were there before the subscription.
+    """
+
+    replays = False
+
+    class Settings(Broker, Arriving):
+        pass
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.format, self.columns = settings.format, settings.columns or ()
+        self._session: Session | None = None
+        self._changed = threading.Condition()
+        self._arrived: deque[Any] = deque()
+        self._unsafe: dict[int, int] = {}  # by id, its number among the messages read
+
+    def begin(self, position: Position | None) -> Position:
+        self._read = int(position["messages"]) if position else 0
+        self._session = Session(self._settings, lasting=True, subscribe=True, on_message=self._on_message)
+        self._session.on_return = self._on_return
+        self._session.connect()
+        return {"messages": self._read}
+
+    def _on_return(self) -> None:
+        """All that was not acknowledged will be sent again, under other ids."""
+        with self._changed:
+            self._arrived.clear()
+            self._unsafe.clear()
+
+    def _on_message(self, message: Any) -> None:
+        assert self._session
+        with self._changed:
+            if self._session.has_begun:
+                self._changed.wait_for(lambda: len(self._arrived) < ROOM, self._settings.keepalive / 2)
+            if message.retain:
+                self._session.client.ack(message.mid, message.qos)
+            else:
+                self._arrived.append(message)
+                self._changed.notify_all()
+
+    def read(self, seconds: float) -> Delivery | None:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._arrived, seconds):
+                return None
+            some = list(self._arrived)
+            self._arrived.clear()
+            self._changed.notify_all()
+            for message in some:
+                self._read += 1
+                if message.qos:
+                    self._unsafe[message.mid] = self._read
+        return Delivery([bytes(message.payload) for message in some], {"messages": self._read})
+
+    def acknowledge(self, position: Position) -> None:
+        assert self._session
+        with self._changed:
+            for mid in [mid for mid, number in self._unsafe.items() if number <= position["messages"]]:
+                self._session.client.ack(mid, 1)
+                del self._unsafe[mid]
+
+    def close(self) -> None:
+        if self._session:
+            self._session.close()
+            self._session = None

@@ -1,0 +1,191 @@
+"""Lanes: every promise holds as with one, and neither threads nor batches change what leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal import Anonymizer, Policy
+from shoal.algorithms import WINDOWED
+from shoal.anonymizer import lanes, locality, team
+from shoal.anonymizer.lanes import Lanes
+from shoal.audit import audit
+from tests.audit.base import people
+from tests.conformance import promises, stronger
+from tests.conformance.parameters import examples, generated, promised
+from tests.conformance.streams import Stream, engine, one_by_one, policy_of
+from tests.conformance.test_cutting import Interrupted
+from tests.naive import Release
+
+POLICY = """
+person: pid
+attributes:
+  age: {quasi: numeric, range: [0, 100]}
+  size: {quasi: numeric, range: [0, 2]}
+  city: {quasi: categorical, hierarchy: {Europe: {France: [Paris, Lyon, Nice], Norway: [Oslo, Bergen], Malta: [Valletta]}}}
+  illness: {sensitive: true}
+  cost: {sensitive: true}
+"""
+
+
+@pytest.fixture(autouse=True)
+def quick_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locality, "BEGINNING", 12)
+    monkeypatch.setattr(locality, "_EACH", 1)
+    monkeypatch.setattr(team, "_FEW", 0)
+
+
+def split(stream: Stream, count: int) -> Stream:
+    """The same in lanes; in fewer, where a buffer has too little room."""
+    kind, length = stream.window
+    return stream._replace(lanes=min(count, int(length) // stream.k) if kind == "buffer" else count)
+
+
+def in_order(releases: Sequence[Release]) -> list[Release]:
+    """The same with groups numbered as they left."""
+    numbers: dict[int | None, int | None] = {None: None}
+    return [r._replace(cluster=numbers.setdefault(r.cluster, len(numbers) - 1)) for r in releases]
+
+
+@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("name", WINDOWED)
+def test_every_promise_holds(name: str, count: int) -> None:
+    @examples(40)
+    @given(generated(name))
+    def holds(stream: Stream) -> None:
+        stream = split(stream, count)
+        anonymizer = Anonymizer(policy_of(name, stream))
+        promises.check(stream, in_order(engine(anonymizer, stream)), name)
+        assert anonymizer.stats.faults == {}
+        assert anonymizer.stats.held == 0
+
+    holds()
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_stronger_promises_hold(name: str) -> None:
+    @examples(20)
+    @given(promised(name), st.sampled_from([2, 5]))
+    def hold(stream: Stream, count: int) -> None:
+        stream = split(stream._replace(stretch=1), count)
+        releases = in_order(engine(Anonymizer(policy_of(name, stream)), stream))
+        stronger.check(stream, releases, name)
+        if stream.window[0] == "count":
+            shown = stronger.Values(stream)
+            for step in promises.steps(releases):
+                shown.add(step, (int(step[0].released), int(step[0].released) + 1))
+
+    hold()
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_batches_equal_single_records(name: str) -> None:
+    @examples(25)
+    @given(generated(name), st.sampled_from([2, 5]))
+    def equal(stream: Stream, count: int) -> None:
+        policy = policy_of(name, split(stream, count))
+        whole, single = Anonymizer(policy), Anonymizer(policy)
+        expected = engine(whole, stream._replace(cuts=()))
+        assert engine(Anonymizer(policy), stream) == expected
+        assert one_by_one(single, stream) == expected
+        assert single.stats == whole.stats
+
+    equal()
+
+
+@pytest.mark.parametrize("name", ["castle", "fads", "tide", "xband"])
+def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
+    @examples(25)
+    @given(generated(name), st.sampled_from([2, 5]), st.data())
+    def equal(stream: Stream, count: int, data: st.DataObject) -> None:
+        policy = policy_of(name, split(stream, count))
+        straight = Anonymizer(policy)
+        expected = engine(straight, stream)
+        interrupted = Interrupted(Anonymizer(policy), data)
+        assert engine(interrupted, stream) == expected
+        assert interrupted.stats == straight.stats
+
+    equal()
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = people(300, 80)
+    answers = []
+    for threads in (1, 2, 2):
+        monkeypatch.setattr(lanes, "cores", lambda threads=threads: threads)
+        rest = "privacy: {k: 3}\nwindow: {count: 40}\nlanes: 5\nalgorithm: {name: fads}"
+        anonymizer = Anonymizer(Policy.parse(POLICY + rest))
+        left = [anonymizer.push_batch(pa.RecordBatch.from_pylist(records[i : i + 100])) for i in (0, 100, 200)]
+        answers.append([batch.to_pylist() for batch in [*left, anonymizer.flush()]])
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("name", WINDOWED)
+def test_the_judge_finds_nothing(name: str, count: int, tmp_path: Path) -> None:
+    """Persons who come back, what is asked of sensitive values, and the default reading of nulls."""
+    rest = f"privacy: {{k: 4, l: 2, t: 0.9}}\nwindow: {{count: 40}}\nlanes: {count}\nalgorithm: {{name: {name}}}"
+    policy = Policy.parse(POLICY + rest)
+    source, target, trace = (str(tmp_path / file) for file in ("in.jsonl", "out.jsonl", "trace.jsonl"))
+    Path(source).write_text("".join(json.dumps(record) + "\n" for record in people(150, 50)))
+    stats = shoal.run(policy, source, target, trace=trace)
+    assert stats.faults == {}
+    report = audit(policy, source, target, trace=trace)
+    assert [finding for finding in report.promises if finding.verdict == "broken"] == []
+    assert report.held
+
+
+def test_thin_lanes_hand_over_and_their_wait_goes_on() -> None:
+    """Of 30 tuples two lie apart, in a lane of their own; they leave with others, within the window."""
+    policy = Policy.parse(
+        "{person: pid, attributes: {x: {quasi: numeric, range: [0, 100]}}, privacy: {k: 4}, window: {count: 20}, "
+        "lanes: 2, algorithm: {name: fads}}"
+    )
+    anonymizer = Anonymizer(policy)
+    whole: Lanes = anonymizer._engine._lane  # type: ignore[attr-defined]
+    values = [*np.tile([10, 90], 6).tolist(), *([10] * 40)]
+    values[20] = values[24] = 90
+    traces = []
+    for number, value in enumerate(values):
+        anonymizer.push({"pid": number, "x": value})
+        traces += anonymizer.trace.to_pylist()
+        if number == 29:
+            assert 20 in whole._lanes[1].state.window.arrival[: whole._lanes[1].held]
+        if number == 30:
+            assert whole._lanes[1].held == 1
+            assert 20 in whole._common.state.window.arrival[: whole._common.held]
+    waits = {left["row"]: left["released"] - left["arrived"] for left in traces}
+    assert waits[20] <= 20 and waits[24] <= 20
+    assert anonymizer.stats.faults == {}
+
+
+def test_it_learns_anew_when_asked() -> None:
+    """A stream that moves to where all are alike for the old key takes one lane, until the key is learned again."""
+    policy = Policy.parse(
+        "{person: pid, attributes: {x: {quasi: numeric, range: [0, 100]}}, privacy: {k: 2}, window: {count: 20}, "
+        "lanes: 2, algorithm: {name: fads}}"
+    )
+    anonymizer = Anonymizer(policy)
+    whole: Lanes = anonymizer._engine._lane  # type: ignore[attr-defined]
+    draw = np.random.default_rng(5)
+
+    def push(low: float, high: float, count: int) -> tuple[int, int]:
+        for value in draw.uniform(low, high, count).tolist():
+            anonymizer.push({"pid": value, "x": value})
+        return whole._lanes[0].held, whole._lanes[1].held
+
+    assert min(push(0, 50, 60)) > 0
+    assert push(60, 100, 60)[0] == 0
+    anonymizer.relearn()
+    saved = anonymizer.snapshot()
+    anonymizer.restore(saved)
+    whole = anonymizer._engine._lane  # type: ignore[attr-defined]
+    assert min(push(60, 100, 60)) > 0

