@@ -51,7 +51,8 @@ def test_a_file_is_handed_over(client: TestClient, lab: Lab, tmp_path: Path) -> 
     data = b"a,b\n" + b"1,2\n" * 50
     answer = client.post("/api/sample", params={"name": "new.csv"}, content=data)
     assert (answer.status_code, answer.json()["sample"]["fields"]) == (200, ["a", "b"])
-    for name, says in (("new.exe", "unknown kind"), ("../x.csv\0", "not plain text"), ("new.parquet", "new.parquet: is not a Parquet file")):
+    refused = {"new.exe": "unknown kind", "../x.csv\0": "not plain text", "new.parquet": "new.parquet: is not a Parquet file"}
+    for name, says in refused.items():
         answer = client.post("/api/sample", params={"name": name}, content=data)
         assert answer.status_code == 400 and says in answer.json()["detail"], answer.text
     assert lab.state()["sample"]["name"] == "new.csv"

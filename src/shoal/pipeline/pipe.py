@@ -26,7 +26,7 @@ from shoal.connectors import Payload, Position
 from shoal.connectors.connector import Sink, Source
 from shoal.connectors.file import FileSink
 from shoal.connectors.registry import SINKS, SOURCES, connector
-from shoal.errors import InputError, ShoalError, StateError
+from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block, Parser, parser
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.fitness import described, differences, stale
