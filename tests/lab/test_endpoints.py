@@ -111,6 +111,8 @@ def test_the_description_holds(lab: Lab, path: str, mode: schemathesis.Generatio
     def answered(case: schemathesis.Case) -> None:
         answer = case.call(headers={"host": "localhost"})
         assert answer.status_code < 500, answer.text
+        if answer.status_code == 413:
+            return  # too large to be looked at, whatever it says
         case.validate_response(answer, excluded_checks=[schemathesis.checks.CHECKS.get_one("positive_data_acceptance")])
 
     answered()
