@@ -17,6 +17,7 @@ export class Comparison {
   private readonly button = make("button", { type: "button", class: "main" }, "Compare all algorithms");
   private readonly note = make("p", { class: "muted", role: "status" });
   private readonly legend = make("ul", { class: "algorithms" });
+  private readonly charts: HTMLElement;
   private readonly byWait: uPlot;
   private readonly byK: uPlot;
   private readonly found = new Map<string, Compared>();
@@ -29,7 +30,7 @@ export class Comparison {
   constructor(private readonly place: HTMLElement, private readonly state: State, private readonly sheet: () => Sheet, private readonly pick: (name: string) => void) {
     this.names = Object.keys(state.algorithms).filter((name) => name !== "zanon").sort((a, b) => Number(b === "tide") - Number(a === "tide"));
     for (const card of [this.waits, this.ks]) card.plot.classList.add("tall");
-    const charts = make("div", { class: "charts two" }, this.waits.element, this.ks.element);
+    const charts = (this.charts = make("div", { class: "charts two" }, this.waits.element, this.ks.element));
     place.replaceChildren(
       make("div", { class: "heading" }, make("h2", {}, "Algorithms compared"), this.button, this.note),
       this.legend,
@@ -88,6 +89,7 @@ export class Comparison {
     for (const chart of [this.byWait, this.byK]) {
       this.names.forEach((name, n) => (chart.series[n + 1]!.width = name === this.chosen ? 4 : 1.5));
     }
+    this.charts.hidden = !this.found.size;
     this.splits = [...new Set(shown.flatMap((each) => each?.ks.map((point) => point.k) ?? []))].sort((a, b) => a - b);
     this.byWait.setData(joined(shown.map((each) => each?.windows ?? []), "wait"));
     this.byK.setData(joined(shown.map((each) => each?.ks ?? []), "k"));

@@ -78,7 +78,7 @@ class Bench {
       const problems = messages.filter((message) => message.kind === "problem").length;
       const stops = messages.some((message) => message.stops);
       this.takeaway.allow(!stops);
-      await this.takeaway.changed(sheet).catch(() => undefined);
+      void this.takeaway.changed(sheet).catch(() => undefined);
       void this.curve.changed(sheet);
       if (stops) return say("problem", problems === 1 ? "one problem" : `${problems} problems`);
       if (!this.state.algorithms[sheet.algorithm]) say("busy", `compiling ${sheet.algorithm}, once: up to a minute`);
