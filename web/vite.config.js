@@ -7,7 +7,10 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rollupOptions: { output: { entryFileNames: "assets/page-[hash].js", assetFileNames: "assets/page-[hash][extname]" } },
+    rollupOptions: {
+      input: { page: "index.html", lab: "lab.html" },
+      output: { entryFileNames: "assets/[name]-[hash].js", chunkFileNames: "assets/[name]-[hash].js", assetFileNames: "assets/[name]-[hash][extname]" },
+    },
   },
   server: { proxy: { "/api": "http://127.0.0.1:8080" } },
 });

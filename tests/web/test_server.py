@@ -191,12 +191,12 @@ def _until_stopped(lines: Iterator[str]) -> Iterator[str]:
 
 
 def test_nothing_foreign_and_nothing_inline_is_in_what_ships() -> None:
-    index = (STATIC / "index.html").read_text()
-    for name in ("index.html", "login.html"):
+    entries = [(STATIC / name).read_text() for name in ("index.html", "lab.html")]
+    for name in ("index.html", "lab.html", "login.html"):
         text = (STATIC / name).read_text()
         assert "http" not in text and "style=" not in text and "<style" not in text and "onclick" not in text
         assert text.count("<script") == text.count('<script type="module" crossorigin src="/assets/')
-    named = [part.split('"')[0] for part in index.split('"/assets/')[1:]]
+    named = {part.split('"')[0] for entry in entries for part in entry.split('"/assets/')[1:]}
     assert sorted(named) == sorted(path.name for path in (STATIC / "assets").iterdir())
 
 

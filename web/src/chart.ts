@@ -136,21 +136,21 @@ export function redraw(): void {
   for (const chart of charts) chart.redraw(false);
 }
 
-function drawn(place: HTMLElement, options: Omit<uPlot.Options, "width" | "height">): uPlot {
+export function drawn(place: HTMLElement, options: Omit<uPlot.Options, "width" | "height">, height = HEIGHT): uPlot {
   const chart = new uPlot(
-    { width: 320, height: HEIGHT, legend: { show: false }, cursor: { show: false }, ...options },
+    { width: 320, height, legend: { show: false }, cursor: { show: false }, ...options },
     options.series.map(() => []) as unknown as uPlot.AlignedData,
     place,
   );
   charts.push(chart);
   new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
-    if (width > 0) chart.setSize({ width, height: HEIGHT });
+    if (width > 0) chart.setSize({ width, height });
   }).observe(place);
   return chart;
 }
 
-function axis(more: uPlot.Axis): uPlot.Axis {
+export function axis(more: uPlot.Axis): uPlot.Axis {
   return {
     stroke: () => colour("muted"),
     font: FONT,

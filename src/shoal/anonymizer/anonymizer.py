@@ -42,11 +42,12 @@ class Anonymizer:
     [{'age': [30, 40], 'disease': 'flu'}, {'age': [30, 40], 'disease': 'flu'}]
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, secret: bytes | None = None) -> None:
+        """`secret` is that of the pseudonyms of z-anonymity, where it does not come from outside."""
         self.policy = policy
         self.rejected: list[Rejection] = []
         """The records of the last call that were not accepted."""
-        self._engine = _engine(policy)
+        self._engine = _engine(policy, secret)
         self._received = 0
         self._reasons: Counter[str] = Counter()
         self._traces: list[pa.RecordBatch] = []
@@ -152,12 +153,12 @@ class Anonymizer:
         return answer.published
 
 
-def _engine(policy: Policy) -> Engine:
+def _engine(policy: Policy, secret: bytes | None) -> Engine:
     """The engine that a policy asks for; the other, with its kernels, is not even loaded."""
     if policy.is_filter:
         from shoal.anonymizer.filter import Filter
 
-        return Filter(policy)
+        return Filter(policy, secret)
     from shoal.anonymizer.windowed import Windowed
 
     return Windowed(policy)

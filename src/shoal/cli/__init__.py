@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, demo, hierarchy, infer, pipe, plan, reproduce, run, schema
+from shoal.cli import audit, bench, check, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
 from shoal.cli.page import Paged
 
 __all__ = ["app", "main"]
@@ -40,6 +40,7 @@ app.command(epilog=infer.EXAMPLES)(infer.infer)
 app.add_typer(hierarchy.app)
 app.command(epilog=schema.EXAMPLES)(schema.schema)
 app.command(epilog=plan.EXAMPLES)(plan.plan)
+app.command(epilog=lab.EXAMPLES)(lab.lab)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=bench.EXAMPLES)(bench.bench)
 app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)

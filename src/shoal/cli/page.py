@@ -23,13 +23,20 @@ def served(telemetry: Telemetry, host: str, port: int, token_file: str | None, b
     Raises:
         InputError: what it needs is not installed, there is no token where one is needed, or the port is taken.
     """
-    try:
+    with needed():
         from shoal.web import serve
         from shoal.web.gate import token_for
-    except ModuleNotFoundError as error:
-        raise InputError(f"the page: needs {error.name}, which is not installed; pip install 'shoal[web]'") from None
     with serve(telemetry, host, port, token_for(host, token_file), bare=bare) as address:
         yield address
+
+
+@contextmanager
+def needed() -> Iterator[None]:
+    """Say what has to be installed if it is not."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise InputError(f"the page: needs {error.name}, which is not installed; pip install 'shoal[web]'") from None
 
 
 class Paged(TyperCommand):

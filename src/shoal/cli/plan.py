@@ -58,9 +58,9 @@ def _plan(
 ) -> None:
     from shoal import model
     from shoal.cli import curves
-    from shoal.cli.events import read
     from shoal.cli.seconds import seconds
     from shoal.cli.terminal import errors, output, say
+    from shoal.pipeline.events import read
 
     if plot:
         curves.check(plot)

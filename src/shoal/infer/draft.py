@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import PurePath
+from typing import NamedTuple
 
 from shoal.formats import kind
 from shoal.infer import missing
@@ -13,8 +14,8 @@ from shoal.infer.column import Column
 from shoal.infer.column import persons as numbered
 from shoal.infer.entry import Entry, prose
 from shoal.infer.header import refuse_record
-from shoal.infer.moment import moments
-from shoal.infer.person import persons
+from shoal.infer.moment import Moments, moments
+from shoal.infer.person import Persons, persons
 from shoal.infer.sample import RARE, Sample, sample
 from shoal.infer.scalar import counted, named, scalar
 from shoal.policy.document import MOST_QUASI
@@ -42,6 +43,32 @@ def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
         The file cannot be read, or has no records.
     """
     path = fspath(source)
+    seen = study(path, rows)
+    lines = [*_opening(path, seen.sample, seen.noun), ""]
+    for entries in (seen.who.entries, seen.when.entries, [missing.entry(seen.nulls)]):
+        lines += [line for entry in entries for line in entry.lines()]
+        lines += [""] * bool(entries)
+    lines += [*_attributes(seen.told), "", *_closing()]
+    return "\n".join(lines) + "\n"
+
+
+class Study(NamedTuple):
+    """What a draft is made of."""
+
+    sample: Sample
+    who: Persons
+    when: Moments
+    nulls: dict[str, list[str]]  # texts that mean missing, and where they were found
+    told: dict[str, Entry]  # of every other field, in order
+    noun: str  # what is counted: person or row
+
+
+def study(path: str, rows: int) -> Study:
+    """Look at the first rows of a file.
+
+    Raises:
+        InputError: the file cannot be read, or has no records.
+    """
     found = sample(path, rows)
     nulls = missing.nulls(field for field in found.fields if not field.nested)
     columns = [Column(field, tuple(nulls)) for field in found.fields]
@@ -57,12 +84,7 @@ def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
         for column in columns
         if column is not who.column and column.name != when.name
     }
-    lines = [*_opening(path, found, context.noun), ""]
-    for entries in (who.entries, when.entries, [missing.entry(nulls)]):
-        lines += [line for entry in entries for line in entry.lines()]
-        lines += [""] * bool(entries)
-    lines += [*_attributes(told), "", *_closing()]
-    return "\n".join(lines) + "\n"
+    return Study(found, who, when, nulls, told, context.noun)
 
 
 def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
-"""The live page: what can be told of a running stream, in a browser and for Prometheus."""
+"""The pages: what can be told of a running stream, in a browser and for Prometheus; and the lab."""
 
+from shoal.web.lab import serve_lab, workbench
 from shoal.web.page import page
 from shoal.web.server import serve
 
-__all__ = ["page", "serve"]
+__all__ = ["page", "serve", "serve_lab", "workbench"]

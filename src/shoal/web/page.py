@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
-from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Query, Request, Response
-from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, StreamingResponse
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from prometheus_client.exposition import choose_encoder
 from starlette.concurrency import run_in_threadpool
 
 from shoal.pipeline.telemetry import RUNNING, STOPPED, Telemetry
-from shoal.web.gate import COOKIE, OPEN, Gate
+from shoal.web.frame import LOCKED, add_front, guard
+from shoal.web.gate import Gate
 from shoal.web.metrics import registry
 
-STATIC = Path(__file__).parent / "static"
 EVERY = 0.25
 """Seconds from one event to the next."""
 
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "font-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-_LONGEST = 1024  # bytes of a form
 _MOST = 50  # who watch at a time
 _PLACE = Annotated[int, Query(ge=0, le=2**53, description="the number of the first row that is wanted")]
-_LOCKED: dict[int | str, dict[str, Any]] = {401: {"description": "The token is missing or wrong."}}
-_TEXT: dict[int | str, dict[str, Any]] = {**_LOCKED, 200: {"content": {"text/plain": {}}}}
+_TEXT: dict[int | str, dict[str, Any]] = {**LOCKED, 200: {"content": {"text/plain": {}}}}
 _STREAM: dict[int | str, dict[str, Any]] = {
-    **_LOCKED, 200: {"content": {"text/event-stream": {}}}, 503: {"description": "Too many are watching."},
+    **LOCKED, 200: {"content": {"text/event-stream": {}}}, 503: {"description": "Too many are watching."},
 }  # fmt: skip
 
 
@@ -51,22 +37,7 @@ def page(telemetry: Telemetry, token: str | None = None, *, bare: bool = False) 
     app = FastAPI(title="shoal", summary="A stream being protected, in figures.", docs_url=None, redoc_url=None)
     app.state.closing, app.state.watching = False, 0
 
-    @app.middleware("http")
-    async def guarded(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
-        if not gate.is_known_host(request):
-            answer: Response = PlainTextResponse("this page is served on loopback; ask for it as localhost\n", 421)
-        elif request.url.path in OPEN or gate.admits(request):
-            answer = await proceed(request)
-        elif request.url.path == "/" and request.method == "GET" and not bare:
-            answer = FileResponse(STATIC / "login.html", 401)
-        else:
-            answer = JSONResponse({"detail": "the token is missing or wrong"}, 401, {"WWW-Authenticate": "Bearer"})
-        for name, value in _HEADERS.items():
-            answer.headers[name] = value
-        if request.url.path.startswith("/assets/") and answer.status_code == 200:
-            answer.headers["Cache-Control"] = "private, max-age=31536000, immutable"
-        return answer
-
+    guard(app, gate, bare=bare)
     _add_metrics(app, telemetry)
     if not bare:
         _add_page(app, telemetry, gate)
@@ -74,34 +45,9 @@ def page(telemetry: Telemetry, token: str | None = None, *, bare: bool = False) 
 
 
 def _add_page(app: FastAPI, telemetry: Telemetry, gate: Gate) -> None:
-    @app.get("/", include_in_schema=False)
-    async def index() -> FileResponse:
-        return FileResponse(STATIC / "index.html")
+    add_front(app, gate, "index.html")
 
-    @app.get("/icon.svg", include_in_schema=False)
-    async def icon() -> FileResponse:
-        return FileResponse(STATIC / "icon.svg")
-
-    @app.get("/door.css", include_in_schema=False)
-    async def door() -> FileResponse:
-        return FileResponse(STATIC / "door.css")
-
-    @app.post("/login", include_in_schema=False)
-    async def login(request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > _LONGEST:
-                return FileResponse(STATIC / "login.html", 413)
-        given = parse_qs(body.decode("latin-1")).get("token", [""])[0]
-        if not gate.opens(given.strip()):
-            await asyncio.sleep(0.5)
-            return FileResponse(STATIC / "login.html", 401)
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, gate.cookie, httponly=True, samesite="strict", secure=request.url.scheme == "https")
-        return answer
-
-    @app.get("/api/snapshot", responses=_LOCKED)
+    @app.get("/api/snapshot", responses=LOCKED)
     def snapshot(since: _PLACE = 0, shown: _PLACE = 0) -> dict[str, Any]:
         """All figures; of the history and of the sample what comes from these numbers on."""
         return telemetry.snapshot(since, shown)
@@ -112,8 +58,6 @@ def _add_page(app: FastAPI, telemetry: Telemetry, gate: Gate) -> None:
         if app.state.watching >= _MOST:
             return JSONResponse({"detail": f"{_MOST} are watching already; close one of them"}, 503)
         return StreamingResponse(_events(app, telemetry), media_type="text/event-stream")
-
-    app.mount("/assets", StaticFiles(directory=STATIC / "assets"))
 
 
 def _add_metrics(app: FastAPI, telemetry: Telemetry) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from threading import Thread
 
 import uvicorn
+from fastapi import FastAPI
 
 from shoal.errors import InputError
 from shoal.pipeline.telemetry import Telemetry
@@ -28,13 +29,20 @@ def serve(
     Raises:
         InputError: the port is taken, or the host is not loopback and there is no token.
     """
+    with running(page(telemetry, token, bare=bare), host, port, token) as address:
+        yield address
+
+
+@contextmanager
+def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[str]:
+    """Serve an application while the body runs, and give its address."""
     if token is None and not is_loopback(host):
         raise InputError(f"--host {host}: is not loopback; set SHOAL_TOKEN, or name a file with --token-file")
-    app = page(telemetry, token, bare=bare)
     with _listening(host, port) as listener:
         server = uvicorn.Server(
             uvicorn.Config(
-                app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
+                app, log_config=None, log_level="critical",  # the text of a fault could hold data
+                access_log=False, lifespan="off", ws="none", server_header=False,
                 limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
             )
         )
@@ -45,7 +53,7 @@ def serve(
         finally:
             app.state.closing = True
             until = time.monotonic() + 2 * EVERY
-            while app.state.watching and time.monotonic() < until:
+            while getattr(app.state, "watching", 0) and time.monotonic() < until:
                 time.sleep(0.02)  # so that those who watch get a last event
             server.should_exit = True
             thread.join(_GRACE + 1)

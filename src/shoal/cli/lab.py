@@ -1,0 +1,68 @@
+"""`shoal lab`: a workbench in the browser, on a sample of the data."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from threading import Event, Thread
+from typing import Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+EXAMPLES = """
+\b
+Examples:
+  shoal lab people.csv
+  shoal lab people.parquet --save policy.yaml --open
+  shoal lab --port 0
+"""
+
+
+def lab(
+    source: Annotated[str | None, typer.Argument(help="The file to look at; else drop one.", metavar="FILE")] = None,
+    save: Annotated[str | None, typer.Option(help="Where the page may save the policy.", metavar="FILE")] = None,
+    rows: Annotated[int, typer.Option(help="How many rows, from the first.", min=1, max=200_000, metavar="N")] = 20_000,
+    port: Annotated[int, typer.Option(help="Of the page; 0 is any that is free.", min=0, max=65535, metavar="N")] = 8080,
+    host: Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")] = "127.0.0.1",
+    token_file: Annotated[
+        str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Find a policy by looking: a page that drafts, checks and tries it on a sample of FILE.
+
+    The data stays on this machine. What is dropped on the page lies in a private folder until the lab closes.
+    """
+    with reported():
+        _lab(source, save, rows, port, host, token_file, browser)
+
+
+def _lab(
+    source: str | None, save: str | None, rows: int, port: int, host: str, token_file: str | None, browser: bool
+) -> None:
+    from shoal.cli.page import needed
+    from shoal.cli.terminal import output
+
+    with needed():
+        from shoal.lab import Lab, Superseded
+        from shoal.web import serve_lab
+        from shoal.web.gate import token_for
+
+    console = output()
+    with Lab(source, rows=rows, save=save) as bench, serve_lab(bench, host, port, token_for(host, token_file)) as address:
+        console.print("The lab is open at")
+        console.print(f"  {address}", style="bold", soft_wrap=True)
+        console.print("Close it with Ctrl-C.")
+
+        def warm() -> None:
+            with suppress(Superseded):
+                bench.warm()
+
+        Thread(target=warm, daemon=True).start()
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+        with suppress(KeyboardInterrupt):
+            Event().wait()

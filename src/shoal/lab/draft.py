@@ -1,0 +1,70 @@
+"""The sheet to begin with: what `shoal infer` drafts, and its notes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.errors import PolicyError
+from shoal.infer.draft import WINDOW, K
+from shoal.infer.entry import Entry as Drafted
+from shoal.lab.outline import outline
+from shoal.lab.sample import Sample
+from shoal.lab.sheet import Entry, Sheet
+from shoal.policy import Hierarchy
+from shoal.policy.document import MOST_QUASI
+from shoal.policy.hierarchy_tree import parse as tree
+from shoal.policy.source import parse as yaml
+
+
+def draft(sample: Sample) -> Sheet:
+    """What is clearly a quasi-identifier is one; the rest is left out, with the reason."""
+    seen = sample.study
+    person = seen.who.column.name if seen.who.column else ""
+    told = {name: _entry(name, each) for name, each in seen.told.items()}
+    if person:
+        told[person] = Entry(name=person, note=seen.who.entries[0].note)
+    if seen.when.name:
+        told[seen.when.name] = Entry(name=seen.when.name, note=seen.when.entries[0].note)
+    fields = [told[field.name] for field in seen.sample.fields if field.name in told]
+    quasi = [entry for entry in fields if entry.role in ("numeric", "categorical")]
+    for entry in quasi[MOST_QUASI:]:
+        entry.role = "omit"
+    return Sheet(
+        person=person, time=seen.when.name or "", nulls=list(seen.nulls), k=str(K), window=str(WINDOW), fields=fields
+    )  # fmt: skip
+
+
+def about(sample: Sample) -> str:
+    """Which fields may tell persons apart, if several might."""
+    who = sample.study.who
+    return "" if who.column or not who.candidates else f"May tell persons apart: {', '.join(who.candidates)}."
+
+
+def _entry(name: str, drafted: Drafted) -> Entry:
+    settings: dict[str, Any] = {}
+    if drafted.settings:
+        settings = next(iter(yaml("\n".join(drafted.settings)).values()))
+    low, high = settings.get("range", ("", ""))
+    quasi = settings.get("quasi")
+    return Entry(
+        name=name,
+        role=quasi if drafted.active and quasi else "omit",
+        low=_text(low),
+        high=_text(high),
+        grid=_text(settings.get("grid", "")),
+        tree=_tree(settings.get("hierarchy")),
+        lenient=settings.get("unknown") == "root",
+        note=drafted.note,
+    )
+
+
+def _tree(written: Any) -> str:
+    try:
+        found: Hierarchy | None = tree(written) if isinstance(written, dict) else None
+    except PolicyError:
+        found = None
+    return outline(found) if found else ""
+
+
+def _text(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)

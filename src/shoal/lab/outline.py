@@ -1,0 +1,97 @@
+"""A hierarchy as people write one: a label a line, what lies below it further to the right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.errors import PolicyError
+from shoal.hierarchies import is_named
+from shoal.policy import Hierarchy
+from shoal.policy.source import parse as yaml
+
+Tree = dict[str, Any]
+MOST = 10
+
+
+def parse(text: str) -> Tree:
+    """The tree as a policy writes it; a text that names a builder or a ready-made hierarchy is taken as that.
+
+    >>> parse('''
+    ... Europe
+    ...   France
+    ...     Paris
+    ...     Lyon
+    ...   Oslo
+    ... ''')
+    {'Europe': {'France': ['Paris', 'Lyon'], 'Oslo': 'Oslo'}}
+    >>> parse("ready: countries")
+    {'ready': 'countries'}
+
+    Raises:
+        PolicyError: the lines are no tree, with the line of each problem.
+    """
+    named = _named(text)
+    if named:
+        return named
+    top: Tree = {}
+    above: list[tuple[int, Tree]] = [(-1, top)]  # how far to the right each stands, and what lies below it
+    first: dict[int, int] = {}  # how far to the right the first of some siblings stands
+    problems = []
+    for number, line in enumerate(text.expandtabs(4).splitlines(), 1):
+        label = line.strip()
+        if not label:
+            continue
+        indent = len(line) - len(line.lstrip())
+        while indent <= above[-1][0]:
+            above.pop()
+        siblings = above[-1][1]
+        if first.setdefault(id(siblings), indent) != indent:
+            problems.append(f"line {number}: stands beside no line above it; align it with its siblings")
+        if label in siblings:
+            problems.append(f"line {number}: {label!r} is there already, beside it; keep one")
+        below = siblings.setdefault(label, {})
+        above.append((indent, below))
+    if problems:
+        raise PolicyError(problems[:MOST])
+    return {label: _written(label, below) for label, below in top.items()}
+
+
+def outline(tree: Hierarchy) -> str:
+    """The lines of a tree.
+
+    >>> print(outline(Hierarchy.of([["Paris", "France", "Europe"], ["Lyon", "France", "Europe"], ["Oslo", "Europe"]])), end="")
+    Europe
+      France
+        Paris
+        Lyon
+      Oslo
+    """
+    below: dict[int, list[int]] = {}
+    for node in range(len(tree.labels)):
+        below.setdefault(int(tree.parent[node]), []).append(node)
+    lines = []
+    waiting = [(tree.root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        lines.append(f"{'  ' * depth}{tree.labels[node]}\n")
+        waiting += [(child, depth + 1) for child in sorted(below.get(node, ()), key=lambda n: -int(tree.first[n]))]
+    return "".join(lines)
+
+
+def _written(label: str, below: Tree) -> Any:
+    if not below:
+        return label
+    if not any(below.values()):
+        return list(below)
+    return {each: _written(each, deeper) for each, deeper in below.items()}
+
+
+def _named(text: str) -> Tree | None:
+    if ":" not in text:
+        return None
+    try:
+        found = yaml(text)
+    except PolicyError:
+        return None
+    return dict(found) if isinstance(found, Mapping) and is_named(found) else None

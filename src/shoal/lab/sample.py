@@ -1,0 +1,131 @@
+"""The first rows of a file, held in memory for trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.columns.uniform import column, texts
+from shoal.errors import InputError
+from shoal.formats import field_names, open_reader
+from shoal.infer.column import Column, persons, support
+from shoal.infer.draft import Study, study
+from shoal.infer.interval import interval
+from shoal.infer.sample import RARE
+from shoal.lab.sheet import Entry, Role
+
+ROWS = 20_000
+MOST_LEAVES = 2000
+
+
+@contextmanager
+def named(path: Path, name: str) -> Iterator[None]:
+    """Let errors call a file by its name, not by the place where it lies."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(str(path), name)) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """At most so many rows of a file, from the first: a stream is tried as it flows."""
+
+    path: Path
+    name: str  # what people call the file
+    batch: pa.RecordBatch
+    malformed: int
+    complete: bool  # whether there are no more
+    limit: int
+
+    @classmethod
+    def read(cls, path: Path, name: str, rows: int = ROWS) -> Sample:
+        """
+        Raises:
+            InputError: the file cannot be read, or has no records.
+        """
+        with named(path, name):
+            return cls._read(path, name, rows)
+
+    @classmethod
+    def _read(cls, path: Path, name: str, rows: int) -> Sample:
+        names = field_names(str(path))
+        parts: list[pa.RecordBatch] = []
+        held = bad = 0
+        complete = True
+        with open_reader(str(path), names, rows=rows + 1) as reader:
+            for block in reader:
+                cut = int(np.searchsorted(block.rows, rows))
+                wrong = sum(row < rows for row, _ in block.bad)
+                parts.append(block.batch.slice(0, cut))
+                held, bad = held + cut, bad + wrong
+                if cut < len(block.rows) or wrong < len(block.bad):
+                    complete = False
+                    break
+        if not held:
+            raise InputError(f"{name}: {'none of its first rows can be read' if bad else 'has no records'}; give another file")
+        return cls(path, name, _joined(parts, names), bad, complete, rows)
+
+    @property
+    def rows(self) -> int:
+        return int(self.batch.num_rows)
+
+    @cached_property
+    def study(self) -> Study:
+        """What `shoal infer` sees in it."""
+        with named(self.path, self.name):
+            return study(str(self.path), self.limit)
+
+    def values(self, fields: list[str], rows: list[int]) -> list[list[str]]:
+        """Some rows of some fields as text, empty where missing."""
+        some = self.batch.take(pa.array(rows, pa.int64()))
+        columns = [texts(column(some, field), ()).fill_null("").to_pylist() for field in fields]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def proposed(self, name: str, role: Role) -> Entry:
+        """A field in a role, with the range or the flat hierarchy that the sample suggests.
+
+        Raises:
+            InputError: there is no such field, or it cannot have that role.
+        """
+        field = next((field for field in self.study.sample.fields if field.name == name), None)
+        if field is None:
+            raise InputError(f"'{name}': is not in the sample; name a field that it has")
+        entry = Entry(name=name, role=role)
+        found = Column(field, tuple(self.study.nulls))
+        if role == "numeric":
+            if found.numbers is None or not len(found.numbers) or not np.isfinite(found.numbers).all():
+                raise InputError(f"'{name}': not all of its values are numbers; make it categorical, or list nulls")
+            bounds = interval(float(found.numbers.min()), float(found.numbers.max()), found.is_whole)
+            if bounds:
+                return entry.model_copy(update=bounds._asdict())
+        if role == "categorical":
+            often = np.flatnonzero(support(found, persons(self.study.who.counted, found.rows)) >= RARE)
+            if len(often) > MOST_LEAVES:
+                raise InputError(f"'{name}': has over {MOST_LEAVES:,} values; write a hierarchy of your own, or leave it out")
+            leaves = sorted(found.values[code] for code in often)
+            root = next(root for root in ("any" + n * " value" for n in count()) if root not in leaves)
+            tree = "\n".join([root, *(f"  {leaf}" for leaf in leaves)]) if leaves else ""
+            return entry.model_copy(update={"tree": tree, "lenient": len(often) < len(found.values) or not self.complete})
+        return entry
+
+
+def _joined(parts: list[pa.RecordBatch], names: list[str]) -> pa.RecordBatch:
+    """One batch; a field whose type changes on the way becomes text."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = []
+    for name in names:
+        arrays = [part.column(name) for part in parts if part.num_rows]
+        if len({array.type for array in arrays}) > 1:
+            arrays = [texts(column(part, name), ()).cast(pa.string()) for part in parts if part.num_rows]
+        columns.append(pa.chunked_array(arrays).combine_chunks())
+    whole = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in columns]
+    return pa.RecordBatch.from_arrays(whole, names=names)

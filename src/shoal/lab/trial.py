@@ -1,0 +1,167 @@
+"""A policy tried on a sample: what it costs, and what it is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.algorithms import algorithm
+from shoal.anonymizer import Anonymizer, FilterStats, Stats
+from shoal.audit import Progress, Report
+from shoal.audit.attacks import Attack
+from shoal.audit.evidence import Evidence, gather
+from shoal.audit.judge import judge, judge_filter
+from shoal.audit.observations import evidence as observations
+from shoal.audit.utility.loss import of_tuples
+from shoal.errors import InputError
+from shoal.lab.cell import cell
+from shoal.lab.sample import Sample
+from shoal.policy import Policy
+
+SHOWN = 12
+_BARS = 20
+_SECRET = bytes(16)  # of pseudonyms that nobody sees but who has the sample anyway
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One run over the whole sample."""
+
+    policy: Policy
+    sample: Sample
+    published: pa.Table
+    trace: pa.Table
+    stats: Stats | FilterStats
+    seconds: float
+
+    @classmethod
+    def run(cls, policy: Policy, sample: Sample) -> Trial:
+        """
+        Raises:
+            InputError: the sample has none of the fields that the policy needs.
+        """
+        start = perf_counter()
+        anonymizer = Anonymizer(policy, _SECRET if policy.is_filter else None)
+        published, trace = [anonymizer.push_batch(sample.batch)], [anonymizer.trace]
+        published.append(anonymizer.flush())
+        trace.append(anonymizer.trace)
+        seconds = perf_counter() - start
+        return cls(policy, sample, _table(published), _table(trace), anonymizer.stats, seconds)
+
+    @cached_property
+    def _evidence(self) -> Evidence | observations.Observed:
+        source = pa.Table.from_batches([self.sample.batch])
+        collect = observations.gather if self.policy.is_filter else gather
+        return collect(self.policy, source, self.published, self.trace, lambda what, rows: None)
+
+    def judged(self, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
+        """The audit of it."""
+        evidence = self._evidence
+        return judge(evidence, on_progress) if isinstance(evidence, Evidence) else judge_filter(evidence, on_progress)
+
+    def told(self) -> dict[str, Any]:
+        """The figures, in plain types."""
+        stats = self.stats
+        common = {
+            "algorithm": self.policy.algorithm.name,
+            "seconds": self.seconds,
+            "received": stats.received,
+            "rejected": stats.rejected,
+            "reasons": dict(stats.reasons),
+            "released": stats.released,
+            "rows": self.pairs(),
+        }
+        return {**common, **(self._filtered(stats) if isinstance(stats, FilterStats) else self._windowed(stats))}
+
+    def pairs(self, shown: int = SHOWN) -> dict[str, Any]:
+        """Some rows before and after, evenly spaced among those that left."""
+        count = self.published.num_rows if self.trace.num_rows == self.published.num_rows else 0
+        chosen = [(2 * i + 1) * count // (2 * shown) for i in range(shown)] if count > shown else list(range(count))
+        rows = self.trace.column("row").take(pa.array(chosen, pa.int64())).to_pylist() if chosen else []
+        after = self.published.take(pa.array(chosen, pa.int64())) if chosen else self.published.slice(0, 0)
+        columns = [*self.published.schema.names]
+        hidden = [name for name in (self.policy.person, self.policy.time and self.policy.time.field) if name]
+        names = [*(name for name in hidden if name not in columns), *columns]
+        told = {name: [cell(value) for value in after.column(name).to_pylist()] for name in columns}
+        return {
+            "columns": names,
+            "before": self.sample.values(names, rows),
+            "after": [[told[name][n] if name in told else "" for name in names] for n in range(len(chosen))],
+            "gone": [name for name in names if name not in columns],
+        }
+
+    def _windowed(self, stats: Stats) -> dict[str, Any]:
+        evidence = self._evidence
+        assert isinstance(evidence, Evidence)
+        waits = self.waits
+        longest = algorithm(self.policy).deadline
+        return {
+            "kind": "window",
+            "k": self.policy.privacy.k,
+            "loss": stats.loss,
+            "attributes": _losses(of_tuples(evidence)[1]),
+            "suppressed": stats.suppressed,
+            "reused": stats.reused,
+            "groups": stats.groups,
+            "smallest": stats.smallest_group,
+            "unit": "s" if self.policy.window.timed else "arrivals",
+            "deadline": None if math.isinf(longest) else longest,
+            "longest": stats.longest_wait,
+            "wait": float(waits.mean()) if len(waits) else None,
+            "waits": _bars(waits, longest),
+        }
+
+    def _filtered(self, stats: FilterStats) -> dict[str, Any]:
+        return {"kind": "filter", "z": stats.z, "generalized": stats.generalized, "withheld": stats.withheld}
+
+    @property
+    def waits(self) -> NDArray[np.float64]:
+        """How long each tuple waited, on the window's clock."""
+        ends = (self.trace.column(name).to_numpy().astype(np.float64) for name in ("released", "arrived"))
+        left, came = ends
+        return np.maximum(left - came, 0.0)
+
+
+def risks(report: Report) -> dict[str, Any]:
+    """What the audit says: each promise, and each attack with what one gets who goes without it."""
+    attacks = [
+        {
+            "name": each.name, "knows": each.knows, "tried": each.tried, "success": each.success,
+            "baseline": each.baseline, "detail": each.detail, "obstacle": each.obstacle, "alert": _is_alarming(each),
+        }
+        for each in report.figures.attacks  # type: ignore[attr-defined]
+    ]  # fmt: skip
+    promises = [{"name": each.promise, "says": each.says, "verdict": str(each.verdict)} for each in report.promises]
+    return {"held": report.held, "promises": promises, "attacks": attacks}
+
+
+def _is_alarming(attack: Attack) -> bool:
+    """Whether it gains clearly more than one gets without it, as the report of the audit marks it."""
+    if attack.success is None or attack.baseline is None:
+        return False
+    return attack.success > 1.5 * attack.baseline and attack.success - attack.baseline > 0.01
+
+
+def _losses(found: Mapping[str, float]) -> list[dict[str, Any]]:
+    return [{"name": name, "loss": None if math.isnan(loss) else loss} for name, loss in found.items()]
+
+
+def _bars(waits: NDArray[np.float64], longest: float) -> dict[str, list[float]]:
+    top = longest if math.isfinite(longest) else float(waits.max(initial=1.0))
+    counts, edges = np.histogram(np.minimum(waits, top), _BARS, (0.0, max(top, 1e-9)))
+    return {"edges": edges[1:].tolist(), "counts": counts.tolist()}
+
+
+def _table(batches: list[pa.RecordBatch]) -> pa.Table:
+    try:
+        return pa.Table.from_batches(batches)
+    except pa.ArrowException:
+        raise InputError("the sample: a kept value changes its type on the way; leave its field out") from None

@@ -1,0 +1,189 @@
+"""The lab in a real browser: from a dropped file to a policy that holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from typer.testing import CliRunner
+
+from shoal import Policy
+from shoal.cli import app
+from shoal.lab import Lab, lab
+from shoal.lab.upload import TEXT
+from shoal.web import serve_lab
+from tests.lab.base import people, visits
+from tests.web.test_browser import Open, violations, visit  # noqa: F401
+
+DROP = """([name, text]) => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([text], name));
+  document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, bubbles: true, cancelable: true}));
+}"""
+K = "k: persons a record hides among"
+DONE = re.compile("tried and audited")
+
+
+@pytest.fixture(autouse=True)
+def patient() -> Iterator[None]:
+    """The first answers of a process wait for what has to be loaded."""
+    expect.set_options(timeout=30_000)
+    yield
+    expect.set_options(timeout=5_000)
+
+
+@pytest.fixture
+def bench() -> Iterator[Lab]:
+    with Lab() as found:
+        yield found
+
+
+@pytest.fixture
+def address(bench: Lab) -> Iterator[str]:
+    with serve_lab(bench, port=0) as found:
+        yield found
+
+
+def filled(page: Page, path: Path) -> None:
+    """A file has been chosen, and tried with an algorithm that is quickly there."""
+    page.locator("#choose").set_input_files(path)
+    page.get_by_label("Algorithm", exact=True).select_option("fads")
+    page.get_by_label(K, exact=True).fill("5")
+    page.get_by_label("Window: how long a record may wait", exact=True).fill("100")
+    expect(page.locator("#claim-value")).to_have_text(re.compile(r"^[5-9]$"), timeout=60_000)
+    expect(page.locator("#state")).to_have_text(DONE, timeout=30_000)
+
+
+def test_from_a_dropped_file_to_a_policy_that_holds(visit: Open, address: str, tmp_path: Path) -> None:  # noqa: F811
+    source = people(tmp_path)
+    page = visit(address)
+    expect(page.locator("#drop")).to_be_visible()
+    page.evaluate(DROP, ["people.csv", source.read_text()])
+    expect(page.locator("#file")).to_have_text("people.csv · all 600 rows")
+    page.get_by_label("Algorithm", exact=True).select_option("fads")
+    page.get_by_label("Role of disease").select_option("sensitive")
+    page.get_by_label(f"{K}, slider").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(page.get_by_label(K, exact=True)).to_have_value("5")
+    expect(page.locator("#state")).to_have_text(DONE, timeout=60_000)
+    expect(page.locator("#promise")).to_have_attribute("data-holds", "yes")
+    expect(page.locator("#held")).to_contain_text("promises held")
+    assert page.locator("#attacks tr").count() >= 7 and page.locator("#rows tbody tr").count() == 12
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download policy").click()
+    policy = tmp_path / download.value.suggested_filename
+    download.value.save_as(policy)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download audit report").click()
+    assert "every promise held" in Path(download.value.path()).read_text()
+    assert (Policy.load(policy).privacy.k, Policy.load(policy).kept) == (5, ("disease",))
+    calls = page.get_by_label("Commands").inner_text()
+    assert calls.splitlines()[1] == "shoal run policy.yaml people.csv anonymized.csv --trace private.jsonl"
+    for line in calls.splitlines():
+        words = [str(tmp_path / word) if "." in word else word for word in line.split()[1:]]
+        told = CliRunner().invoke(app, words)
+        assert told.exit_code == 0, told.output
+    assert "every promise held" in told.output
+
+
+def test_a_wrong_policy_is_told_beside_its_field(visit: Open, address: str, tmp_path: Path) -> None:  # noqa: F811
+    page = visit(address)
+    filled(page, people(tmp_path))
+    end, age = page.get_by_label("to of age"), page.locator("[data-field=age]")
+    end.fill("abc")
+    message = age.locator(".said li[data-kind=problem]")
+    expect(message).to_have_text("attributes.age.range: is not a number; write one, without quotes")
+    expect(end).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#state")).to_have_text("one problem")
+    expect(page.locator(".said li[data-kind=problem]")).to_have_count(1)
+    expect(page.get_by_role("button", name="Download policy")).to_be_disabled()
+    assert violations(page) == []
+    end.fill("80")
+    expect(message).to_have_count(0)
+    page.get_by_label(K, exact=True).fill("500")
+    expect(page.locator("[data-part=window] .said li, [data-part='*'] .said li")).to_contain_text("is below k=500")
+    page.get_by_label(K, exact=True).fill("5")
+    page.locator("[data-field=city] summary").click()
+    page.get_by_role("textbox", name="Hierarchy of city").fill("any\n  Paris\n Lyon")
+    beside = page.locator("[data-field=city] .said li[data-kind=problem]")
+    expect(beside).to_contain_text("line 3: stands beside no line above it")
+    page.get_by_role("textbox", name="Hierarchy of city").fill("any\n  France\n    Paris\n    Lyon\n  Norway\n    Oslo\n    Bergen")
+    expect(page.locator("#state")).to_have_text(DONE, timeout=30_000)
+    expect(page.locator("#policy")).to_contain_text("France: [Paris, Lyon]")
+
+
+def test_a_large_file_is_sampled(visit: Open, bench: Lab, address: str, tmp_path: Path) -> None:  # noqa: F811
+    source = tmp_path / "large.csv"
+    lines = people(tmp_path, 1000).read_bytes().split(b"\n", 1)
+    with source.open("wb") as file:
+        file.write(lines[0] + b"\n")
+        while file.tell() < 100_000_000:
+            file.write(lines[1] * 100)
+    page = visit(address)
+    page.locator("#choose").set_input_files(source)
+    expect(page.locator("#file")).to_have_text("large.csv · the first 20,000 rows", timeout=30_000)
+    assert sum(file.stat().st_size for file in bench.folder.rglob("*") if file.is_file()) <= TEXT
+
+
+def test_what_cannot_be_read_is_told(visit: Open, address: str) -> None:  # noqa: F811
+    page = visit(address)
+    page.evaluate(DROP, ["people.exe", "x"])
+    expect(page.locator("#alert")).to_contain_text("unknown kind of file")
+    expect(page.locator("#drop")).to_be_visible()
+
+
+def test_algorithms_are_compared_and_chosen(
+    visit: Open, bench: Lab, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    monkeypatch.setattr(lab, "WINDOWED", ("fads", "tide"))
+    page = visit(address)
+    filled(page, people(tmp_path))
+    page.get_by_role("button", name="Compare all algorithms").click()
+    expect(page.locator(".algorithms button")).to_have_count(2, timeout=60_000)
+    page.locator(".algorithms button", has_text="tide").click()
+    expect(page.get_by_label("Algorithm", exact=True)).to_have_value("tide")
+    expect(page.locator("#policy")).to_contain_text("algorithm: {name: tide}")
+
+
+def test_a_field_in_another_role(visit: Open, address: str, tmp_path: Path) -> None:  # noqa: F811
+    page = visit(address)
+    filled(page, people(tmp_path))
+    page.get_by_label("Role of disease").select_option("categorical")
+    expect(page.locator("#policy")).to_contain_text("any: [asthma, cold, flu]")
+    page.get_by_label("Role of city").select_option("numeric")
+    expect(page.locator("[data-field=city] .said li").first).to_contain_text("is missing; write [lowest, highest]")
+
+
+def test_transactions_have_a_z_that_moves(visit: Open, address: str, tmp_path: Path) -> None:  # noqa: F811
+    page = visit(address)
+    page.locator("#choose").set_input_files(visits(tmp_path))
+    page.get_by_label("Algorithm", exact=True).select_option("zanon")
+    page.get_by_label("Field of the time").select_option("t")
+    page.get_by_label("Item: what users expose").select_option("site")
+    page.get_by_label("Counted over").fill("10m")
+    expect(page.locator("#state")).to_have_text(DONE, timeout=60_000)
+    use = page.get_by_role("button", name=re.compile(r"^Use z \d+$"))
+    best = use.inner_text().split()[-1]
+    use.click()
+    expect(page.get_by_label("z: users who must share an item", exact=True)).to_have_value(best)
+    expect(page.locator("#policy")).to_contain_text(f"z: {best}")
+    page.locator(".curve .plot").click(position={"x": 80, "y": 100})
+    expect(page.get_by_label("z: users who must share an item", exact=True)).not_to_have_value(best)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_anyone_can_use_it(visit: Open, address: str, tmp_path: Path, scheme: str, width: int) -> None:  # noqa: F811
+    page = visit(address, color_scheme=scheme, reduced_motion="reduce", viewport={"width": width, "height": 800})
+    expect(page.locator("#drop")).to_be_visible()
+    assert violations(page) == []
+    filled(page, people(tmp_path))
+    page.locator("[data-field=city] summary").click()
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []

@@ -1,0 +1,71 @@
+/** The server's paths, one function each. */
+
+import type { Chances, Compared, Entry, Message, Risk, Role, Sheet, State, Trial } from "./model";
+
+export class Refused extends Error {
+  constructor(readonly problems: string[]) {
+    super(problems.join(" "));
+  }
+}
+
+/** Something newer was asked for, and this answer is not needed any more. */
+export class Outdated extends Error {}
+
+export const state = () => json<State>(fetch("/api/lab"));
+export const draft = () => json<Sheet>(fetch("/api/draft"));
+export const check = (sheet: Sheet) => post<Message[]>("check", sheet);
+export const trial = (sheet: Sheet) => post<Trial>("trial", sheet);
+export const risk = (sheet: Sheet) => post<Risk>("risk", sheet);
+export const compare = (sheet: Sheet, algorithm: string) => post<Compared>(`compare/${algorithm}`, sheet);
+export const chances = (sheet: Sheet, k: number, confidence: number) => post<Chances>(`chances?k=${k}&confidence=${confidence}`, sheet);
+export const calls = (sheet: Sheet) => post<{ cli: string; python: string }>("calls", sheet);
+export const save = (sheet: Sheet) => post<{ saved: string }>("save", sheet);
+export const propose = (name: string, role: Role) => post<Entry>("propose", { name, role });
+export const policy = (sheet: Sheet) => text("policy", sheet);
+export const report = (sheet: Sheet) => text("report", sheet);
+
+/** A text is sent as far as the lab looks at it; the rest of a large one never leaves the disk. */
+export function receive(file: File, { text, whole }: State): Promise<State> {
+  const isText = /\.(csv|jsonl|ndjson)(\.gz)?$/i.test(file.name);
+  if (!isText && file.size > whole) throw new Refused([`${file.name}: is larger than ${whole >> 20} MB; start shoal lab with it`]);
+  const part = isText ? file.slice(0, text) : file;
+  const query = new URLSearchParams({ name: file.name, complete: String(part.size === file.size) });
+  return json(fetch(`/api/sample?${query}`, { method: "POST", body: part, headers: { "content-type": "application/octet-stream" } }));
+}
+
+/** The tree in a hierarchy's file. */
+export async function hierarchy(file: File): Promise<string> {
+  const query = new URLSearchParams({ name: file.name });
+  const asked = fetch(`/api/hierarchy?${query}`, { method: "POST", body: file, headers: { "content-type": "application/octet-stream" } });
+  return (await answered(asked)).text();
+}
+
+function sent(path: string, body: unknown): Promise<Response> {
+  return fetch(`/api/${path}`, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+}
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  return json(sent(path, body));
+}
+
+async function json<T>(asked: Promise<Response>): Promise<T> {
+  return (await answered(asked)).json() as Promise<T>;
+}
+
+async function text(path: string, body: unknown): Promise<string> {
+  return (await answered(sent(path, body))).text();
+}
+
+async function answered(asked: Promise<Response>): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await asked;
+  } catch {
+    throw new Refused(["The lab does not answer: it was closed, or its process has ended. Start it again, and reload this page."]);
+  }
+  if (answer.status === 204) throw new Outdated();
+  if (answer.ok) return answer;
+  const told = (await answer.json().catch(() => ({}))) as { problems?: string[]; detail?: unknown };
+  const detail = typeof told.detail === "string" ? told.detail : "a text on this page is too long, or of a form that is not understood";
+  throw new Refused(told.problems ?? [answer.status >= 500 ? "A fault of shoal; please report what you did." : detail]);
+}

@@ -1,0 +1,170 @@
+/** The workbench: a file comes in, a sheet is filled in, every change is checked and tried. */
+
+import "../style.css";
+import "./lab.css";
+
+import { redraw } from "../chart";
+import { byId, mark, write } from "../element";
+import { count } from "../format";
+import { themed } from "../theme";
+import * as api from "./api";
+import { Comparison } from "./comparison";
+import { Curve } from "./curve";
+import { Fields } from "./fields";
+import { show } from "./messages";
+import type { Sheet, State } from "./model";
+import { Results } from "./results";
+import { Rows } from "./rows";
+import { Settings } from "./settings";
+import { Takeaway } from "./takeaway";
+
+const PAUSE = 150; // milliseconds after a change before it is tried
+
+class Bench {
+  private readonly results = new Results(byId("results"), byId("risk"));
+  private readonly rows = new Rows(byId("rows"));
+  private readonly fields = new Fields(byId("fields"));
+  private readonly settings: Settings;
+  private readonly comparison: Comparison;
+  private readonly curve: Curve;
+  private readonly takeaway: Takeaway;
+  private turn = 0;
+  private timer = 0;
+
+  constructor(private readonly state: State, private readonly sheet: Sheet) {
+    this.settings = new Settings(byId("settings"), byId("people"), state);
+    this.comparison = new Comparison(byId("comparison"), state, () => this.sheet, (name) => {
+      this.sheet.algorithm = name;
+      this.changed(true);
+    });
+    this.curve = new Curve(() => this.sheet, (z) => {
+      this.sheet.z = String(z);
+      this.settings.showZ(this.sheet.z);
+      this.changed();
+    });
+    byId("comparison").before(this.curve.element);
+    this.takeaway = new Takeaway(byId("takeaway"), state, () => this.sheet);
+    this.changed(true);
+  }
+
+  /** Put away, to make room for another. */
+  close(): void {
+    this.turn++;
+    clearTimeout(this.timer);
+    this.curve.element.remove();
+  }
+
+  private changed(again = false): void {
+    if (again) {
+      const held = document.activeElement?.id;
+      this.settings.draw(this.sheet, (more) => this.changed(more));
+      this.fields.draw(this.sheet, () => this.changed());
+      if (held) document.getElementById(held)?.focus();
+    }
+    this.results.stale(true);
+    this.comparison.changed(this.sheet);
+    say("busy", "trying");
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.tried(++this.turn), PAUSE);
+  }
+
+  private async tried(turn: number): Promise<void> {
+    const sheet = structuredClone(this.sheet);
+    try {
+      const messages = await api.check(sheet);
+      if (turn !== this.turn) return;
+      show(messages);
+      fail("");
+      const problems = messages.filter((message) => message.kind === "problem").length;
+      const stops = messages.some((message) => message.stops);
+      this.takeaway.allow(!stops);
+      void this.takeaway.changed(sheet).catch(() => undefined);
+      void this.curve.changed(sheet);
+      if (stops) return say("problem", problems === 1 ? "one problem" : `${problems} problems`);
+      if (!this.state.algorithms[sheet.algorithm]) say("busy", `compiling ${sheet.algorithm}, once: up to a minute`);
+      const trial = await api.trial(sheet);
+      if (turn !== this.turn) return;
+      this.state.algorithms[sheet.algorithm] = true;
+      this.results.show(trial);
+      this.results.stale(false);
+      this.rows.show(trial.rows);
+      this.fields.losses(trial.kind === "window" ? trial.attributes : []);
+      this.results.judging();
+      say(problems ? "problem" : "busy", problems ? "tried, with problems" : "auditing");
+      const risk = await api.risk(sheet);
+      if (turn !== this.turn) return;
+      this.results.risk(risk);
+      if (!problems) say("running", "tried and audited");
+    } catch (error) {
+      if (turn !== this.turn || error instanceof api.Outdated) return;
+      say("problem", "not tried");
+      fail(error instanceof Error ? error.message : "Something went wrong.");
+    }
+  }
+}
+
+function say(state: "busy" | "running" | "problem" | "starting", text: string): void {
+  mark(byId("state"), "state", state);
+  write(byId("state"), text);
+}
+
+function fail(text: string): void {
+  byId("alert").hidden = !text;
+  write(byId("alert"), text);
+}
+
+let bench: Bench | undefined;
+let known: State | undefined;
+const begun = api.state();
+
+async function open(state: State): Promise<void> {
+  const { sample } = state;
+  const sheet = sample && (await api.draft());
+  known = state;
+  byId("drop").hidden = sample != null;
+  byId("bench").hidden = sample == null;
+  byId("other").hidden = sample == null;
+  if (!sample || !sheet) {
+    say("starting", "no file yet");
+    write(byId("drop-note"), "CSV, JSON lines, Parquet or Arrow. It stays on this machine, and of a large file only the beginning is looked at.");
+    return;
+  }
+  const broken = sample.malformed ? `, ${count(sample.malformed)} cannot be read` : "";
+  write(byId("file"), `${sample.name} · ${sample.complete ? "all" : "the first"} ${count(sample.rows)} rows${broken}`);
+  document.title = `${sample.name} · shoal lab`;
+  bench?.close();
+  bench = new Bench(state, sheet);
+}
+
+async function take(file: File | undefined): Promise<void> {
+  if (!file) return;
+  say("busy", `reading ${file.name}`);
+  fail("");
+  try {
+    await open(await api.receive(file, (known ??= await begun)));
+  } catch (error) {
+    say("problem", "not read");
+    fail(error instanceof Error ? error.message : "The file could not be read.");
+  }
+}
+
+const choose = byId<HTMLInputElement>("choose");
+choose.addEventListener("change", () => {
+  void take(choose.files?.[0]);
+  choose.value = "";
+});
+byId("other").addEventListener("click", () => choose.click());
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.body.dataset.over = "true";
+});
+document.addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) delete document.body.dataset.over;
+});
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  delete document.body.dataset.over;
+  void take(event.dataTransfer?.files[0]);
+});
+themed(byId<HTMLButtonElement>("theme"), redraw);
+begun.then((state) => (known ? undefined : open(state))).catch((error: Error) => fail(error.message));
