@@ -17,7 +17,7 @@ QUIET = (
 expect.set_options(timeout=30_000)  # milliseconds; machines that do other things beside are slow
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is there, so is a running event loop, which other tests have no use for
 def browser() -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("there is no Chromium; install it with: apt-get install chromium")
