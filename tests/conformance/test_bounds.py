@@ -23,7 +23,7 @@ def test_one_group_that_shows_more_values_than_the_window_has_slots(asked: Any, 
     room = 0
     for i in range(200):
         one.push({"pid": min(i, 2), "age": (0, 100)[i] if i < 2 else 50, "illness": f"illness {i}"})
-        scratch = one._engine._state.scratch
+        scratch = one._engine._lane.state.scratch
         room = scratch.value.shape[1]
         assert scratch.shown[0] < room
     one.flush()

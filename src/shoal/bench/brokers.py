@@ -43,13 +43,14 @@ class Row(TypedDict):
     alone: float | None  # messages a second of the client alone
 
 
-def measure(home: Path, rounds: int, step: Callable[[str, int, int], None]) -> list[Row]:
+def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], None]) -> list[Row]:
+    """A row for each, over at most so many tuples."""
     (home / "policy.yaml").write_text(POLICY)
-    parts: dict[str, Callable[[Path, int], Row]] = {"nats": _nats, "kafka": _kafka, "http": _http}
+    parts: dict[str, Callable[[Path, int, int], Row]] = {"nats": _nats, "kafka": _kafka, "http": _http}
     found = []
     for i, (name, part) in enumerate(parts.items()):
         step(f"a pipeline over {name}", i, len(parts))
-        found.append(part(home, rounds))
+        found.append(part(home, rounds, most))
     return found
 
 
@@ -121,7 +122,8 @@ def _nats_server(folder: Path) -> Iterator[str]:
         process.wait(10)
 
 
-def _nats(home: Path, rounds: int) -> Row:
+def _nats(home: Path, rounds: int, most: int) -> Row:
+    count = min(MESSAGES, most)
     import nats
     from nats.js.api import AckPolicy, ConsumerConfig
 
@@ -135,8 +137,8 @@ def _nats(home: Path, rounds: int) -> Row:
     async def fill(js: Any) -> None:
         await js.add_stream(name="RAW", subjects=["raw"])
         await js.add_stream(name="CLEAN", subjects=["clean"])
-        payloads = [json.dumps(record).encode() for record in records(MESSAGES)]
-        for i in range(0, MESSAGES, 1000):
+        payloads = [json.dumps(record).encode() for record in records(count)]
+        for i in range(0, count, 1000):
             await asyncio.gather(*(js.publish("raw", payload) for payload in payloads[i : i + 1000]))
 
     async def empty(js: Any) -> None:
@@ -146,7 +148,7 @@ def _nats(home: Path, rounds: int) -> Row:
     async def passed_through(js: Any) -> float:
         start, done = time.perf_counter(), 0
         reader = await js.pull_subscribe("raw", stream="RAW", config=ConsumerConfig(ack_policy=AckPolicy.ALL))
-        while done < MESSAGES:
+        while done < count:
             some = await reader.fetch(1000, timeout=5)
             await asyncio.gather(*[await js.publish_async("clean", message.data) for message in some])
             await some[-1].ack()
@@ -161,13 +163,14 @@ def _nats(home: Path, rounds: int) -> Row:
             alone.append(asyncio.run(with_stream(url, passed_through)))
             asyncio.run(with_stream(url, empty))
             sink = f"{{nats: {{{place}, stream: CLEAN, subject: clean}}}}"
-            piped.append(_piped(home, f"{{nats: {{{place}, stream: RAW, durable: shoal{i}}}}}", sink, MESSAGES))
+            piped.append(_piped(home, f"{{nats: {{{place}, stream: RAW, durable: shoal{i}}}}}", sink, count))
             asyncio.run(with_stream(url, empty))
-    rate, own = MESSAGES / median(piped), MESSAGES / median(alone)
-    return {"name": "JetStream to JetStream", "tuples": MESSAGES, "rate": rate, "alone": own}
+    rate, own = count / median(piped), count / median(alone)
+    return {"name": "JetStream to JetStream", "tuples": count, "rate": rate, "alone": own}
 
 
-def _kafka(home: Path, rounds: int) -> Row:
+def _kafka(home: Path, rounds: int, most: int) -> Row:
+    count = min(6 * MESSAGES, most)
     import confluent_kafka as kafka
 
     script = (
@@ -183,21 +186,22 @@ def _kafka(home: Path, rounds: int) -> Row:
             producer = kafka.Producer({"bootstrap.servers": brokers, "log_level": 0})
             producer.list_topics(f"raw{i}")
             producer.list_topics(f"clean{i}")
-            for number, record in enumerate(records(6 * MESSAGES)):
+            for number, record in enumerate(records(count)):
                 producer.produce(f"raw{i}", json.dumps(record), partition=number % 4)
                 if number % 1000 == 0:
                     producer.flush()
             producer.flush()
             source = f'{{kafka: {{brokers: "{brokers}", topic: raw{i}, group: shoal{i}}}}}'
             sink = f'{{kafka: {{brokers: "{brokers}", topic: clean{i}, id: shoal{i}}}}}'
-            piped.append(_piped(home, source, sink, 6 * MESSAGES))
+            piped.append(_piped(home, source, sink, count))
     finally:
         process.kill()
         process.communicate()
-    return {"name": "Kafka (mock) to Kafka", "tuples": 6 * MESSAGES, "rate": 6 * MESSAGES / median(piped), "alone": None}
+    return {"name": "Kafka (mock) to Kafka", "tuples": count, "rate": count / median(piped), "alone": None}
 
 
-def _http(home: Path, rounds: int) -> Row:
+def _http(home: Path, rounds: int, most: int) -> Row:
+    count = min(POSTED, most) // BATCH * BATCH or BATCH
     import httpx
 
     batch = pa.RecordBatch.from_pylist(records(BATCH))
@@ -212,7 +216,7 @@ def _http(home: Path, rounds: int) -> Row:
         def feed(port: int = port) -> None:
             kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, headers=kind) as client:
-                for i in range(POSTED // BATCH):
+                for i in range(count // BATCH):
                     while True:
                         try:
                             client.post("/", content=body, headers={"Idempotency-Key": str(i)}).raise_for_status()
@@ -221,5 +225,5 @@ def _http(home: Path, rounds: int) -> Row:
                             time.sleep(0.02)
 
         source = f"{{http: {{port: {port}, format: arrow}}}}"
-        piped.append(_piped(home, source, "{file: {path: clean.jsonl}}", POSTED, feed))
-    return {"name": "HTTP (Arrow) to a file", "tuples": POSTED, "rate": POSTED / median(piped), "alone": None}
+        piped.append(_piped(home, source, "{file: {path: clean.jsonl}}", count, feed))
+    return {"name": "HTTP (Arrow) to a file", "tuples": count, "rate": count / median(piped), "alone": None}

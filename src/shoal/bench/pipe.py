@@ -70,14 +70,15 @@ def measure(session: Session) -> Pipes:
     with TemporaryDirectory(prefix="shoal-bench-") as folder:
         home = Path(folder)
         rows = _files(session, home)
-        over = brokers.measure(home, session.settings.rounds, session.step)
+        over = brokers.measure(home, session.settings.rounds, session.settings.large, session.step)
         session.step(f"lateness at {RATE:,} tuples a second", 0, 1)
-        seconds = 10.0 if session.settings.rounds > 1 else 3.0
+        seconds = 10.0 if session.settings.large >= HELD else 2.0
         lateness = _lateness(home, seconds)
-        session.step(f"checkpoints of {HELD:,} held tuples", 0, 1)
-        pauses, size = _pauses(home)
+        held = min(HELD, session.settings.large)
+        session.step(f"checkpoints of {held:,} held tuples", 0, 1)
+        pauses, size = _pauses(home, held)
     return {
-        "rows": rows, "brokers": over, "seconds": seconds, "lateness": lateness, "held": HELD, "pauses": pauses, "size": size,
+        "rows": rows, "brokers": over, "seconds": seconds, "lateness": lateness, "held": held, "pauses": pauses, "size": size,
     }  # fmt: skip
 
 
@@ -187,11 +188,11 @@ def _lateness(home: Path, seconds: float) -> dict[str, float]:
     return {"median": float(np.median(late)), "p99": float(np.percentile(late, 99)), "most": float(late.max())}
 
 
-def _pauses(home: Path) -> tuple[list[float], int]:
+def _pauses(home: Path, held: int) -> tuple[list[float], int]:
     """Milliseconds that the stream stands still while checkpoints are begun, with many tuples held."""
     note = "x" * 40
     source = _Metronome(
-        HELD + 20_000, 50_000, lambda i, now: {"pid": i % 5000, "t": now, "age": i * 7 % 100, "note": note}, most=5_000
+        held + held // 5, held // 2, lambda i, now: {"pid": i % 5000, "t": now, "age": i * 7 % 100, "note": note}, most=5_000
     )
     pipe = _watched(home, "1h", source, "100ms")
     pauses: list[float] = []
@@ -200,7 +201,7 @@ def _pauses(home: Path) -> tuple[list[float], int]:
     def timed(*arguments: Any) -> None:
         start = time.perf_counter()
         save(*arguments)
-        if pipe._held >= HELD:
+        if pipe._held >= held:
             pauses.append(1000 * (time.perf_counter() - start))
 
     pipe._save = timed  # type: ignore[assignment, method-assign]
