@@ -108,11 +108,11 @@ def test_a_wrong_policy_is_told_beside_its_field(visit: Open, address: str, tmp_
     expect(page.locator("[data-part=window] .said li, [data-part='*'] .said li")).to_contain_text("is below k=500")
     page.get_by_label(K, exact=True).fill("5")
     page.locator("[data-field=city] summary").click()
-    page.get_by_role("textbox", name="Hierarchy of city").fill("any\n  Paris\n Lyon")
+    tree = page.get_by_role("textbox", name="Hierarchy of city")
+    tree.fill("any\n  Paris\n Lyon")
     beside = page.locator("[data-field=city] .said li[data-kind=problem]")
     expect(beside).to_contain_text("line 3: stands beside no line above it")
-    tree = "any\n  France\n    Paris\n    Lyon\n  Norway\n    Oslo\n    Bergen"
-    page.get_by_role("textbox", name="Hierarchy of city").fill(tree)
+    tree.fill("any\n  France\n    Paris\n    Lyon\n  Norway\n    Oslo\n    Bergen")
     expect(page.locator("#state")).to_have_text(DONE, timeout=30_000)
     expect(page.locator("#policy")).to_contain_text("France: [Paris, Lyon]")
 
