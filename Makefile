@@ -70,7 +70,7 @@ pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit'
 	@.venv-pycanon/bin/python -m pip install -qq --disable-pip-version-check pycanon
 
 page:  ## build the page's front end anew, which needs Node; what is built is kept in the repository
-	@cd web && npm ci --no-audit --no-fund && npm run build
+	@cd web && npm install --no-audit --no-fund --omit-lockfile-registry-resolved && npm run build
 
 clean:  ## remove .venv, the demo and all caches in this folder
 	@rm -rf .venv .venv-pycanon build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
