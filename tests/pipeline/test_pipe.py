@@ -232,6 +232,45 @@ def test_several_workers_are_refused(tmp_path: Path) -> None:
     assert Pipe(file).run().released == 10
 
 
+def test_one_file_for_two_things_is_refused(tmp_path: Path) -> None:
+    place(tmp_path, 10)
+    said = tmp_path / "pipeline.yaml"
+    said.write_text(said.read_text().replace("trace.jsonl", "clean.jsonl"))
+    with pytest.raises(PolicyError, match="trace: is the same file as sink; name another one"):
+        Pipe(PipelineFile.load(said))
+
+
+def test_two_pipelines_into_one_file_are_refused(tmp_path: Path) -> None:
+    from shoal.connectors.file import FileSink
+
+    file = place(tmp_path, 10)
+    other = FileSink(FileSink.Settings(path=tmp_path / "clean.jsonl"))
+    other.begin(None, 0)
+    with pytest.raises(ConnectorError, match="another pipeline writes to it; name another file"):
+        Pipe(file).run()
+    other.close()
+
+
+def test_a_followed_file_that_is_exchanged_is_noticed(tmp_path: Path) -> None:
+    file = place(tmp_path, 100, window=COUNT, follow=True)
+    pipe = Pipe(file)
+    real = pipe._deliver
+
+    def deliver(*arguments: object) -> None:
+        real(*arguments)  # type: ignore[arg-type]
+        (tmp_path / "new.jsonl").write_text(lines(record(i) for i in range(300)))
+        (tmp_path / "new.jsonl").replace(tmp_path / "raw.jsonl")
+
+    pipe._deliver = deliver  # type: ignore[method-assign]
+    with pytest.raises(ConnectorError, match="was replaced or cut while it was followed"):
+        pipe.run()
+
+
+def test_private_files_are_private(tmp_path: Path) -> None:
+    Pipe(place(tmp_path, 10)).run()
+    assert (tmp_path / "trace.jsonl").stat().st_mode & 0o077 == 0
+
+
 class TestDamage:
     """Checkpoints and journals that are torn or corrupted."""
 
@@ -286,6 +325,40 @@ class TestDamage:
         with pytest.raises(ConnectorError, match="the state is older than its output"):
             Pipe(file).run()
 
+    def test_a_journal_that_lost_its_end_is_noticed(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """Also if what is left of it looks whole, since the next one knows how many entries it had."""
+        file = place(tmp_path, 400, window=COUNT)
+        pipe = Small(tmp_path)
+        crashing_at(6, "_deliver")(pipe)
+        with pytest.raises(Crash):
+            pipe.run()
+        again = Small(tmp_path)
+        crashing_at(0, "_checkpoint")(again)  # a new journal, and no checkpoint with it
+        with pytest.raises(Crash):
+            again.run()
+        first, last = sorted(file.state.dir.glob("journal-*"))
+        assert last.stat().st_size < first.stat().st_size
+        first.write_bytes(first.read_bytes()[:-3])
+        with pytest.raises(ConnectorError, match="the state is older than its output"):
+            Small(tmp_path).run()
+        assert "is damaged; what came before the damage is used" in caplog.text
+
+    def test_drafts_and_journals_that_never_began_are_removed(self, tmp_path: Path) -> None:
+        file = self.crashed(tmp_path)
+        number = int(max(file.state.dir.glob("journal-*")).name.removeprefix("journal-")) + 1
+        (file.state.dir / f"journal-{number:010}").write_bytes(b"")
+        (file.state.dir / "checkpoint-0000000099.part").write_bytes(b"x")
+        Pipe(file).run()
+        assert not list(file.state.dir.glob("*.part"))
+        assert outputs(tmp_path) == self.straight(tmp_path)
+
+    def test_a_damaged_checkpoint_is_not_one_of_the_two(self, tmp_path: Path) -> None:
+        file = self.crashed(tmp_path)
+        newest = max(file.state.dir.glob("checkpoint-*"))
+        newest.write_bytes(b"")
+        Pipe(file).run()
+        assert newest not in set(file.state.dir.glob("checkpoint-*"))
+
     def test_another_key(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = self.crashed(tmp_path)
         monkeypatch.setenv("SHOAL_KEY", KEY[::-1])
@@ -312,7 +385,7 @@ class TestChange:
 
     def test_what_is_held_must_leave_first(self, tmp_path: Path) -> None:
         file = self.changed(tmp_path, drain=False)
-        said = r"100 tuples were taken in under another policy \(privacy\); let them leave with the old files first"
+        said = r"tuples were taken in under another policy \(privacy\) \(100 were held at the last checkpoint\); let them leave"
         with pytest.raises(StateError, match=said):
             Pipe(file).run()
         with pytest.raises(StateError, match=said):
@@ -326,8 +399,38 @@ class TestChange:
         with (tmp_path / "raw.jsonl").open("a") as raw:
             raw.write(lines(record(i) for i in range(100, 150)))
         pipe = Pipe(PipelineFile.load(tmp_path / "pipeline.yaml"))
-        assert pipe.run().received == 150  # the source changed too, so it begins at its beginning
-        assert len((tmp_path / "clean.jsonl").read_text().splitlines()) == 250
+        assert pipe.run().received == 50  # whether it is followed does not make it another source
+        assert len((tmp_path / "clean.jsonl").read_text().splitlines()) == 150
+
+    def test_another_source_begins_at_its_beginning(self, tmp_path: Path) -> None:
+        place(tmp_path, 60)
+        Pipe(PipelineFile.load(tmp_path / "pipeline.yaml")).run()
+        (tmp_path / "other.jsonl").write_text(lines(record(i) for i in range(40)))
+        said = tmp_path / "pipeline.yaml"
+        said.write_text(said.read_text().replace("raw.jsonl", "other.jsonl"))
+        Pipe(PipelineFile.load(said)).run()
+        assert len((tmp_path / "clean.jsonl").read_text().splitlines()) == 100
+
+    def test_what_is_late_must_not_change_in_between(self, tmp_path: Path) -> None:
+        place(tmp_path, 200, window=COUNT, more="late: {allow: 1s}")
+        pipe = Small(tmp_path)
+        crashing_at(3, "_deliver")(pipe)
+        with pytest.raises(Crash):
+            pipe.run()
+        said = tmp_path / "pipeline.yaml"
+        said.write_text(said.read_text().replace("1s", "10s"))
+        with pytest.raises(StateError, match="under another late"):
+            Small(tmp_path).run()
+
+    def test_another_trace(self, tmp_path: Path) -> None:
+        file = place(tmp_path, 100, window="{count: 1000}", follow=True)
+        stopped(file)
+        said = tmp_path / "pipeline.yaml"
+        said.write_text(said.read_text().replace("trace.jsonl", "other.jsonl"))
+        pipe = Pipe(PipelineFile.load(said))
+        pipe.stop(drain=True)
+        pipe.run()
+        assert len((tmp_path / "other.jsonl").read_text().splitlines()) == 100
 
     def test_the_same_state_fits(self, tmp_path: Path) -> None:
         file = place(tmp_path, 10)
@@ -347,6 +450,8 @@ class TestFile:
         ("source: {file: {path: a.jsonl, folow: true}}", ["source.file.folow: unknown key; did you mean 'follow'?"]),
         ("state: {dir: s, checkpoint: soon}", ["state.checkpoint: is no duration", "state.key: is missing"]),
         ("state: {dir: s, key: {}}", ["state.key: names no one place; write {env: NAME} or {file: PATH}"]),
+        ("trace: t.txt", ["trace: is written as JSON lines; name it .jsonl"]),
+        ("dead_letters: {file: d.csv}", ["dead_letters.file: is written as JSON lines; name it .jsonl"]),
         ("stat: {}", ["stat: unknown key; did you mean 'state'?"]),
         ("- a", ["the pipeline is not a mapping"]),
     ])  # fmt: skip

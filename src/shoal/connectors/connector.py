@@ -38,6 +38,9 @@ class Source(ABC):
     One that does not replay begins behind all that the journal kept of it.
     """
 
+    identity: tuple[str, ...] = ()
+    """The settings by which it is known: with another value it is another source, which is read from its beginning."""
+
     replays: bool
     """Whether it can give again what it gave. If not, the journal keeps the payloads, as bytes, and `acknowledge` follows each
     delivery at once; otherwise it follows a checkpoint."""
@@ -93,6 +96,9 @@ class Sink(ABC):
 
     Calls come from one thread, in this order: `begin`, `write` what comes again, `caught_up`, then `write` what is new.
     """
+
+    identity: tuple[str, ...] = ()
+    """The settings by which it is known: with another value it is another sink, which is empty."""
 
     remembers: bool
     """Whether it knows which numbers it has, so that nothing is in it twice. If not, what comes again is written again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -53,6 +54,7 @@ File = Annotated[Path, AfterValidator(_beside), AfterValidator(_known)]
 class FileSource(Source):
     """Reads a file of any kind; text may be followed as it grows."""
 
+    identity = ("path",)
     replays = True
 
     class Settings(Part):
@@ -86,6 +88,7 @@ class FileSource(Source):
         if self._kind == "csv":
             self.format, self.columns = "csv", field_names(self._path)
         self._bytes = Bytes(self._path)
+        self._inode = os.stat(self._path).st_ino
         skipped = 0
         if not self._at:
             beginning = self._bytes.read(CHUNK)
@@ -135,11 +138,28 @@ class FileSource(Source):
             assert self._bytes is not None
             found = self._bytes.read(CHUNK)
             if not found:
+                self._stays()
                 self.ended = not self._follow and not self._read
                 return self._given(len(self._read)) if self._read and not self._follow else None
             self._read += found
             if len(self._read) > LONGEST:
                 raise ConnectorError(f"{self._path}: a record is longer than {LONGEST >> 20} MB; is this {self._kind}?")
+
+    def _stays(self) -> None:
+        """
+        Raises:
+            ConnectorError: a file that is followed was cut, or another one has its name now.
+        """
+        if not self._follow:
+            return
+        try:
+            now = os.stat(self._path)
+        except OSError:
+            now = None
+        if now is None or now.st_ino != self._inode or now.st_size < self._at:
+            raise ConnectorError(
+                f"{self._path}: was replaced or cut while it was followed; append to it only, or begin anew with another state"
+            )
 
     def _given(self, size: int) -> bytes:
         piece = bytes(memoryview(self._read)[:size])
@@ -152,7 +172,12 @@ class FileSource(Source):
 
     @property
     def lag(self) -> int | None:
-        return max(os.path.getsize(self._path) - self._at, 0) if self._kind in TEXTS else None
+        if self._kind not in TEXTS or self._path.lower().endswith(".gz"):
+            return None
+        try:
+            return max(os.path.getsize(self._path) - self._at, 0)
+        except OSError:
+            return None
 
     def close(self) -> None:
         if self._bytes:
@@ -168,14 +193,16 @@ def _header(beginning: bytes, kind: str) -> int:
 class FileSink(Sink):
     """Appends to a file. What it has beyond a checkpoint comes again after a crash, and is compared with what is there."""
 
+    identity = ("path",)
     remembers = True
 
     class Settings(Part):
         path: Annotated[File, AfterValidator(_written)] = Field(description="the file to write to its end: .jsonl or .csv")
 
-    def __init__(self, settings: Settings, repeats: bool = True) -> None:
-        """`repeats` says that what comes again is the same to the last byte."""
+    def __init__(self, settings: Settings, repeats: bool = True, private: bool = False) -> None:
+        """`repeats` says that what comes again is the same to the last byte, `private` that only its owner may read it."""
         self._path, self._repeats = str(settings.path), repeats
+        self._mode = 0o600 if private else 0o666
         self._encoder = TextEncoder(kind(self._path))
         self._at = 0
         self._beyond = 0  # bytes that are there and will come again
@@ -183,7 +210,10 @@ class FileSink(Sink):
 
     def begin(self, mark: Position | None, sequence: int) -> None:
         try:
-            self._file = open(self._path, "r+b" if os.path.exists(self._path) else "x+b", buffering=0)  # noqa: SIM115
+            self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, self._mode), "r+b", buffering=0)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConnectorError(f"{self._path}: another pipeline writes to it; name another file") from None
         except OSError as error:
             raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); check its folder") from None
         size = os.fstat(self._file.fileno()).st_size

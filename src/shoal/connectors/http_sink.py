@@ -27,6 +27,7 @@ SHORTEST, LONGEST = 0.2, 30.0
 class HttpSink(Sink):
     """Posts JSON lines, or an Arrow stream, until the other side answers 2xx: at least once, with the number in a header."""
 
+    identity = ("url",)
     remembers = False
 
     class Settings(Leaving):

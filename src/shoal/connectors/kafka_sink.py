@@ -39,6 +39,7 @@ class KafkaSink(Sink):
     are, and tells after a crash what the topic has.
     """
 
+    identity = ("topic", "id")
     remembers = True
 
     class Settings(Cluster, Leaving):

@@ -30,6 +30,7 @@ class KafkaSource(Source):
     of a delivery are ordered by partition and offset, so that they come again in the same order however they are fetched.
     """
 
+    identity = ("topic",)
     replays = True
 
     class Settings(Cluster, Arriving):

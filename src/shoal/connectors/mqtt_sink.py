@@ -28,6 +28,7 @@ SEQUENCE = "_sequence"
 class MqttSink(Sink):
     """Publishes with QoS 1: at least once. Under MQTT 5 a user property holds the number, else the field `_sequence`."""
 
+    identity = ("topic",)
     remembers = False
 
     class Settings(Broker, Leaving):

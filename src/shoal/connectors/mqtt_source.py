@@ -21,6 +21,7 @@ class MqttSource(Source):
     in twice. Retained messages are passed over: they were there before the subscription.
     """
 
+    identity = ("topic", "client")
     replays = False
 
     class Settings(Broker, Arriving):

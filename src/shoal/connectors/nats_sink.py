@@ -37,6 +37,7 @@ class NatsSink(Sink):
     gets lost on the way, and the last one of the stream tells which tuples it has.
     """
 
+    identity = ("stream", "subject")
     remembers = True
 
     class Settings(Server, Leaving):

@@ -46,6 +46,7 @@ class NatsSource(Source):
     A position is the number of the last message in the stream, and how many messages were read: what comes again is counted.
     """
 
+    identity = ("stream", "subject")
     replays = True
 
     class Settings(Server, Arriving):

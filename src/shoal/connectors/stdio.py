@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.connectors.connector import Delivery, Position, Sink, Source
+from shoal.errors import ConnectorError
 from shoal.formats import TextEncoder
 from shoal.policy.part import Part
 
 CHUNK = 1 << 20
+LONGEST = 64 << 20
 
 
 class StdinSource(Source):
@@ -26,7 +28,7 @@ class StdinSource(Source):
 
     def __init__(self, settings: Settings | None = None, file: Any = None) -> None:
         self._file = file
-        self._read = b""
+        self._read = bytearray()
         self._at = 0
 
     def begin(self, position: Position | None) -> Position:
@@ -42,8 +44,11 @@ class StdinSource(Source):
         self._read += found
         end = self._read.rfind(b"\n") + 1 if found else len(self._read)
         if not end:
+            if len(self._read) > LONGEST:
+                raise ConnectorError(f"standard input: a line is longer than {LONGEST >> 20} MB; is this JSON lines?")
             return None
-        piece, self._read = self._read[:end], self._read[end:]
+        piece = bytes(memoryview(self._read)[:end])
+        del self._read[:end]
         self._at += end
         return Delivery([piece], {"at": self._at})
 

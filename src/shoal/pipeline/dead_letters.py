@@ -24,7 +24,8 @@ class DeadLetterFile:
 
     def __init__(self, settings: DeadLetters) -> None:
         self._vault = Vault(settings.encrypt.read()) if settings.encrypt else None
-        self.sink = FileSink(FileSink.Settings(path=settings.file), repeats=self._vault is None)
+        encrypted = self._vault is not None
+        self.sink = FileSink(FileSink.Settings(path=settings.file), repeats=not encrypted, private=encrypted)
 
     @property
     def wants_records(self) -> bool:
@@ -33,11 +34,12 @@ class DeadLetterFile:
     def write(
         self, rejections: Sequence[Rejection], position: Position, at: float, records: Mapping[int, Mapping[str, Any]]
     ) -> None:
+        place = {name: value for name, value in position.items() if isinstance(value, str | int | float)}
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         for rejection in rejections:
             letter = {
                 "time": moment, "row": rejection.row, "field": rejection.field, "reason": rejection.reason,
-                "position": position,
+                "position": place,
             }  # fmt: skip
             if self._vault and rejection.row in records:
                 letter["record"] = _sealed(self._vault, dumps(records[rejection.row]))

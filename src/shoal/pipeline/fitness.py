@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
+from shoal.anonymizer.secret import secret
+from shoal.connectors.registry import SINKS, SOURCES, connector
 from shoal.errors import StateError
 from shoal.pipeline.pipeline_file import Chosen, PipelineFile
 from shoal.pipeline.store import Store
 from shoal.pipeline.vault import Vault
-from shoal.policy import Policy
+from shoal.policy import Policy, Zanon
 
 
 def described(policy: Policy, file: PipelineFile) -> dict[str, str]:
-    """A digest of each part that the state depends on. Secrets are not among them."""
+    """A digest of each part that the state depends on."""
     parts = {f"policy ({name})": digest for name, digest in policy.fingerprints.items()}
-    return {**parts, "source": _digest(file.source), "sink": _digest(file.sink)}
+    parts["late"] = _sha256(file.late.model_dump_json() if file.late and file.late.then == "reject" else "")
+    if isinstance(policy.algorithm, Zanon):
+        parts["secret"] = _sha256(secret(policy.algorithm).hex())
+    return {**parts, "source": _digest(SOURCES, file.source, file), "sink": _digest(SINKS, file.sink, file)}
+
+
+def files(file: PipelineFile) -> dict[str, str]:
+    """Which files are written beside the sink."""
+    said = {"trace": file.trace, "dead_letters": file.dead_letters and file.dead_letters.file}
+    return {name: _sha256(_from_state(path, file)) for name, path in said.items() if path}
 
 
 def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
@@ -27,8 +40,19 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     return [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
 
 
-def _digest(chosen: Chosen) -> str:
-    return hashlib.sha256(f"{chosen.name} {chosen.settings.model_dump_json()}".encode()).hexdigest()
+def _digest(known: dict[str, str], chosen: Chosen, file: PipelineFile) -> str:
+    """Of what makes it this source or sink and not another, however it is spelled and reached."""
+    said = [getattr(chosen.settings, name) for name in connector(known, chosen.name).identity]
+    return _sha256(str([chosen.name, *(_from_state(one, file) if isinstance(one, Path) else one for one in said)]))
+
+
+def _from_state(path: Path, file: PipelineFile) -> str:
+    """Where a file lies from the state, so that both may move together."""
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(file.state.dir))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def fitness(file: PipelineFile) -> Iterator[str]:
@@ -54,6 +78,6 @@ def fitness(file: PipelineFile) -> Iterator[str]:
 def stale(file: PipelineFile, held: int, changed: Sequence[str]) -> str:
     """Why a state cannot be gone on with, and the remedy."""
     return (
-        f"{file.state.dir}: {held:,} tuples were taken in under another {', another '.join(changed)}; let them leave with the "
-        "old files first: shoal pipe OLD.yaml --drain"
+        f"{file.state.dir}: tuples were taken in under another {', another '.join(changed)} ({held:,} were held at the last "
+        "checkpoint); let them leave with the old files first: shoal pipe OLD.yaml --drain"
     )

@@ -22,7 +22,7 @@ from shoal.pipeline.vault import Damaged, Vault
 class Entry(NamedTuple):
     """One thing that the anonymizer was given."""
 
-    kind: Literal["delivery", "tick", "flush"]
+    kind: Literal["begin", "delivery", "tick", "flush"]
     at: float  # the moment in the stream of a tick; else the time of day
     position: Position | None = None  # where the source stood behind a delivery
     payloads: Sequence[bytes] | None = None  # what it was, if its source cannot give it again
@@ -31,12 +31,14 @@ class Entry(NamedTuple):
 class Journal:
     """A file of entries that is being written."""
 
-    def __init__(self, path: Path, vault: Vault) -> None:
+    def __init__(self, path: Path, vault: Vault, before: int = 0) -> None:
         self._path = path
         self._file = open(path, "xb", buffering=1 << 16, opener=private)  # noqa: SIM115
         self._box = vault.sealing(self._file)
         self._is_safe = False
         self.size = 0
+        self.count = -1
+        self.add(Entry("begin", before))
         self.sync()
 
     def add(self, entry: Entry) -> None:
@@ -46,6 +48,7 @@ class Journal:
         """
         with self._guarded():
             self.size = self._box.add(_written(entry))
+        self.count += 1
         self._is_safe = False
 
     def sync(self) -> None:

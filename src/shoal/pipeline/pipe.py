@@ -29,10 +29,10 @@ from shoal.connectors.registry import SINKS, SOURCES, connector
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block, Parser, parser
 from shoal.pipeline.dead_letters import DeadLetterFile
-from shoal.pipeline.fitness import described, differences, stale
+from shoal.pipeline.fitness import described, differences, files, stale
 from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.lateness import Lateness
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
 from shoal.pipeline.store import KEPT, Checkpoint, Found, Store
 from shoal.pipeline.stream_clock import StreamClock
 from shoal.pipeline.vault import Vault
@@ -83,6 +83,7 @@ class Pipe:
         today: Callable[[], float] = time.time,
     ) -> None:
         self.file = file
+        refuse_same(file)
         self.policy = Policy.load(file.policy)
         if not self.policy.repeatable:
             raise PolicyError([
@@ -104,7 +105,7 @@ class Pipe:
         self.source: Source = connector(SOURCES, file.source.name)(file.source.settings)
         self.source.fields, self.source.passed = policy_fields(self.policy), self.policy.kept
         self.sink: Sink = connector(SINKS, file.sink.name)(file.sink.settings)
-        self._trace = FileSink(FileSink.Settings(path=file.trace)) if file.trace else None
+        self._trace = FileSink(FileSink.Settings(path=file.trace), private=True) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None
 
     def stop(self, drain: bool = False) -> None:
@@ -162,6 +163,8 @@ class Pipe:
             self._position = self.source.begin(self._position)
         for _, sink in self._sinks():
             sink.caught_up(self.sequence)
+        for _, sink in self._sinks():
+            sink.harden()
         self._journal = store.journal()
         store.save(self._checkpoint(), store.number)
         self._covered = [self._position]
@@ -176,8 +179,11 @@ class Pipe:
         self.sequence = facts["sequence"]
         if "source" in changed:
             facts["position"] = None
+            facts["newest"] = facts["clock"] = None
         if "sink" in changed:
-            facts["marks"] = {}
+            facts["marks"].pop("sink")
+        for name in differences(facts["files"], files(self.file)):
+            facts["marks"].pop(name, None)
         if not any(name.startswith("policy") for name in changed):
             self.anonymizer.restore(found.checkpoint.snapshot)
         self._lateness.newest = facts["newest"] if facts["newest"] is not None else -math.inf
@@ -196,10 +202,9 @@ class Pipe:
             self._position = entry.position
             self._apply(entry, payloads)
         _warn(store)
-        if store.is_cut_short and not self.sink.remembers:
-            raise StateError(
-                f"{self.file.state.dir}: a journal is damaged, and the sink cannot tell what it has; bring an intact copy back"
-            )
+        if store.is_cut_short and not (self.sink.remembers and self.source.replays):
+            why = "the source cannot give again what it held" if self.sink.remembers else "the sink cannot tell what it has"
+            raise StateError(f"{self.file.state.dir}: a journal is damaged, and {why}; bring an intact copy back")
         log.info("resumed: %d journal entries came again, %d tuples had left", count, self.sequence)
 
     def _flow(self, store: Store, pool: ThreadPoolExecutor) -> None:
@@ -352,7 +357,7 @@ class Pipe:
             "position": self._position, "sequence": self.sequence, "held": self._held,
             "marks": {name: sink.mark for name, sink in self._sinks()},
             "newest": newest if math.isfinite(newest) else None, "clock": self._clock.now,
-            "parts": described(self.policy, self.file),
+            "parts": described(self.policy, self.file), "files": files(self.file),
         }  # fmt: skip
         return Checkpoint(facts, self.anonymizer.snapshot())
 
@@ -372,4 +377,12 @@ def _warn(store: Store) -> None:
 def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapping[str, Any]]:
     """The rejected records that could be read, by row."""
     places = {int(row): i for i, row in enumerate(block.rows)}
-    return {each.row: block.batch.slice(places[each.row], 1).to_pylist()[0] for each in rejections if each.row in places}
+    found = {each.row: block.batch.slice(places[each.row], 1) for each in rejections if each.row in places}
+    return {row: record for row, piece in found.items() if (record := _record(piece)) is not None}
+
+
+def _record(piece: pa.RecordBatch) -> Mapping[str, Any] | None:
+    try:
+        return piece.to_pylist()[0]
+    except (pa.ArrowException, OverflowError, ValueError):  # what Python has no value for, such as the year 10000
+        return None

@@ -66,6 +66,15 @@ class _InFolder(Part):
         return folder / value if isinstance(value, Path) and folder is not None else value
 
 
+def _lines(path: Path) -> Path:
+    if path.suffix != ".jsonl":
+        raise refusal("is written as JSON lines; name it .jsonl")
+    return path
+
+
+Lines = Annotated[Path, AfterValidator(_lines)]
+
+
 class State(_InFolder):
     """What is needed to go on after a crash. It holds raw records, so it is encrypted."""
 
@@ -84,7 +93,7 @@ class Late(Part):
 class DeadLetters(_InFolder):
     """Where rejected records are told of."""
 
-    file: Path = Field(description="JSON lines: row, field, reason, where it came from, and when")
+    file: Lines = Field(description="a .jsonl file: row, field, reason, where it came from, and when")
     encrypt: Secret | None = Field(default=None, description="add the record itself, encrypted with this secret")
 
 
@@ -126,7 +135,7 @@ class PipelineFile(_InFolder):
     state: State = Field(description="where the state is kept, such as {dir: state/, key: {env: SHOAL_KEY}}")
     late: Late | None = Field(default=None, description="records out of order, such as {allow: 10s, then: reject}")
     dead_letters: DeadLetters | None = Field(default=None, description="rejected records, such as {file: rejected.jsonl}")
-    trace: Path | None = Field(default=None, description="a .jsonl file that tells how each tuple left; private")
+    trace: Lines | None = Field(default=None, description="a .jsonl file that tells how each tuple left; private")
     telemetry: Telemetry | None = Field(default=None, description="figures, such as {prometheus: 127.0.0.1:9464}")
 
     @classmethod
@@ -157,6 +166,24 @@ class PipelineFile(_InFolder):
             return cls.model_validate(written, context={"folder": folder})
         except ValidationError as error:
             raise PolicyError([f"{place.lstrip('.')}: {text}" for place, text in _found(cls, error)]) from None
+
+
+def refuse_same(file: PipelineFile) -> None:
+    """
+    Raises:
+        PolicyError: one file is named for two things.
+    """
+    named = {
+        "policy": file.policy,
+        "source": getattr(file.source.settings, "path", None) if file.source.name == "file" else None,
+        "sink": getattr(file.sink.settings, "path", None) if file.sink.name == "file" else None,
+        "trace": file.trace,
+        "dead_letters": file.dead_letters and file.dead_letters.file,
+    }
+    seen: dict[Path, str] = {}
+    for name, path in named.items():
+        if path and (other := seen.setdefault(path.resolve(), name)) != name:
+            raise PolicyError([f"{name}: is the same file as {other}; name another one"])
 
 
 def _found(model: type[BaseModel], error: ValidationError) -> list[tuple[str, str]]:

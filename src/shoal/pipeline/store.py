@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +18,11 @@ from typing import Any, NamedTuple
 from shoal.errors import StateError
 from shoal.formats.source import reason
 from shoal.pipeline.journal import Entry, Journal, entries, private
-from shoal.pipeline.vault import Damaged, Vault
+from shoal.pipeline.vault import HEADER, Damaged, Vault
 
 KEPT = 2
+PIECE = 256 << 20
+"""Bytes of a snapshot that are sealed at a time."""
 
 
 class Checkpoint(NamedTuple):
@@ -52,8 +55,14 @@ class Store:
         """What was damaged, and what was done about it."""
         self.is_cut_short = False
         """Whether a journal could not be read to its end, though more was written."""
+        self._damaged: list[Path] = []
+        self._count = 0  # entries of the last journal
+        self._writing: Journal | None = None
         if not look:
             self._own()
+            for draft in self._folder.glob("checkpoint-*.part"):
+                draft.unlink()
+            self._drop_unbegun()
         self._number = max(self._numbers("checkpoint") + self._numbers("journal"), default=0)
 
     def _own(self) -> None:
@@ -69,6 +78,13 @@ class Store:
             remedy = "stop it first, or give this one its own"
             raise StateError(f"{self._folder}: another pipeline uses this state; {remedy}") from None
 
+    def _drop_unbegun(self) -> None:
+        """Nothing was ever given from a journal whose beginning is not whole."""
+        last = self._path("journal", max(self._numbers("journal"), default=0))
+        with suppress(FileNotFoundError, Damaged):
+            if last.stat().st_size < HEADER or not any(True for _ in entries(last, self._vault)):
+                last.unlink()
+
     def found(self) -> Found | None:
         """The newest checkpoint that can be read, and what came after it; None in an empty folder.
 
@@ -78,13 +94,16 @@ class Store:
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
         for number in numbers:
             try:
-                (facts, snapshot) = self._vault.opened(self._path("checkpoint", number).read_bytes())
+                facts, *pieces = self._vault.opened(self._path("checkpoint", number).read_bytes())
+                if json.loads(facts)["size"] != sum(map(len, pieces)):
+                    raise Damaged
             except FileNotFoundError:  # a running pipeline has a newer one by now
                 return self.found()
             except (Damaged, ValueError):
-                self.warnings.append(f"{self._path('checkpoint', number)}: is damaged; the one before it is used")
+                self._damaged.append(self._path("checkpoint", number))
+                self.warnings.append(f"{self._damaged[-1]}: is damaged; the one before it is used")
                 continue
-            checkpoint, entries = Checkpoint(json.loads(facts), snapshot), self._since(number)
+            checkpoint, entries = Checkpoint(json.loads(facts), b"".join(pieces)), self._since(number)
             first = list(islice(entries, 1))
             return Found(checkpoint, chain(first, entries), not first and not checkpoint.facts["held"])
         if numbers:
@@ -93,10 +112,17 @@ class Store:
 
     def _since(self, number: int) -> Iterator[Entry]:
         journals = sorted(each for each in self._numbers("journal") if each >= number)
-        for each in journals:
+        for expected, each in enumerate(journals, number):
             path = self._path("journal", each)
             try:
-                yield from entries(path, self._vault)
+                read = entries(path, self._vault)
+                begin = next(read, None)
+                if begin is None or each != expected or (each > number and begin.at != self._count):
+                    raise Damaged
+                self._count = 0
+                for entry in read:
+                    self._count += 1
+                    yield entry
             except Damaged:
                 self.is_cut_short = True
                 self.warnings.append(f"{path}: is damaged; what came before the damage is used")
@@ -106,7 +132,8 @@ class Store:
         """Begin the next journal; the checkpoint that it follows is written with `save`."""
         self._number += 1
         try:
-            journal = Journal(self._path("journal", self._number), self._vault)
+            before = self._writing.count if self._writing else self._count
+            self._writing = journal = Journal(self._path("journal", self._number), self._vault, before)
             self._sync()
         except OSError as error:
             raise self._refused(error) from None
@@ -119,14 +146,19 @@ class Store:
         try:
             with open(draft, "wb", opener=private) as file:
                 box = self._vault.sealing(file)
-                box.add(json.dumps(checkpoint.facts).encode())
-                size = box.add(checkpoint.snapshot)
+                facts = {**checkpoint.facts, "size": len(checkpoint.snapshot)}
+                size = box.add(json.dumps(facts).encode())
+                for start in range(0, len(checkpoint.snapshot), PIECE):
+                    size = box.add(checkpoint.snapshot[start : start + PIECE])
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, path)
             self._sync()
         except OSError as error:
             raise self._refused(error) from None
+        for damaged in self._damaged:
+            damaged.unlink(missing_ok=True)
+        self._damaged = []
         self._forget(number)
         return size
 
