@@ -97,7 +97,7 @@ def test_too_few_users(tmp_path: Path) -> None:
         (["--person", "pid"], "{path}: has no field 'pid'; name the one that it has with --person"),
         (["--item", "site"], "{path}: has no field 'site'; name the one that it has with --item"),
         (["--time", "ts"], "{path}: has no field 'ts'; name the one that it has with --time"),
-        (["--window", "soon"], "--window: not a duration; write it like 30s, 5m, 2h, 1d, with commas between"),
+        (["--window", "soon"], "--window: not a duration; write it like 30s, 5m, 2h, 1d"),
         (["--window", "1d"], "window: 86400 s lies outside 0 to 7198.88 s, the time that the sample spans; choose one within"),
         (["--confidence", "95"], "confidence: lies outside 0 to 1; 0.95 is a usual choice"),
         (["--plot", "plan.txt"], "plan.txt: unknown kind of picture; its name must end in .png or .svg"),

@@ -117,6 +117,7 @@ def gather(
     target: Source,
     told: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
+    late: float | None = None,
 ) -> Evidence:
     """Read the input, the output and, if there is one, the trace.
 
@@ -124,7 +125,7 @@ def gather(
         InputError: one of them cannot be used.
     """
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
-    before = original(policy, source, trees, lambda rows: on_rows("input", rows))
+    before = original(policy, source, trees, lambda rows: on_rows("input", rows), late)
     after = published(policy, target, trees, lambda rows: on_rows("output", rows))
     releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]

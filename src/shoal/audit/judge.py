@@ -34,6 +34,7 @@ def audit(
     output: Source,
     trace: Source | None = None,
     *,
+    late: float | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
     """Judge whether the promises of a policy held.
@@ -45,6 +46,8 @@ def audit(
     input, output, trace
         What went in, what came out, and how each tuple left: files as `run` reads and writes them, or Arrow tables.
         Without a trace less can be checked, and the report says what.
+    late
+        Seconds by which a record's own time may be behind the newest before it, where a pipeline rejected others.
     on_progress
         Called after each block that is read and before each check.
 
@@ -61,8 +64,8 @@ def audit(
         on_progress(Progress(f"reading the {what}", read[what], None))
 
     if policy.is_filter:
-        return judge_filter(observations.gather(policy, input, output, trace, count), on_progress)
-    return judge(gather(policy, input, output, trace, count), on_progress)
+        return judge_filter(observations.gather(policy, input, output, trace, count, late), on_progress)
+    return judge(gather(policy, input, output, trace, count, late), on_progress)
 
 
 def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda progress: None) -> WindowReport:

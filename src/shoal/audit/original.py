@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -57,13 +58,15 @@ class Original(NamedTuple):
     item: dict[str, pa.ChunkedArray]  # the texts of the fields that make the item
 
 
-def original(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Original:
-    """Read the input as the policy says.
+def original(
+    policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], late: float | None = None
+) -> Original:
+    """Read the input as the policy says; if `late` is given, without records that are further behind the newest before them.
 
     Raises:
         InputError: the file cannot be used.
     """
-    reader = _Reader(policy, trees)
+    reader = _Reader(policy, trees, math.inf if late is None else late)
     for block in blocks(source, reader.fields):
         reader.take(block)
         on_rows(block.rows)
@@ -71,8 +74,9 @@ def original(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Ca
 
 
 class _Reader:
-    def __init__(self, policy: Policy, trees: dict[str, Tree]) -> None:
+    def __init__(self, policy: Policy, trees: dict[str, Tree], late: float) -> None:
         self._policy = policy
+        self._late, self._newest = late, -math.inf
         self._trees = trees
         self._leaves = {name: tree.leaf_of() for name, tree in trees.items()}
         self._nulls = frozenset(policy.nulls)
@@ -105,8 +109,9 @@ class _Reader:
         time = None
         if policy.time:
             read = seconds(_column(block, policy.time.field), self._nulls)
-            good &= ~read.bad & (np.abs(read.value) <= _LATEST)
+            has_time = ~read.bad & (np.abs(read.value) <= _LATEST)
             time = read.value
+            good &= has_time & ~self._behind(np.where(has_time, time, -math.inf))
         quasi = {
             name: self._numbers(block, name, attribute, good)
             if attribute.quasi == "numeric"
@@ -128,6 +133,13 @@ class _Reader:
             passed.take(column if mask is None else column.filter(mask))
         self._line.append(block.line[kept])
         self._rows = block.end
+
+    def _behind(self, time: Floats) -> Flags:
+        """Which records are too far behind the newest before them."""
+        newest = np.maximum.accumulate(np.append(self._newest, time))
+        self._newest = float(newest[-1])
+        behind: Flags = time < newest[:-1] - self._late
+        return behind
 
     def _persons(self, block: Block, good: Flags) -> pa.Array:
         assert self._policy.person is not None

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from shoal.bench import audit, files, growth, lanes, loss, nulls, roofline, sparse, speed, threads, twins, zanon
+from shoal.bench import audit, files, growth, lanes, loss, nulls, pipe, roofline, sparse, speed, threads, twins, zanon
 from shoal.bench.machine import Machine, described
 from shoal.bench.table import Table
 
@@ -25,6 +25,7 @@ PARTS: Mapping[str, ModuleType] = {
     "roofline": roofline,
     "audit": audit,
     "zanon": zanon,
+    "pipe": pipe,
 }
 
 

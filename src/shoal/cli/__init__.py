@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, demo, hierarchy, infer, plan, reproduce, run, schema
+from shoal.cli import audit, bench, check, demo, hierarchy, infer, pipe, plan, reproduce, run, schema
 
 __all__ = ["app", "main"]
 
@@ -32,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=run.EXAMPLES)(run.run)
+app.command(epilog=pipe.EXAMPLES)(pipe.pipe)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=infer.EXAMPLES)(infer.infer)

@@ -32,6 +32,9 @@ def audit(
     trace: Annotated[
         str | None, typer.Option(help="How each tuple left, as `shoal run` wrote it.", metavar="FILE", show_default=False)
     ] = None,
+    late: Annotated[
+        str | None, typer.Option(help="What a pipeline's late.allow says.", metavar="SPAN", show_default=False)
+    ] = None,
     html: Annotated[
         str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)
     ] = None,
@@ -46,10 +49,12 @@ def audit(
     """
     with reported(policy):
         from shoal.audit import audit as judged
+        from shoal.cli.seconds import seconds
         from shoal.cli.terminal import errors, output
 
         with _shown(errors()) as on_progress:
-            report = judged(policy, source, target, trace, on_progress=on_progress)
+            allowed = None if late is None else seconds("--late", late)
+            report = judged(policy, source, target, trace, late=allowed, on_progress=on_progress)
         _show(report, target, errors() if json == "-" else output())
         if json == "-":
             typer.echo(report.to_json())

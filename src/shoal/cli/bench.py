@@ -39,6 +39,7 @@ Parts:
   roofline  what must be read, against what this core can read
   audit     judging tuples and observations, with a trace and without; memory
   zanon     z-anonymity on ten million visits, beside the package from PyPI
+  pipe      a pipeline: file to file, how late tuples leave, how long checkpoints take
 """
 ALL = "all"
 

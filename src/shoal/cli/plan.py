@@ -59,11 +59,12 @@ def _plan(
     from shoal import model
     from shoal.cli import curves
     from shoal.cli.events import read
+    from shoal.cli.seconds import seconds
     from shoal.cli.terminal import errors, output, say
 
     if plot:
         curves.check(plot)
-    windows = [_seconds(text) for text in window.split(",")] if window else []
+    windows = [seconds("--window", text) for text in window.split(",")] if window else []
     items = [field.strip() for field in item.split(",")]
     events = read(data, person, items, time, rows)
     found = model.plan(events.time, events.user, events.item, k=k, confidence=confidence, windows=windows)
@@ -74,18 +75,6 @@ def _plan(
         _write(found, json)
     if plot:
         curves.draw(found, plot)
-
-
-def _seconds(text: str) -> float:
-    from pydantic_core import PydanticCustomError
-
-    from shoal.errors import InputError
-    from shoal.policy.scalar import span
-
-    try:
-        return span(text)
-    except PydanticCustomError:
-        raise InputError("--window: not a duration; write it like 30s, 5m, 2h, 1d, with commas between") from None
 
 
 def _print(found: Plan, console: Console) -> None:

@@ -7,14 +7,11 @@ import sys
 from contextlib import nullcontext
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shoal.cli.failure import reported
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 EXAMPLES = """
 \b
@@ -45,16 +42,15 @@ def run(
 
 
 def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -> None:
-    import pyarrow as pa
-
     import shoal
     from shoal.cli.kernels import prepare
+    from shoal.cli.lean import lean
     from shoal.cli.progress import shown
     from shoal.cli.rejections import Rejections
     from shoal.cli.summary import drift, faults, summary
     from shoal.cli.terminal import errors, say
 
-    pa.set_memory_pool(_lean_pool())
+    lean()
     console = errors()
     policy = shoal.Policy.load(path)
     if source == "-" or os.path.exists(source):
@@ -77,16 +73,6 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
     else:
         for line in drift(stats):
             say(console, f"{source}: {line}")
-
-
-def _lean_pool() -> pa.MemoryPool:
-    """The pool under which the least memory stays resident over a long run, at the same speed as the others."""
-    import pyarrow as pa
-
-    try:
-        return pa.jemalloc_memory_pool()
-    except NotImplementedError:
-        return pa.system_memory_pool()
 
 
 def _is_watched(source: str, target: str) -> bool:

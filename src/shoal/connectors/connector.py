@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
+
+from shoal.formats import Block
 
 Position = Mapping[str, Any]
 """Where a source stands, or what a sink has: what JSON can hold."""
 
-Payload = bytes | pa.RecordBatch
-"""Whole records: lines of JSON or CSV, an Arrow stream, or a batch that is read already."""
+Payload = bytes | Block
+"""Whole records: lines of JSON or CSV, an Arrow stream, or a block that is read already."""
+
+Format = Literal["json", "csv", "arrow"]
 
 
 class Delivery(NamedTuple):
@@ -37,12 +41,25 @@ class Source(ABC):
     """Whether it can give again what it gave. If not, the journal keeps the payloads, as bytes, and `acknowledge` follows each
     delivery at once; otherwise it follows a checkpoint."""
 
+    format: Format = "json"
+    """What its payloads are."""
+
+    columns: Sequence[str] = ()
+    """The names of the columns of CSV."""
+
+    fields: Sequence[str] = ()
+    passed: Sequence[str] = ()
+    """What is asked for, and what of it is only passed through: for sources that can read some fields and not others."""
+
     ended = False
     """Whether nothing will ever come any more."""
 
     @abstractmethod
-    def begin(self, position: Position | None) -> None:
-        """Connect, and go on behind a position; without one, where the source itself says that its reader stands."""
+    def begin(self, position: Position | None) -> Position:
+        """Connect, and go on behind a position; without one, where the source itself says that its reader stands.
+
+        Where it stands now.
+        """
 
     def replay(self, until: Position) -> Sequence[Payload]:
         """Again what lies from here up to a position, in the same order.
@@ -66,7 +83,8 @@ class Source(ABC):
         return None
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Also after a `begin` that failed, or before any."""
 
 
 class Sink(ABC):
@@ -98,9 +116,14 @@ class Sink(ABC):
             ConnectorError: numbers from there on are in it, so that what the pipeline remembers is too old.
         """
 
-    def settle(self) -> Position:
-        """Make everything written durable; what a checkpoint should remember of it."""
+    @property
+    def mark(self) -> Position:
+        """What a checkpoint should remember of it."""
         return {}
 
+    def harden(self) -> None:  # noqa: B027
+        """Make durable what was written before; it may be called from another thread, beside `write`."""
+
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Also after a `begin` that failed, or before any."""

@@ -7,13 +7,29 @@ from collections.abc import Collection, Sequence
 from shoal.errors import InputError
 from shoal.formats.arrow import ArrowReader, ArrowWriter
 from shoal.formats.block import JSON, Block, Reader, Writer
-from shoal.formats.csv import CsvReader, CsvWriter
-from shoal.formats.jsonl import JsonlReader, JsonlWriter
+from shoal.formats.csv import CsvReader
+from shoal.formats.jsonl import JsonlReader
 from shoal.formats.names import names_of
 from shoal.formats.parquet import ParquetReader, ParquetWriter
+from shoal.formats.parser import Parser, parser
 from shoal.formats.text import lines
+from shoal.formats.writer import TextEncoder, TextWriter
 
-__all__ = ["JSON", "SUFFIXES", "Block", "Reader", "Writer", "field_names", "lines", "open_reader", "open_writer"]
+__all__ = [
+    "JSON",
+    "SUFFIXES",
+    "Block",
+    "Parser",
+    "Reader",
+    "TextEncoder",
+    "Writer",
+    "field_names",
+    "kind",
+    "lines",
+    "open_reader",
+    "open_writer",
+    "parser",
+]
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".csv", ".csv.gz", ".parquet", ".arrow")
 
@@ -83,10 +99,8 @@ def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (
 def open_writer(path: str) -> Writer:
     """Write batches to a file, or to standard output if the path is `-`."""
     match kind(path):
-        case "jsonl":
-            return JsonlWriter(path)
-        case "csv":
-            return CsvWriter(path)
+        case "jsonl" | "csv" as text:
+            return TextWriter(path, text)
         case "parquet":
             return ParquetWriter(path)
         case _:

@@ -14,13 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from shoal.errors import InputError
-from shoal.formats.block import Block, Reader, Writer, slices
+from shoal.formats.block import Block, Reader, slices
 from shoal.formats.chunks import chunks
-from shoal.formats.dialects import Csv
 from shoal.formats.ends import last_end, record_ends
-from shoal.formats.sink import Sink
 from shoal.formats.source import Source
-from shoal.formats.text import Text
 from shoal.formats.unicode import as_bytes, as_letters, filtered, is_utf8, valid
 
 CHUNK = 3 << 20
@@ -28,10 +25,52 @@ LONGEST = 64 << 20
 SAMPLE = 1 << 18
 """Bytes that are looked at to see which columns repeat their values."""
 
+UNCLOSED = (
+    f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
+    "quote a value as a whole, and double the quotes inside it"
+)
+
 _CONTENT = re.compile(rb"[^\r\n]")
 
 
 class CsvReader(Reader):
+    """Reads a file or a pipe whose first line names its columns."""
+
+    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
+        self._path = path
+        self._source = Source(path)
+        self._parser = CsvParser(path, fields, passed, rows)
+
+    def header(self) -> list[str]:
+        """The names of the columns, instead of their content."""
+        next(self._chunks(), None)
+        return self._parser.names
+
+    def __iter__(self) -> Iterator[Block]:
+        for chunk, is_whole in self._chunks():
+            if is_whole or record_ends(chunk).closed:
+                yield from self._parser.blocks(chunk)
+            else:
+                yield self._parser.refused("a quoted value is not closed")
+
+    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
+        """Pieces of the file from behind the header, each with whether it ends where a record does."""
+        for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, last_end, UNCLOSED):
+            if self._parser.names:
+                yield chunk, is_whole
+            elif _CONTENT.search(chunk):
+                yield self._parser.begin(chunk), is_whole
+        if not self._parser.names:
+            raise InputError(f"{self._path}: is empty; the first line of a CSV file must name its columns")
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._source.progress()
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class CsvParser:
     """Reads the asked columns as strings; a record with too many or too few fields is reported, not fatal."""
 
     def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
@@ -39,50 +78,40 @@ class CsvReader(Reader):
         self._fields = list(fields)
         self._passed = frozenset(passed)
         self._rows = rows
-        self._source = Source(path)
         self._row = 0
-        self._names: list[str] = []
+        self.names: list[str] = []
         self._kinds: dict[str, pa.DataType] = {}
 
-    def header(self) -> list[str]:
-        """The names of the columns, instead of their content."""
-        next(self._chunks(), None)
-        return self._names
-
-    def __iter__(self) -> Iterator[Block]:
-        for chunk, is_whole in self._chunks():
-            if is_whole or record_ends(chunk).closed:
-                yield from self._blocks(chunk)
-            else:
-                yield self._block({}, [], [(self._row, "a quoted value is not closed")])
-
-    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
-        """Pieces of the file from behind the header, each with whether it ends where a record does."""
-        for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, last_end, _open()):
-            if self._names:
-                yield chunk, is_whole
-            elif _CONTENT.search(chunk):
-                yield self._begin(chunk), is_whole
-        if not self._names:
-            raise InputError(f"{self._path}: is empty; the first line of a CSV file must name its columns")
-
-    def _begin(self, chunk: bytes) -> bytes:
+    def begin(self, chunk: bytes) -> bytes:
         """Learn the header and what the first records are like; what follows the header."""
         ends = record_ends(chunk[:SAMPLE])
         ends = ends if ends.first else record_ends(chunk)
         if not ends.first and not ends.closed:
-            raise InputError(f"{self._path}: {_open()}")
+            raise InputError(f"{self._path}: {UNCLOSED}")
         end = ends.first or len(chunk)
         header = io.StringIO(chunk[:end].decode(errors="replace"), newline="")
-        self._names = names = next(record for record in csv.reader(header) if record)
+        self.name(next(record for record in csv.reader(header) if record))
+        self.learn(chunk[end:SAMPLE])
+        return chunk[end:]
+
+    def learn(self, sample: bytes) -> None:
+        """Learn which columns repeat their values."""
+        self._kinds |= dict.fromkeys(self._repeated(sample[:SAMPLE]), pa.dictionary(pa.int32(), pa.string()))
+
+    def name(self, names: Sequence[str]) -> None:
+        """Name the columns, where no header does."""
         for place, name in enumerate(names):
             if name in names[:place]:
                 twins = f"columns {names.index(name) + 1} and {place + 1}"
                 raise InputError(f"{self._path}: the header names {twins} alike; rename one of them, or add a header")
         asked = [name for name in self._fields if name in names] or names[:1]
+        self.names = list(names)
         self._kinds = dict.fromkeys(asked, pa.string())
-        self._kinds |= dict.fromkeys(self._repeated(chunk[end:SAMPLE]), pa.dictionary(pa.int32(), pa.string()))
-        return chunk[end:]
+
+    def refused(self, reason: str) -> Block:
+        """A block of one record that cannot be read."""
+        self._row += 1
+        return self._block({}, [], [(self._row - 1, reason)])
 
     def _repeated(self, sample: bytes) -> list[str]:
         """The columns that are read as dictionaries, since their first values come again and again."""
@@ -112,7 +141,7 @@ class CsvReader(Reader):
 
         table = pyarrow.csv.read_csv(
             pa.BufferReader(chunk),
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(chunk) + 1, column_names=self._names),
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(chunk) + 1, column_names=self.names),
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=self._kinds, include_columns=list(self._kinds), strings_can_be_null=False, check_utf8=False
@@ -120,7 +149,8 @@ class CsvReader(Reader):
         )
         return table, bad
 
-    def _blocks(self, chunk: bytes) -> Iterator[Block]:
+    def blocks(self, chunk: bytes) -> Iterator[Block]:
+        """Whole records, numbered on from those before."""
         if not _CONTENT.search(chunk):
             return
         table, bad = self._parsed(chunk)
@@ -139,7 +169,7 @@ class CsvReader(Reader):
             some = rows[i * self._rows :][: len(piece)]
             before = [one for one in bad if one[0] < some[-1]]
             bad = bad[len(before) :]
-            yield Block(piece, some, before, self._names)
+            yield Block(piece, some, before, self.names)
         if bad:
             yield self._block({}, [], bad)
 
@@ -147,36 +177,4 @@ class CsvReader(Reader):
         self, columns: dict[str, pa.Array], rows: Sequence[int] | npt.NDArray[np.int64], bad: list[tuple[int, str]]
     ) -> Block:
         arrays = [columns[name] if name in columns else pa.nulls(len(rows)) for name in self._fields]
-        return Block(pa.RecordBatch.from_arrays(arrays, names=self._fields), np.asarray(rows, np.int64), bad, self._names)
-
-    def progress(self) -> tuple[int, int | None]:
-        return self._source.progress()
-
-    def close(self) -> None:
-        self._source.close()
-
-
-def _open() -> str:
-    return (
-        f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
-        "quote a value as a whole, and double the quotes inside it"
-    )
-
-
-class CsvWriter(Writer):
-    """Writes a header and one record a line."""
-
-    def __init__(self, path: str) -> None:
-        self._sink = Sink(path)
-        self._text: Text | None = None
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        if self._text is None:
-            dialect = Csv(batch.num_columns)
-            self._text = Text(dialect)
-            self._sink.write(dialect.header(batch.schema.names).encode())
-        for piece in self._text.pieces(batch):
-            self._sink.write(piece)
-
-    def close(self, failed: bool = False) -> None:
-        self._sink.close(failed)
+        return Block(pa.RecordBatch.from_arrays(arrays, names=self._fields), np.asarray(rows, np.int64), bad, self.names)

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.formats.block import JSON, Block, Reader, Writer, slices
+from shoal.formats.block import JSON, Block, Reader, slices
 from shoal.formats.chunks import chunks
-from shoal.formats.dialects import Jsonl
 from shoal.formats.irregular import Irregular
 from shoal.formats.regular import Refused, Regular
-from shoal.formats.sink import Sink
 from shoal.formats.source import Source
-from shoal.formats.text import Text
 from shoal.formats.values import column, is_unicode, parse, verbatim
 from shoal.path import ABSENT, in_record
 
@@ -31,16 +28,34 @@ BEGINNING = 100
 Parsed = tuple[list[pa.Array], list[tuple[int, str]], Collection[str]]
 
 
-def _last_line(buffer: bytearray, filled: int) -> int:
+def last_line(buffer: bytearray, filled: int) -> int:
+    """Where the last whole line ends."""
     return buffer.rfind(b"\n", 0, filled) + 1
 
 
 class JsonlReader(Reader):
-    """Reads blocks of lines the fastest way that gives what `json.loads` gives line by line."""
+    """Reads blocks of lines from a file or a pipe."""
 
     def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
         self._source = Source(path)
-        self._path = path
+        self._parser = JsonlParser(fields, passed, rows)
+
+    def __iter__(self) -> Iterator[Block]:
+        too_long = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
+        for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, last_line, too_long):
+            yield from self._parser.blocks(chunk if is_whole else chunk + b"\n")
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._source.progress()
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class JsonlParser:
+    """Parses lines the fastest way that gives what `json.loads` gives line by line."""
+
+    def __init__(self, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
         self._fields = list(fields)
         self._passed = frozenset(passed)
         self._rows = rows
@@ -49,12 +64,10 @@ class JsonlReader(Reader):
         self._regular = Regular(self._fields, self._passed)
         self._irregular = Irregular(self._fields, self._passed)
 
-    def __iter__(self) -> Iterator[Block]:
-        too_long = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
-        for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, _last_line, too_long):
-            chunk = chunk if is_whole else chunk + b"\n"
-            for columns, bad, names in self._parsed(chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk):
-                yield from self._numbered(columns, bad, names)
+    def blocks(self, chunk: bytes) -> Iterator[Block]:
+        """The records on whole lines, each with its end, numbered on from those before."""
+        for columns, bad, names in self._parsed(chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk):
+            yield from self._numbered(columns, bad, names)
 
     def _parsed(self, chunk: bytes) -> Iterator[Parsed]:
         """What the fast ways refuse is halved until line by line is cheap."""
@@ -118,28 +131,7 @@ class JsonlReader(Reader):
         if failed and not len(batch):
             yield Block(batch, good, failed, names)
 
-    def progress(self) -> tuple[int, int | None]:
-        return self._source.progress()
-
-    def close(self) -> None:
-        self._source.close()
-
 
 def _value(record: dict[str, Any], name: str) -> Any:
     value = in_record(record, name)
     return None if value is ABSENT else value
-
-
-class JsonlWriter(Writer):
-    """Writes one JSON object a line."""
-
-    def __init__(self, path: str) -> None:
-        self._sink = Sink(path)
-        self._text = Text(Jsonl())
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        for piece in self._text.pieces(batch):
-            self._sink.write(piece)
-
-    def close(self, failed: bool = False) -> None:
-        self._sink.close(failed)

@@ -153,6 +153,15 @@ class Policy:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that decides the outcome, hierarchies included."""
+        return _digest(self._parts)
+
+    @cached_property
+    def fingerprints(self) -> Mapping[str, str]:
+        """The same by section, to tell what differs between two policies."""
+        return FrozenMap({name: _digest(part) for name, part in self._parts.items()})
+
+    @cached_property
+    def _parts(self) -> dict[str, Any]:
         parts: dict[str, Any] = {
             "person": self.person,
             "person_missing": self.person_missing,
@@ -167,13 +176,17 @@ class Policy:
             parts |= {"privacy": self.privacy.model_dump(), "window": [self.window.kind, self.window.length]}
             parts |= {"weights": sorted(self.weights.items()), "stretch": self.stretch}
             parts |= {"lanes": self.lanes} if self.lanes > 1 else {}
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return parts
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self.fingerprint == other.fingerprint
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+
+def _digest(part: Any) -> str:
+    return hashlib.sha256(json.dumps(part, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _plain(attribute: Attribute) -> dict[str, Any]:

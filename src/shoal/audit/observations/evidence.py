@@ -119,6 +119,7 @@ def gather(
     target: Source,
     told: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
+    late: float | None = None,
 ) -> Observed:
     """Read the input, the output and, if there is one, the trace.
 
@@ -127,7 +128,7 @@ def gather(
     """
     rule, item, person = policy.algorithm, policy.item, policy.person
     assert isinstance(rule, Zanon) and item is not None and person is not None
-    before = original(policy, source, {}, lambda rows: on_rows("input", rows))
+    before = original(policy, source, {}, lambda rows: on_rows("input", rows), late)
     after = published(policy, target, {}, lambda rows: on_rows("output", rows))
     assert before.time is not None
     releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))

@@ -1,0 +1,221 @@
+"""A pipeline: file to file against `shoal run`; how late tuples leave; how long a checkpoint holds the stream up."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypedDict
+
+import numpy as np
+import pyarrow as pa
+
+import shoal
+from shoal.bench.adult import plain
+from shoal.bench.files import write_policy
+from shoal.bench.session import Session
+from shoal.bench.stopwatch import Job, Timing, interleaved
+from shoal.bench.table import Table, count, rate, times
+from shoal.connectors.connector import Delivery, Position, Sink, Source
+from shoal.formats import lines, open_writer
+from shoal.pipeline.pipe import Pipe
+from shoal.pipeline.pipeline_file import PipelineFile
+
+FORMATS = ("jsonl", "csv")
+RATE = 1_000
+"""Tuples a second whose lateness is measured."""
+
+HELD = 100_000
+"""Tuples that wait while checkpoints are written."""
+
+_POLICY = """
+person: pid
+time: {field: t}
+attributes: {age: {quasi: numeric, range: [0, 100], grid: 5}, note: {publish: keep}}
+privacy: {k: 10}
+window: {time: WINDOW}
+algorithm: {name: fads}
+"""
+_PIPELINE = """
+policy: policy.yaml
+source: {file: {path: SOURCE}}
+sink: {file: {path: TARGET}}
+state: {dir: state, checkpoint: EVERY, key: {env: SHOAL_BENCH_KEY}}
+"""
+
+
+class Row(TypedDict):
+    format: str
+    run: Timing
+    pipe: Timing
+    ratio: float
+
+
+class Pipes(TypedDict):
+    rows: list[Row]
+    seconds: float  # for which tuples came at RATE
+    lateness: dict[str, float]  # milliseconds beyond the deadline: median, 99 % and the most
+    held: int
+    pauses: list[float]  # milliseconds for which checkpoints held the stream up
+    size: int  # bytes of a checkpoint
+
+
+def measure(session: Session) -> Pipes:
+    os.environ["SHOAL_BENCH_KEY"] = os.urandom(32).hex()
+    with TemporaryDirectory(prefix="shoal-bench-") as folder:
+        home = Path(folder)
+        rows = _files(session, home)
+        session.step(f"lateness at {RATE:,} tuples a second", 0, 1)
+        seconds = 10.0 if session.settings.rounds > 1 else 3.0
+        lateness = _lateness(home, seconds)
+        session.step(f"checkpoints of {HELD:,} held tuples", 0, 1)
+        pauses, size = _pauses(home)
+    return {"rows": rows, "seconds": seconds, "lateness": lateness, "held": HELD, "pauses": pauses, "size": size}
+
+
+def _files(session: Session, home: Path) -> list[Row]:
+    tuples = session.settings.large
+    write_policy(session, home)
+    policy, jobs = session.policy(session.subject), []
+    for kind in FORMATS:
+        source = home / f"raw.{kind}"
+        with open_writer(str(source)) as writer:
+            for batch in session.stream(tuples):
+                writer.write(plain(batch))
+        target = home / f"clean.{kind}"
+        forget = partial(_forget, home, target)
+        jobs.append(Job(f"shoal run, {kind}", partial(shoal.run, policy, source, target), tuples, prepare=forget))
+        jobs.append(Job(f"shoal pipe, {kind}", partial(_piped, home, source, target), tuples, prepare=forget))
+    timed = interleaved(jobs, session.settings.rounds, session.step)
+    return [
+        {"format": kind, "run": run.timing, "pipe": pipe.timing, "ratio": pipe.timing["rate"] / run.timing["rate"]}
+        for kind, run, pipe in zip(FORMATS, timed[::2], timed[1::2], strict=True)
+    ]
+
+
+def _forget(home: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)
+    for path in (home / "state").glob("*"):
+        path.unlink()
+
+
+def _pipeline(home: Path, source: Path, target: Path, every: str) -> PipelineFile:
+    written = _PIPELINE.replace("SOURCE", source.name).replace("TARGET", target.name).replace("EVERY", every)
+    return PipelineFile.parse(written, home)
+
+
+def _piped(home: Path, source: Path, target: Path) -> None:
+    Pipe(_pipeline(home, source, target, "5s")).run()
+
+
+class _Metronome(Source):
+    """Gives records at an even rate, each with the moment at which it is given."""
+
+    replays = True
+
+    def __init__(self, tuples: int, rate: float, each: Callable[[int, float], dict[str, Any]], most: int = 100) -> None:
+        self._tuples, self._rate, self._each, self._most = tuples, rate, each, most
+        self._given, self._start = 0, time.time()
+
+    def begin(self, position: Position | None) -> Position:
+        self._start = time.time()
+        return {}
+
+    def read(self, seconds: float) -> Delivery | None:
+        due = int((time.time() - self._start) * self._rate)
+        if due <= self._given:
+            time.sleep(min(seconds, 1 / self._rate))
+            return None
+        due = min(due, self._given + self._most, self._tuples)
+        now = time.time()
+        records = [self._each(i, now) for i in range(self._given, due)]
+        self._given = due
+        self.ended = due == self._tuples
+        return Delivery([lines(pa.RecordBatch.from_pylist(records))], {})
+
+    def acknowledge(self, position: Position) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Punctual(Sink):
+    """Notes when each tuple is written; the tuples tell when they came."""
+
+    remembers = True
+
+    def __init__(self) -> None:
+        self.late: list[float] = []
+        self.window = 0.0
+
+    def begin(self, mark: Position | None, sequence: int) -> None: ...
+
+    def write(self, batch: pa.RecordBatch, sequence: int) -> None:
+        now = time.time()
+        self.late += [now - float(note) - self.window for note in batch["note"].to_pylist()]
+
+    def caught_up(self, sequence: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def _watched(home: Path, window: str, source: _Metronome, every: str) -> Pipe:
+    _forget(home, home / "clean.jsonl")
+    (home / "policy.yaml").write_text(_POLICY.replace("WINDOW", window))
+    pipe = Pipe(_pipeline(home, home / "raw.jsonl", home / "clean.jsonl", every))
+    source.fields, source.passed = pipe.source.fields, pipe.source.passed
+    pipe.source, pipe.sink = source, _Punctual()
+    return pipe
+
+
+def _lateness(home: Path, seconds: float) -> dict[str, float]:
+    """Milliseconds from the deadline to the moment a tuple was written, of those that waited until then."""
+    source = _Metronome(int(seconds * RATE), RATE, lambda i, now: {"pid": i, "t": now, "age": i * 7 % 100, "note": now})
+    pipe = _watched(home, "1s", source, "1s")
+    sink = pipe.sink
+    assert isinstance(sink, _Punctual)
+    sink.window = 1.0
+    pipe.run()
+    late = np.maximum(np.array(sink.late), 0) * 1000
+    return {"median": float(np.median(late)), "p99": float(np.percentile(late, 99)), "most": float(late.max())}
+
+
+def _pauses(home: Path) -> tuple[list[float], int]:
+    """Milliseconds that the stream stands still while checkpoints are begun, with many tuples held."""
+    note = "x" * 40
+    source = _Metronome(
+        HELD + 20_000, 50_000, lambda i, now: {"pid": i % 5000, "t": now, "age": i * 7 % 100, "note": note}, most=5_000
+    )
+    pipe = _watched(home, "1h", source, "100ms")
+    pauses: list[float] = []
+    save = pipe._save
+
+    def timed(*arguments: Any) -> None:
+        start = time.perf_counter()
+        save(*arguments)
+        if pipe._held >= HELD:
+            pauses.append(1000 * (time.perf_counter() - start))
+
+    pipe._save = timed  # type: ignore[assignment, method-assign]
+    pipe.sink.window = 0.0  # type: ignore[attr-defined]
+    pipe.sink.write = lambda batch, sequence: None  # type: ignore[method-assign]
+    pipe.run()
+    size = max(path.stat().st_size for path in (home / "state").glob("checkpoint-*"))
+    return pauses, size
+
+
+def tables(result: Pipes) -> list[Table]:
+    header = ("format", "shoal run, tuples/s", "shoal pipe, tuples/s", "ratio")
+    rows = [
+        (row["format"], rate(row["run"]["rate"]), rate(row["pipe"]["rate"]), times(row["ratio"])) for row in result["rows"]
+    ]
+    late, pauses = result["lateness"], result["pauses"]
+    notes = [
+        f"At {RATE:,} tuples a second for {result['seconds']:g} s, tuples leave after their deadline by "
+        f"{late['median']:.1f} ms (median), {late['p99']:.1f} ms (99 %), {late['most']:.1f} ms (the most).",
+        f"With {count(result['held'])} tuples held, a checkpoint ({result['size'] / 1e6:.1f} MB) holds the stream up for "
+        f"{np.median(pauses):.0f} ms (median of {len(pauses)}), {max(pauses):.0f} ms (the most)." if pauses else "",
+    ]  # fmt: skip
+    return [Table("A pipeline, file to file", header, rows, notes)]

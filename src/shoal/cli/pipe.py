@@ -1,0 +1,100 @@
+"""`shoal pipe`: anonymize a live stream between a source and a sink."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.failure import reported
+
+if TYPE_CHECKING:
+    from shoal.pipeline.pipe import Pipe
+
+GRACE = 1.8
+"""Seconds from a signal to the end. What is not done by then is done again at the next start."""
+
+EXAMPLES = """
+\b
+Examples:
+  shoal pipe pipeline.yaml
+  shoal pipe pipeline.yaml --check
+  shoal pipe pipeline.yaml --drain
+"""
+
+
+def pipe(
+    pipeline: Annotated[str, typer.Argument(help="The pipeline, a YAML file.", metavar="PIPELINE", show_default=False)],
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the stored state fits.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Publish everything that is held, and end.")] = False,
+    letters: Annotated[bool, typer.Option("--dead-letters", help="Print the encrypted dead letters. Private.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell of every checkpoint.")] = False,
+) -> None:
+    """Anonymize the live stream that PIPELINE describes, from where it stopped.
+
+    SIGTERM, or Ctrl-C, stops it within two seconds: what waits is kept for the next start.
+    """
+    with reported(pipeline):
+        if letters:
+            _print_letters(pipeline)
+        elif check:
+            _check(pipeline)
+        else:
+            _pipe(pipeline, drain, verbose)
+
+
+def _pipe(path: str, drain: bool, verbose: bool) -> None:
+    from functools import partial
+
+    from shoal.cli.kernels import prepare
+    from shoal.cli.lean import lean
+    from shoal.cli.summary import faults
+    from shoal.cli.terminal import errors, say
+    from shoal.pipeline.pipe import Pipe
+    from shoal.pipeline.pipeline_file import PipelineFile
+
+    lean()
+    console = errors()
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("shoal").setLevel(logging.DEBUG if verbose else logging.INFO)
+    pipe = Pipe(PipelineFile.load(path))
+    prepare(pipe.policy, partial(say, console))
+    if drain:
+        pipe.stop(drain=True)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, partial(_stop, pipe))
+    for fault in faults(pipe.run()):
+        say(console, fault)
+
+
+def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:
+    pipe.stop()
+    timer = threading.Timer(GRACE, os._exit, [128 + number])
+    timer.daemon = True
+    timer.start()
+
+
+def _check(path: str) -> None:
+    from shoal.pipeline.fitness import fitness
+    from shoal.pipeline.pipeline_file import PipelineFile
+
+    for line in fitness(PipelineFile.load(path)):
+        typer.echo(line)
+
+
+def _print_letters(path: str) -> None:
+    from shoal.errors import PolicyError
+    from shoal.formats.dialects import dumps
+    from shoal.pipeline.dead_letters import opened
+    from shoal.pipeline.pipeline_file import PipelineFile
+
+    said = PipelineFile.load(path).dead_letters
+    if said is None or said.encrypt is None:
+        raise PolicyError(["dead_letters.encrypt: is not there, so no records were kept"])
+    for letter in opened(said.file, said.encrypt.read()):
+        typer.echo(dumps(letter))

@@ -1,0 +1,22 @@
+"""Durations as options."""
+
+from __future__ import annotations
+
+
+def seconds(option: str, text: str) -> float:
+    """
+    >>> seconds("--late", "5m")
+    300.0
+
+    Raises:
+        InputError: it is no duration.
+    """
+    from pydantic_core import PydanticCustomError
+
+    from shoal.errors import InputError
+    from shoal.policy.scalar import span
+
+    try:
+        return float(span(text))
+    except PydanticCustomError:
+        raise InputError(f"{option}: not a duration; write it like 30s, 5m, 2h, 1d") from None

@@ -1,0 +1,258 @@
+"""Files: read once or followed as they grow, and written to their end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import pyarrow as pa
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+
+from shoal.connectors.connector import Delivery, Payload, Position, Sink, Source
+from shoal.errors import ConnectorError, InputError
+from shoal.formats import Block, TextEncoder, field_names, kind, open_reader
+from shoal.formats.parser import first_record, last_record
+from shoal.formats.source import BOM, reason
+from shoal.formats.source import Source as Bytes
+from shoal.policy.part import Part, refusal
+
+CHUNK = 4 << 20
+LONGEST = 64 << 20
+PAUSE = 0.02
+"""Seconds after which a followed file is looked at again."""
+
+TEXTS = ("jsonl", "csv")
+
+
+def _beside(path: Path, info: ValidationInfo) -> Path:
+    """From the folder of the pipeline's file."""
+    folder = (info.context or {}).get("folder")
+    return path if folder is None else folder / path
+
+
+def _known(path: Path) -> Path:
+    try:
+        kind(str(path))
+    except InputError as error:
+        raise refusal(str(error).partition(": ")[2]) from None
+    return path
+
+
+def _written(path: Path) -> Path:
+    if kind(str(path)) not in TEXTS or path.name.lower().endswith(".gz"):
+        raise refusal("cannot be written to its end; name it .jsonl or .csv")
+    return path
+
+
+File = Annotated[Path, AfterValidator(_beside), AfterValidator(_known)]
+
+
+class FileSource(Source):
+    """Reads a file of any kind; text may be followed as it grows."""
+
+    replays = True
+
+    class Settings(Part):
+        path: File = Field(description="the file: .jsonl, .csv (each also .gz), .parquet or .arrow")
+        follow: bool = Field(default=False, description="whether to wait at its end for what is appended")
+
+        @model_validator(mode="after")
+        def _grows(self) -> Self:
+            if self.follow and (kind(str(self.path)) not in TEXTS or self.path.name.lower().endswith(".gz")):
+                raise refusal(("follow", "only .jsonl and .csv files can be followed as they grow; write false"))
+            return self
+
+    def __init__(self, settings: Settings) -> None:
+        self._path, self._follow = str(settings.path), settings.follow
+        self._kind = kind(self._path)
+        self._at = 0  # bytes of text, else rows
+        self._read = bytearray()  # text that was read and not given yet
+        self._blocks: Iterator[Block] | None = None
+        self._bytes: Bytes | None = None
+
+    def begin(self, position: Position | None) -> Position:
+        self._at = int(position["at"]) if position else 0
+        if self._kind in TEXTS:
+            self._begin_text()
+        else:
+            reader = open_reader(self._path, self.fields, passed=self.passed)
+            self._blocks = (block for block in reader if block.rows[-1] >= self._at)
+        return {"at": self._at}
+
+    def _begin_text(self) -> None:
+        if self._kind == "csv":
+            self.format, self.columns = "csv", field_names(self._path)
+        self._bytes = Bytes(self._path)
+        skipped = 0
+        if not self._at:
+            beginning = self._bytes.read(CHUNK)
+            self._at = skipped = _header(beginning, self._kind)
+            self._read += beginning[skipped:]
+        while skipped < self._at:
+            found = len(self._bytes.read(min(CHUNK, self._at - skipped)))
+            if not found:
+                raise ConnectorError(f"{self._path}: is shorter than the state remembers; give the file that was read before")
+            skipped += found
+
+    def replay(self, until: Position) -> Sequence[Payload]:
+        payloads: list[Payload] = []
+        while self._at < until["at"]:
+            found = self._next(int(until["at"]) - self._at)
+            if found is None:
+                raise ConnectorError(f"{self._path}: is shorter than the state remembers; give the file that was read before")
+            payloads.append(found)
+        return payloads
+
+    def read(self, seconds: float) -> Delivery | None:
+        until = time.monotonic() + seconds
+        found = self._next()
+        while found is None and not self.ended and (left := until - time.monotonic()) > 0:
+            time.sleep(min(PAUSE, left))
+            found = self._next()
+        return None if found is None else Delivery([found], {"at": self._at})
+
+    def _next(self, most: int = LONGEST) -> Payload | None:
+        return self._next_text(most) if self._blocks is None else self._next_block()
+
+    def _next_block(self) -> Block | None:
+        assert self._blocks is not None
+        block = next(self._blocks, None)
+        if block is None:
+            self.ended = True
+            return None
+        self._at = 1 + max(int(block.rows[-1]) if len(block.rows) else -1, *(row for row, _ in block.bad), -1)
+        return block
+
+    def _next_text(self, most: int) -> bytes | None:
+        """Whole records, up to so many bytes; at the end of a file that is not followed also what has no end."""
+        while True:
+            end = min(most, last_record(self._kind, self._read)) if self._read else 0
+            if end or len(self._read) >= most:
+                return self._given(end or most)
+            assert self._bytes is not None
+            found = self._bytes.read(CHUNK)
+            if not found:
+                self.ended = not self._follow and not self._read
+                return self._given(len(self._read)) if self._read and not self._follow else None
+            self._read += found
+            if len(self._read) > LONGEST:
+                raise ConnectorError(f"{self._path}: a record is longer than {LONGEST >> 20} MB; is this {self._kind}?")
+
+    def _given(self, size: int) -> bytes:
+        piece = bytes(memoryview(self._read)[:size])
+        del self._read[:size]
+        self._at += size
+        return piece
+
+    def acknowledge(self, position: Position) -> None:
+        """The file stays as it is."""
+
+    @property
+    def lag(self) -> int | None:
+        return max(os.path.getsize(self._path) - self._at, 0) if self._kind in TEXTS else None
+
+    def close(self) -> None:
+        if self._bytes:
+            self._bytes.close()
+
+
+def _header(beginning: bytes, kind: str) -> int:
+    """How many bytes come before the first record."""
+    mark = len(BOM) if beginning.startswith(BOM) else 0
+    return mark + first_record(kind, beginning[mark:])
+
+
+class FileSink(Sink):
+    """Appends to a file. What it has beyond a checkpoint comes again after a crash, and is compared with what is there."""
+
+    remembers = True
+
+    class Settings(Part):
+        path: Annotated[File, AfterValidator(_written)] = Field(description="the file to write to its end: .jsonl or .csv")
+
+    def __init__(self, settings: Settings, repeats: bool = True) -> None:
+        """`repeats` says that what comes again is the same to the last byte."""
+        self._path, self._repeats = str(settings.path), repeats
+        self._encoder = TextEncoder(kind(self._path))
+        self._at = 0
+        self._beyond = 0  # bytes that are there and will come again
+        self._file: Any = None
+
+    def begin(self, mark: Position | None, sequence: int) -> None:
+        try:
+            self._file = open(self._path, "r+b" if os.path.exists(self._path) else "x+b", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); check its folder") from None
+        size = os.fstat(self._file.fileno()).st_size
+        if mark is None and size:
+            raise ConnectorError(
+                f"{self._path}: holds something that no state knows of; remove it, name another file, or bring its state back"
+            )
+        self._at = int(mark["at"]) if mark else 0
+        if size < self._at:
+            raise ConnectorError(f"{self._path}: is shorter than the state remembers; bring back the file that was written")
+        self._beyond = size - self._at
+        self._file.seek(self._at)
+
+    def write(self, batch: pa.RecordBatch, sequence: int) -> None:
+        if not len(batch):
+            return
+        self.append(self._encoder.header(batch) if not self._at else b"")
+        for piece in self._encoder.pieces(batch):
+            self.append(piece)
+
+    def append(self, data: bytes | memoryview) -> None:
+        """Write bytes, but for those that are there already.
+
+        Raises:
+            ConnectorError: what is there is something else, so that tuples would leave a second time in other groups.
+        """
+        if self._beyond:
+            there = self._file.read(min(len(data), self._beyond))
+            if there == data[: len(there)]:
+                self._at += len(there)
+                self._beyond -= len(there)
+                data = data[len(there) :]
+            else:
+                self._cut(there, data)
+        while len(data):
+            try:
+                done = self._file.write(data)
+            except OSError as error:
+                raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); make room, and start again") from None
+            self._at += done
+            data = data[done:]
+
+    def _cut(self, there: bytes, data: bytes | memoryview) -> None:
+        """Remove what comes again: what a power cut left is full of zeros."""
+        same = next(i for i, (one, other) in enumerate(zip(there, bytes(data), strict=False)) if one != other)
+        self._file.seek(self._at + same)
+        if self._repeats and self._file.read().strip(b"\0"):
+            raise ConnectorError(
+                f"{self._path}: from byte {self._at + same} on it is not what the pipeline wrote; bring that file back, "
+                "or begin anew with another file and another state"
+            )
+        self._file.truncate(self._at)
+        self._file.seek(self._at)
+        self._beyond = 0
+
+    def caught_up(self, sequence: int) -> None:
+        if self._beyond:
+            raise ConnectorError(
+                f"{self._path}: holds more than the state remembers, so the state is older than its output; "
+                "bring the newest state back, or begin anew with another file and another state"
+            )
+
+    @property
+    def mark(self) -> Position:
+        return {"at": self._at}
+
+    def harden(self) -> None:
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()

@@ -1,0 +1,80 @@
+"""Standard input and output: JSON lines."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.connectors.connector import Delivery, Position, Sink, Source
+from shoal.formats import TextEncoder
+from shoal.policy.part import Part
+
+CHUNK = 1 << 20
+
+
+class StdinSource(Source):
+    """What comes on standard input cannot come again, so the journal keeps it."""
+
+    replays = False
+
+    class Settings(Part):
+        pass
+
+    def __init__(self, settings: Settings | None = None, file: Any = None) -> None:
+        self._file = file
+        self._read = b""
+        self._at = 0
+
+    def begin(self, position: Position | None) -> Position:
+        self._at = int(position["at"]) if position else 0
+        self._number = (self._file or sys.stdin).fileno()
+        return {"at": self._at}
+
+    def read(self, seconds: float) -> Delivery | None:
+        if not select.select([self._number], [], [], seconds)[0]:
+            return None
+        found = os.read(self._number, CHUNK)
+        self.ended = not found
+        self._read += found
+        end = self._read.rfind(b"\n") + 1 if found else len(self._read)
+        if not end:
+            return None
+        piece, self._read = self._read[:end], self._read[end:]
+        self._at += end
+        return Delivery([piece], {"at": self._at})
+
+    def acknowledge(self, position: Position) -> None:
+        """Nobody waits for it."""
+
+    def close(self) -> None:
+        """It is not ours to close."""
+
+
+class StdoutSink(Sink):
+    """Whoever reads it gets after a crash again what came since the last checkpoint."""
+
+    remembers = False
+
+    class Settings(Part):
+        pass
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._encoder = TextEncoder("jsonl")
+
+    def begin(self, mark: Position | None, sequence: int) -> None:
+        self._file = sys.stdout.buffer
+
+    def write(self, batch: pa.RecordBatch, sequence: int) -> None:
+        for piece in self._encoder.pieces(batch):
+            self._file.write(piece)
+        self._file.flush()
+
+    def caught_up(self, sequence: int) -> None:
+        """It does not know what it has."""
+
+    def close(self) -> None:
+        """It is not ours to close."""

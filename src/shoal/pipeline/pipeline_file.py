@@ -1,0 +1,165 @@
+"""The file of a pipeline: a policy between a source and a sink, and where its state is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, Field, PlainValidator, ValidationError, ValidationInfo, WithJsonSchema, field_validator
+
+from shoal.connectors import Secret
+from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.errors import PolicyError
+from shoal.policy import source as yaml
+from shoal.policy.part import REFUSED, Part, refusal
+from shoal.policy.problem import unknown
+from shoal.policy.scalar import Span
+
+
+class Chosen(NamedTuple):
+    """A connector by its name, with what is said under it."""
+
+    name: str
+    settings: BaseModel
+
+
+def _chosen(known: dict[str, str], value: object, info: ValidationInfo) -> Chosen:
+    listed = ", ".join(known)
+    if isinstance(value, str):
+        value = {value: None}
+    if not isinstance(value, Mapping) or len(value) != 1:
+        raise refusal(f"is not one connector; write one of {listed}, such as {{file: {{path: people.jsonl}}}}")
+    ((name, said),) = value.items()
+    if name not in known:
+        near = [f"; did you mean {match!r}?" for match in get_close_matches(str(name), known, n=1)]
+        raise refusal((str(name), f"is no connector here; known are {listed}{''.join(near)}"))
+    model: type[BaseModel] = connector(known, name).Settings
+    try:
+        return Chosen(name, model.model_validate(said or {}, context=info.context))
+    except ValidationError as error:
+        raise refusal(*((f"{name}{place}", text) for place, text in _found(model, error))) from None
+
+
+Source = Annotated[Chosen, PlainValidator(partial(_chosen, SOURCES)), WithJsonSchema({"type": "object"})]
+Sink = Annotated[Chosen, PlainValidator(partial(_chosen, SINKS)), WithJsonSchema({"type": "object"})]
+
+
+class _InFolder(Part):
+    """What names files names them from the folder of the pipeline's file."""
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _from_folder(cls, value: Any, info: ValidationInfo) -> Any:
+        folder = (info.context or {}).get("folder")
+        return folder / value if isinstance(value, Path) and folder is not None else value
+
+
+class State(_InFolder):
+    """What is needed to go on after a crash. It holds raw records, so it is encrypted."""
+
+    dir: Path = Field(description="the folder that holds it")
+    checkpoint: Span = Field(default=5.0, gt=0, description="how often the whole state is written, such as 5s")
+    key: Secret = Field(description="the secret that it is encrypted with, such as {env: SHOAL_KEY}")
+
+
+class Late(Part):
+    """Records whose own time is behind that of others that came before."""
+
+    allow: Span = Field(description="how far behind is still in time, such as 10s")
+    then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further behind")
+
+
+class DeadLetters(_InFolder):
+    """Where rejected records are told of."""
+
+    file: Path = Field(description="JSON lines: row, field, reason, where it came from, and when")
+    encrypt: Secret | None = Field(default=None, description="add the record itself, encrypted with this secret")
+
+
+class Telemetry(Part):
+    """Figures for those who watch."""
+
+    prometheus: str = Field(description="where to serve /metrics, such as 127.0.0.1:9464")
+
+
+class PipelineFile(_InFolder):
+    """A pipeline as it is written.
+
+    >>> file = PipelineFile.parse('''
+    ... policy: policy.yaml
+    ... source: {file: {path: raw.jsonl, follow: true}}
+    ... sink: {file: {path: clean.jsonl}}
+    ... state: {dir: state, key: {env: SHOAL_KEY}}
+    ... ''', Path("wearables"))
+    >>> file.policy, file.source.name, file.state.checkpoint
+    (PosixPath('wearables/policy.yaml'), 'file', 5.0)
+    """
+
+    policy: Path = Field(description="the policy, a YAML file")
+    source: Source = Field(description="where records come from, such as {file: {path: raw.jsonl}}")
+    sink: Sink = Field(description="where tuples go, such as {file: {path: clean.jsonl}}")
+    state: State = Field(description="where the state is kept, such as {dir: state/, key: {env: SHOAL_KEY}}")
+    late: Late | None = Field(default=None, description="records out of order, such as {allow: 10s, then: reject}")
+    dead_letters: DeadLetters | None = Field(default=None, description="rejected records, such as {file: rejected.jsonl}")
+    trace: Path | None = Field(default=None, description="a .jsonl file that tells how each tuple left; private")
+    telemetry: Telemetry | None = Field(default=None, description="figures, such as {prometheus: 127.0.0.1:9464}")
+
+    @classmethod
+    def load(cls, path: str | Path) -> PipelineFile:
+        """
+        Raises:
+            PolicyError: everything that is wrong with it.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise PolicyError([f"{path}: does not exist; correct the path"]) from None
+        except (OSError, UnicodeDecodeError):
+            raise PolicyError([f"{path}: cannot be read; check that it is a UTF-8 file and its permissions"]) from None
+        return cls.parse(text, path.parent)
+
+    @classmethod
+    def parse(cls, text: str, folder: Path | None = None) -> PipelineFile:
+        """
+        Raises:
+            PolicyError: everything that is wrong with it.
+        """
+        written = yaml.parse(text)
+        if not isinstance(written, Mapping):
+            raise PolicyError(["the pipeline is not a mapping; write it as key: value pairs"])
+        try:
+            return cls.model_validate(written, context={"folder": folder})
+        except ValidationError as error:
+            raise PolicyError([f"{place.lstrip('.')}: {text}" for place, text in _found(cls, error)]) from None
+
+
+def _found(model: type[BaseModel], error: ValidationError) -> list[tuple[str, str]]:
+    """What pydantic found wrong, as pairs of a dotted place, with a dot before it, and what is wrong there."""
+    found = []
+    for details in error.errors(include_url=False):
+        steps = [str(step) for step in details["loc"]]
+        place, owner = "".join(f".{step}" for step in steps), _owner(model, steps[:-1])
+        if details["type"] == REFUSED:
+            found += [(f"{place}.{key}" if key else place, text) for key, text in details["ctx"]["problems"]]
+        elif details["type"] == "extra_forbidden":
+            found.append((place, unknown(tuple(steps), owner.model_fields).partition(": ")[2]))
+        elif details["type"] == "missing":
+            found.append((place, f"is missing; add {owner.model_fields[steps[-1]].description}"))
+        else:
+            field = owner.model_fields.get(steps[-1]) if steps else None
+            remedy = f"; write {field.description}" if field and field.description else ""
+            found.append((place, f"{details['msg'].lower()}{remedy}"))
+    return found
+
+
+def _owner(model: type[BaseModel], steps: list[str]) -> type[BaseModel]:
+    """The model that holds what lies at some place."""
+    for step in steps:
+        field = model.model_fields.get(step)
+        kinds = [field.annotation, *getattr(field.annotation, "__args__", ())] if field else []
+        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), model)
+    return model
