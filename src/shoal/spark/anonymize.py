@@ -36,6 +36,9 @@ from shoal.spark.wire import SCHEMA
 VARIABLE = "SHOAL_KEY"
 _EACH = 32
 _PARTITIONS = "spark.sql.shuffle.partitions"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+"""The only store that keeps what lanes need."""
 
 
 def anonymize(
@@ -88,7 +91,7 @@ def _fitting(policy: Policy, lanes: int) -> tuple[Policy, int]:
     if not policy.repeatable:
         problems.append("algorithm.workers: what several do cannot be repeated, as Spark may have to; use 1")
     if lanes > 1 and policy.stretch > 1:
-        problems.append(f"sparse: a longer window waits for k persons of the whole stream, which no lane sees; use suppress, or lanes={1}")
+        problems.append("sparse: a longer window waits for k persons of the whole stream, which no lane sees; use suppress, or lanes=1")
     if lanes > 1 and any(demand.t and not demand.distribution for demand in policy.diverse):
         problems.append("privacy.t: compares with the values of the whole stream, which no lane sees; give a distribution, or lanes=1")
     if policy.window.buffer and policy.window.buffer < policy.privacy.k * lanes:
@@ -113,6 +116,8 @@ def _job(
     records: DataFrame, policy: Policy, lanes: int, sample: DataFrame | None, folder: str | None, given: str | None
 ) -> Job:
     streaming = records.isStreaming
+    if streaming and records.sparkSession.conf.get(_PROVIDER) != ROCKSDB:
+        raise InputError(f"{_PROVIDER}: lanes keep their state in RocksDB; set it to {ROCKSDB}")
     secret_key = given or os.environ.get(VARIABLE) or ("" if streaming else secrets.token_hex(32))
     if not secret_key:
         raise StateError(f"key: there is none, and {VARIABLE} is not set; a streaming query keeps raw records in its state, encrypted")
