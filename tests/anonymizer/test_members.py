@@ -1,4 +1,4 @@
-"""Lanes that are elsewhere: every tuple leaves once and in time, through packing and snapshots, as from lanes in one process."""
+"""Lanes that are elsewhere: every tuple leaves once and in time, through packing and snapshots."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ algorithm: {{name: fads}}
 """
 
 
-def write(folder: Path, name: str, first: int, size: int, each: float = 0.01) -> None:
+def write(folder: Path, name: str, first: int, size: int, each: float = 0.01, suffix: str = "json") -> None:
     """Records by number, a second apart by `each`; the file appears when it is whole."""
     chance = random.Random(first)
     lines = []
@@ -33,7 +33,7 @@ def write(folder: Path, name: str, first: int, size: int, each: float = 0.01) ->
     folder.mkdir(exist_ok=True)
     draft = folder.parent / f".{name}"
     draft.write_text("\n".join(lines) + "\n")
-    draft.rename(folder / f"{name}.json")
+    draft.rename(folder / f"{name}.{suffix}")
 
 
 def classes(rows: list, k: int) -> list[int]:

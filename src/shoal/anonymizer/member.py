@@ -8,7 +8,7 @@ others', all lanes alike, so that no two tuples have one number.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -200,8 +200,9 @@ def _one_by_one(tuples: Batch, before: int, wait: float) -> Batch:
     moments = moments._replace(time=tuples.time + wait if wait < math.inf else np.full(size, -np.inf))
     milliseconds = np.clip(tuples.time * _MILLISECONDS, -_BEFORE, _BEFORE - 1).astype(np.int64) + _BEFORE
     number = (milliseconds << _SAME) + ((before + np.arange(size)) & ((1 << _SAME) - 1))
-    values, *rest = zip(moments, tuples._replace(arrival=number), strict=True)
-    both = Batch(np.hstack(values), *map(np.concatenate, rest))
+    pairs = zip(moments, tuples._replace(arrival=number), strict=True)
+    columns: list[Any] = [np.concatenate(pair, axis=-1 if i == 0 else 0) for i, pair in enumerate(pairs)]
+    both = Batch(*columns)
     return part_of(both, np.arange(2 * size).reshape(2, size).T.ravel())
 
 

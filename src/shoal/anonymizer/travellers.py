@@ -58,8 +58,8 @@ def unpacked(data: bytes) -> Travellers:
     values = np.vstack([np.zeros((0, size)), *rows("value")])
     person = np.stack(rows("person"), axis=1)
     sensitive = np.vstack([np.zeros((0, size), np.uint64), *rows("sensitive")]).T
-    seat = np.zeros(size, np.int64)
-    tuples = Batch(values, numbers("pattern"), person, numbers("time"), seat, np.ascontiguousarray(sensitive), numbers("arrival"))
+    tuples = Batch(values, numbers("pattern"), person, numbers("time"), np.zeros(size, np.int64),
+                   np.ascontiguousarray(sensitive), numbers("arrival"))  # fmt: skip
     kept = table.select([name for name in names if name.startswith(_KEPT)])
     kept = kept.rename_columns([name.removeprefix(_KEPT) for name in kept.schema.names])
     return Travellers(tuples, kept, numbers("row"), numbers("went"))

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,7 @@ Examples:
   shoal pipe pipeline.yaml
   shoal pipe pipeline.yaml --check
   shoal pipe pipeline.yaml --drain
+  shoal pipe pipeline.yaml --on spark://host:7077
 """
 
 
@@ -33,6 +34,7 @@ def pipe(
     check: Annotated[bool, typer.Option("--check", help="Only say whether the stored state fits.")] = False,
     drain: Annotated[bool, typer.Option("--drain", help="Publish everything that is held, and end.")] = False,
     letters: Annotated[bool, typer.Option("--dead-letters", help="Print the encrypted dead letters. Private.")] = False,
+    on: Annotated[str | None, typer.Option("--on", help="Run it on Spark: spark://…, or local[2].", metavar="MASTER")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell of every checkpoint.")] = False,
 ) -> None:
     """Anonymize the live stream that PIPELINE describes, from where it stopped.
@@ -44,6 +46,8 @@ def pipe(
             _print_letters(pipeline)
         elif check:
             _check(pipeline)
+        elif on is not None:
+            _pipe_on(pipeline, on)
         else:
             _pipe(pipeline, drain, verbose)
 
@@ -70,6 +74,22 @@ def _pipe(path: str, drain: bool, verbose: bool) -> None:
         signal.signal(number, partial(_stop, pipe))
     for fault in faults(pipe.run()):
         say(console, fault)
+
+
+def _pipe_on(path: str, master: str) -> None:
+    try:
+        from shoal.spark.pipe import pipe
+    except ImportError:
+        from shoal.errors import InputError
+
+        raise InputError("--on: pyspark is not installed; pip install 'shoal[spark]'") from None
+    from shoal.pipeline.pipeline_file import PipelineFile
+
+    def stop_on_signals(query: Any) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, frame: query.stop())
+
+    pipe(PipelineFile.load(path), master, stop_on_signals)
 
 
 def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, GroupedData
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import MapType, StructField, StructType
 
@@ -28,6 +28,7 @@ from shoal.policy import Policy, Tuned, Zanon
 from shoal.spark.cells import Cells, from_bytes, keys, to_bytes
 from shoal.spark.intake import ROW, Intake
 from shoal.spark.job import Job
+from shoal.spark.keeping import keep, kept
 from shoal.spark.published import Published, plain
 from shoal.spark.stateful import Stateful
 from shoal.spark.whole import Whole
@@ -91,11 +92,12 @@ def _fitting(policy: Policy, lanes: int) -> tuple[Policy, int]:
     if not policy.repeatable:
         problems.append("algorithm.workers: what several do cannot be repeated, as Spark may have to; use 1")
     if lanes > 1 and policy.stretch > 1:
-        problems.append("sparse: a longer window waits for k persons of the whole stream, which no lane sees; use suppress, or lanes=1")
+        problems.append("sparse: a longer window waits for k persons of the whole stream; use suppress, or lanes=1")
     if lanes > 1 and any(demand.t and not demand.distribution for demand in policy.diverse):
-        problems.append("privacy.t: compares with the values of the whole stream, which no lane sees; give a distribution, or lanes=1")
-    if policy.window.buffer and policy.window.buffer < policy.privacy.k * lanes:
-        problems.append(f"lanes: leave each lane {policy.window.buffer // lanes} tuples of the buffer, below k={policy.privacy.k}; use fewer")
+        problems.append("privacy.t: compares with the values of the whole stream; give a distribution, or lanes=1")
+    k, room = policy.privacy.k, policy.window.buffer
+    if room and room < k * lanes:
+        problems.append(f"lanes: leave each lane {room // lanes} tuples of the buffer, below k={k}; use at most {room // k}")
     if problems:
         raise PolicyError(problems)
     return replace(policy, lanes=lanes), lanes
@@ -108,7 +110,8 @@ def _records(df: DataFrame, policy: Policy) -> DataFrame:
     if absent:
         raise InputError(f"{', '.join(absent)}: no such column; correct the policy or the DataFrame")
     columns = [F.col(f"`{name}`") for name in names]
-    hashed = [F.to_json(column) if isinstance(df.schema[name].dataType, MapType) else column for name, column in zip(names, columns, strict=True)]
+    maps = [isinstance(df.schema[name].dataType, MapType) for name in names]
+    hashed = [F.to_json(column) if is_map else column for column, is_map in zip(columns, maps, strict=True)]
     return df.select(*columns, F.xxhash64(*hashed, *(column.isNull() for column in columns)).alias(ROW))
 
 
@@ -120,7 +123,7 @@ def _job(
         raise InputError(f"{_PROVIDER}: lanes keep their state in RocksDB; set it to {ROCKSDB}")
     secret_key = given or os.environ.get(VARIABLE) or ("" if streaming else secrets.token_hex(32))
     if not secret_key:
-        raise StateError(f"key: there is none, and {VARIABLE} is not set; a streaming query keeps raw records in its state, encrypted")
+        raise StateError(f"key: there is none, and {VARIABLE} is not set; a streaming query keeps raw records, encrypted")
     Vault(secret_key)  # refuses a short one
     schema = to_arrow_schema(records.drop(ROW).schema)
     nothing = pa.RecordBatch.from_pylist([], schema)
@@ -145,20 +148,18 @@ def _cells(
         return Cells(_learned(records, policy) if is_split else None, keys(lanes, partitions))
     if folder is None:
         if lanes > 1 or partitions > 1:
-            raise InputError("cells: name a folder, such as one beside the checkpoint; a query that is started again needs what is kept there")
+            raise InputError("cells: name a folder, such as one beside the checkpoint, that a query goes on with")
         return Cells(None, keys(lanes, partitions))
-    from shoal.spark.keeping import kept, keep
-
     found = kept(records.sparkSession, folder, key)
     if found is not None:
         cells = from_bytes(found)
         if len(cells.keys) != lanes + 1:
-            raise StateError(f"cells: are {len(cells.keys) - 1} lanes, not {lanes}; give that number, or begin anew with another checkpoint")
+            raise StateError(f"cells: are {len(cells.keys) - 1} lanes, not {lanes}; give that number, or begin anew")
         return cells
     tree = None
     if lanes > 1 and not policy.is_filter:
         if sample is None:
-            raise InputError("sample: is needed to learn the cells of a streaming query; give a batch DataFrame of the same source")
+            raise InputError("sample: is needed to learn the cells of a streaming query; give a batch DataFrame")
         tree = _learned(_records(sample, policy), policy)
     cells = Cells(tree, keys(lanes, partitions))
     keep(records.sparkSession, folder, key, to_bytes(cells))
@@ -177,7 +178,7 @@ def _learned(records: DataFrame, policy: Policy) -> Any:
 def _types(df: DataFrame, published: pa.Schema) -> StructType:
     """What is passed through keeps its type."""
     known = {field.name: field.dataType for field in df.schema.fields}
-    same = {name: kind for name, kind in zip(known, to_arrow_schema(df.schema).types, strict=True)}
+    same = dict(zip(known, to_arrow_schema(df.schema).types, strict=True))
     return StructType([
         StructField(field.name, known[field.name] if same.get(field.name) == field.type else from_arrow_type(field.type))
         for field in published

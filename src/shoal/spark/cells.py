@@ -1,4 +1,4 @@
-"""Cells: which lane a tuple takes, and by which key Spark knows each lane. They are kept with a query, so that it goes on alike."""
+"""Cells: which lane a tuple takes, and by which key Spark knows each lane. A query keeps them, and goes on with them."""
 
 from __future__ import annotations
 

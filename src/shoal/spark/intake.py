@@ -55,12 +55,15 @@ class Intake:
                 some = observed.batch.take(pa.array(mine)).append_column(ROW, pa.array(observed.rows[mine]))
                 yield row._replace(tuples=stream([some]))
 
-    def _rows(self, lane: NDArray[np.int64], seq: int, newest: float, received: int, rejected: int) -> Iterator[tuple[Row, NDArray[np.int64]]]:
+    def _rows(
+        self, lane: NDArray[np.int64], seq: int, newest: float, received: int, rejected: int
+    ) -> Iterator[tuple[Row, NDArray[np.int64]]]:
+        """A row for each lane, and which records are its own."""
         counts = np.bincount(lane, minlength=self._job.lanes)
         order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
         for number, mine in enumerate(order):
-            told = (received, rejected) if number == 0 else (0, 0)
-            yield Row(self._job.cells.keys[number], _part(), seq, newest, counts.astype(np.int64).tobytes(), None, None, *told), mine
+            row = Row(self._job.cells.keys[number], _part(), seq, newest, counts.astype(np.int64).tobytes())
+            yield (row._replace(received=received, rejected=rejected) if number == 0 else row), mine
 
 
 def _part() -> int:

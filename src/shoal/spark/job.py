@@ -19,7 +19,7 @@ from shoal.pipeline.vault import Damaged, Vault
 from shoal.policy import Policy
 from shoal.spark.cells import Cells
 
-_OTHER_CELLS = "cells: are not those that the state was made with; give the cells of this query, or begin anew with another checkpoint"
+_OTHER_CELLS = "cells: are not those that the state was made with; give those of this query, or begin anew"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,12 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from shoal.spark.job import Job
 from shoal.spark.lane import Lane, lane
-from shoal.spark.wire import Row, from_pandas, to_pandas
+from shoal.spark.wire import from_pandas, to_pandas
 
 STATE = "sealed binary, timer bigint"
 
 
-class Stateful(StatefulProcessor):
+class Stateful(StatefulProcessor):  # type: ignore[misc]
     """Lanes between batches; rows of other keys than `keys` pass through."""
 
     def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
@@ -29,7 +29,7 @@ class Stateful(StatefulProcessor):
         self._handle = handle
         self._kept = handle.getValueState("lane", STATE)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         found = [row for frame in rows for row in from_pandas(frame)]
         if key[0] not in self._keys:
             yield to_pandas(found)
@@ -43,7 +43,7 @@ class Stateful(StatefulProcessor):
         if told:
             yield to_pandas(told)
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
         at = timerValues.getCurrentProcessingTimeInMs()
         here, reached, since, _ = self._restored(key[0])
         told = here.tick(reached + max(at - since, 0) / 1000)

@@ -14,7 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-SCHEMA = "key int, part int, seq bigint, newest double, counts binary, tuples binary, published binary, received bigint, rejected bigint"
+SCHEMA = (
+    "key int, part int, seq bigint, newest double, counts binary, tuples binary, published binary, "
+    "received bigint, rejected bigint"
+)
 _ARROW = pa.schema([
     ("key", pa.int32()), ("part", pa.int32()), ("seq", pa.int64()), ("newest", pa.float64()), ("counts", pa.binary()),
     ("tuples", pa.binary()), ("published", pa.binary()), ("received", pa.int64()), ("rejected", pa.int64()),
