@@ -68,7 +68,6 @@ def speed(adult: Adult, settings: Settings, asked: argparse.Namespace) -> None:
         for number, batches in enumerate([adult.stream(asked.tuples, settings)] * FILES):
             pq.write_table(pa.Table.from_batches([plain(batch) for batch in batches]), f"{source}/{number}.parquet")
         spark = session(asked.master, asked.algorithm, asked.lanes)
-        spark.sparkContext.setLogLevel("ERROR")
         schema = spark.read.parquet(source).schema
 
         def records() -> Any:

@@ -62,7 +62,9 @@ def session(master: str, algorithm: str, lanes: int) -> SparkSession:
     builder = SparkSession.builder.appName("shoal").master(master)
     for name, value in settings(master, algorithm, lanes).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    found = builder.getOrCreate()
+    found.sparkContext.setLogLevel("ERROR")
+    return found
 
 
 def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
