@@ -18,6 +18,7 @@ CLASS = "org.apache.spark.deploy."
 SETTINGS = """
 spark.authenticate true
 spark.authenticate.secret only-for-tests
+spark.network.crypto.enabled true
 spark.driver.bindAddress 127.0.0.1
 spark.driver.host 127.0.0.1
 spark.ui.enabled false
@@ -103,7 +104,7 @@ def free() -> int:
         return int(one.getsockname()[1])
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 400) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 1200) -> None:
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, "it takes too long"

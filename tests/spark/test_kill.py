@@ -32,7 +32,7 @@ def committed(sink: Path) -> list[dict]:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_nothing_is_lost_or_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_KEY", KEY)
     (tmp_path / "policy.yaml").write_text(POLICY.format(window="{time: 2s}"))
