@@ -44,6 +44,7 @@ def test_a_stream_leaves_once_over_a_restart_and_when_nothing_arrives(spark: Any
         records = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(source))
         sample = spark.read.schema(SCHEMA).json(str(source))
         found = anonymize(records, policy("{time: 2s}"), lanes=2, sample=sample, cells=str(tmp_path / "cells"), key=KEY)
+        assert KEY not in found._jdf.queryExecution().toString()
         writer = found.writeStream.format("parquet").option("path", str(sink))
         return writer.option("checkpointLocation", str(state)).trigger(processingTime="1 second").start()
 

@@ -143,25 +143,21 @@ def _job(
 def _cells(
     records: DataFrame, policy: Policy, lanes: int, partitions: int, sample: DataFrame | None, folder: str | None, key: str
 ) -> Cells:
+    if lanes == 1 or policy.is_filter:
+        return Cells(None, tuple(range(lanes + 1)))
     if not records.isStreaming:
-        is_split = lanes > 1 and not policy.is_filter
-        return Cells(_learned(records, policy) if is_split else None, keys(lanes, partitions))
+        return Cells(_learned(records, policy), keys(lanes, partitions))
     if folder is None:
-        if lanes > 1 or partitions > 1:
-            raise InputError("cells: name a folder, such as one beside the checkpoint, that a query goes on with")
-        return Cells(None, keys(lanes, partitions))
+        raise InputError("cells: name a folder, such as one beside the checkpoint, that a query goes on with")
     found = kept(records.sparkSession, folder, key)
     if found is not None:
         cells = from_bytes(found)
         if len(cells.keys) != lanes + 1:
             raise StateError(f"cells: are {len(cells.keys) - 1} lanes, not {lanes}; give that number, or begin anew")
         return cells
-    tree = None
-    if lanes > 1 and not policy.is_filter:
-        if sample is None:
-            raise InputError("sample: is needed to learn the cells of a streaming query; give a batch DataFrame")
-        tree = _learned(_records(sample, policy), policy)
-    cells = Cells(tree, keys(lanes, partitions))
+    if sample is None:
+        raise InputError("sample: is needed to learn the cells of a streaming query; give a batch DataFrame")
+    cells = Cells(_learned(_records(sample, policy), policy), keys(lanes, partitions))
     keep(records.sparkSession, folder, key, to_bytes(cells))
     return cells
 

@@ -12,14 +12,14 @@ from shoal.pipeline.vault import Damaged, Vault
 
 
 def keep(spark: SparkSession, folder: str, secret: str, value: bytes) -> None:
-    """Write it once; a folder that is there already is an error."""
+    """Write it, where nothing whole is yet."""
     out = io.BytesIO()
     Vault(secret).sealing(out).add(value)
-    spark.createDataFrame([(bytearray(out.getvalue()),)], "sealed binary").coalesce(1).write.mode("error").parquet(folder)
+    spark.createDataFrame([(bytearray(out.getvalue()),)], "sealed binary").coalesce(1).write.mode("overwrite").parquet(folder)
 
 
 def kept(spark: SparkSession, folder: str, secret: str) -> bytes | None:
-    """What was kept there; None if the folder is not there.
+    """What was kept there; None if nothing is, or writing it did not come to its end.
 
     Raises:
         StateError: it is damaged, or was sealed by another key.
@@ -30,6 +30,8 @@ def kept(spark: SparkSession, folder: str, secret: str) -> bytes | None:
         if "PATH_NOT_FOUND" in (error.getCondition() or ""):
             return None
         raise
+    if not rows:
+        return None
     try:
         ((sealed,),) = rows
         (value,) = Vault(secret).opened(bytes(sealed))
