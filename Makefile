@@ -4,7 +4,7 @@ FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint type bench docs notebooks reference package pycanon page clean
+.PHONY: help setup demo test test-long test-spark lint type bench docs notebooks reference package pycanon page clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -33,6 +33,13 @@ test-long: setup  ## the long tests
 	@echo "pytest: the long tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m long || { status=$$?; \
 		test $$status -eq 5 && echo "there are no long tests yet" || exit $$status; }
+
+test-spark:  ## the tests on Spark, which needs Java 17, in a .venv-spark, since Spark needs pandas below 3
+	@test -e .venv-spark/ready || { echo "setting up .venv-spark (once)"; $(PYTHON) -m venv .venv-spark && \
+		.venv-spark/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark]' pytest pytest-timeout && \
+		touch .venv-spark/ready; }
+	@echo "pytest: Spark, a cluster whose processes are killed among it"
+	@.venv-spark/bin/python -m pytest tests/spark src/shoal/spark -m 'long or not long'
 
 lint: setup  ## style (ruff) and layers (import-linter)
 	@echo "ruff: style"
@@ -73,5 +80,5 @@ page:  ## build the page's front end anew, which needs Node; what is built is ke
 	@cd web && npm install --no-audit --no-fund --omit-lockfile-registry-resolved && npm run build
 
 clean:  ## remove .venv, the demo and all caches in this folder
-	@rm -rf .venv .venv-pycanon build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
+	@rm -rf .venv .venv-pycanon .venv-spark build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

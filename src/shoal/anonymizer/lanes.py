@@ -30,10 +30,10 @@ from shoal.policy import Policy
 
 class Lanes(Team):
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
-        self._lanes = [Lane(_narrow(policy), demands()) for _ in range(policy.lanes)]
+        self._lanes = [Lane(narrow(policy), demands()) for _ in range(policy.lanes)]
         self._common = Lane(policy, demands())
         for lane in self._lanes:
-            lane.beside_others(_half(policy))
+            lane.beside_others(half(policy))
         self._common.beside_others()
         super().__init__([*self._lanes, self._common], min(policy.lanes, cores()))
         self._locality = Locality(policy)
@@ -100,7 +100,7 @@ class Lanes(Team):
         self.side_by_side(advance, len(self._lanes), len(batch.time))
         here = np.where(chosen == len(self._lanes), batch.seat, ELSEWHERE)
         handed = together([lane.hand_over() for lane in self._lanes])
-        self._common.advance(_joined(batch._replace(seat=here), handed, before))
+        self._common.advance(joined(batch._replace(seat=here), handed, before))
         return self.leave()
 
     def _spread(self) -> Leaving:
@@ -130,14 +130,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _half(policy: Policy) -> float:
+def half(policy: Policy) -> float:
     """How long a tuple waits in a lane that is too thin; under `buffer` nobody is ever late."""
     if policy.window.kind == "buffer":
         return math.inf
     return min(policy.window.length, algorithm(policy).deadline) / 2
 
 
-def _narrow(policy: Policy) -> Policy:
+def narrow(policy: Policy) -> Policy:
     """Of a buffer each lane has its share."""
     window = policy.window
     if window.buffer:
@@ -145,7 +145,7 @@ def _narrow(policy: Policy) -> Policy:
     return replace(policy, window=window)
 
 
-def _joined(batch: Batch, handed: Handed, before: int) -> Batch:
+def joined(batch: Batch, handed: Handed, before: int) -> Batch:
     """Arrivals, and before each, when it is announced, those who were handed over then; `before` had arrived earlier."""
     if not len(handed.arrivals):
         return batch

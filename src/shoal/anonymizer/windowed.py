@@ -113,13 +113,13 @@ class Windowed(Engine):
 
 def _lane(policy: Policy, key: NDArray[np.uint64]) -> Lane | Lanes | Workers:
     if policy.lanes > 1:
-        return Lanes(policy, lambda: _demands(policy, key))
+        return Lanes(policy, lambda: demands(policy, key))
     if not policy.repeatable:
-        return Workers(policy, lambda: _demands(policy, key))
-    return Lane(policy, _demands(policy, key))
+        return Workers(policy, lambda: demands(policy, key))
+    return Lane(policy, demands(policy, key))
 
 
-def _demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
+def demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
     """What is asked of sensitive values, which are known by their fingerprints."""
     given = [(demand.name, value) for demand in policy.diverse for value in demand.distribution or ()]
     words = one_word(pa.array([value for _, value in given], pa.large_string()), key)

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +28,7 @@ Examples:
   shoal pipe pipeline.yaml --check
   shoal pipe pipeline.yaml --drain
   shoal pipe pipeline.yaml --page
+  shoal pipe pipeline.yaml --on spark://host:7077
 """
 
 
@@ -43,6 +44,7 @@ def pipe(
     token_file: Annotated[
         str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")
     ] = None,
+    on: Annotated[str | None, typer.Option("--on", help="Run it on Spark: spark://…, or local[2].", metavar="MASTER")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell of every checkpoint.")] = False,
 ) -> None:
     """Anonymize the live stream that PIPELINE describes, from where it stopped.
@@ -54,6 +56,8 @@ def pipe(
             _print_letters(pipeline)
         elif check:
             _check(pipeline)
+        elif on is not None:
+            _pipe_on(pipeline, on)
         else:
             _pipe(pipeline, drain, verbose, None if page is None else (host, page), token_file)
 
@@ -103,6 +107,22 @@ def _watched(pipe: Pipe) -> Telemetry:
     if not isinstance(pipe.watcher, Telemetry):
         pipe.watcher = Telemetry(pipe.policy)
     return pipe.watcher
+
+
+def _pipe_on(path: str, master: str) -> None:
+    try:
+        from shoal.spark.pipe import pipe
+    except ImportError:
+        from shoal.errors import InputError
+
+        raise InputError("--on: pyspark is not installed; pip install 'shoal[spark]'") from None
+    from shoal.pipeline.pipeline_file import PipelineFile
+
+    def stop_on_signals(query: Any) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, frame: query.stop())
+
+    pipe(PipelineFile.load(path), master, stop_on_signals)
 
 
 def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:

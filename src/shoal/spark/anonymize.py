@@ -1,0 +1,213 @@
+"""A DataFrame goes in, the anonymized DataFrame comes out."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, GroupedData
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.types import MapType, StructField, StructType
+
+from shoal.anonymizer.filter import Filter
+from shoal.anonymizer.locality import BEGINNING, learned
+from shoal.anonymizer.secret import secret
+from shoal.anonymizer.windowed import Windowed
+from shoal.columns.encode import Encoder, policy_fields
+from shoal.errors import InputError, PolicyError, StateError
+from shoal.path import head
+from shoal.pipeline.vault import Vault
+from shoal.policy import Policy, Tuned, Zanon
+from shoal.spark.cells import Cells, from_bytes, keys, to_bytes
+from shoal.spark.intake import ROW, Intake
+from shoal.spark.job import Job
+from shoal.spark.keeping import keep, kept
+from shoal.spark.published import Published, plain
+from shoal.spark.stateful import Stateful
+from shoal.spark.whole import Whole
+from shoal.spark.wire import SCHEMA
+
+VARIABLE = "SHOAL_KEY"
+_EACH = 32
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+"""The only store that keeps what lanes need."""
+
+
+def anonymize(
+    df: DataFrame, policy: Policy | Mapping[str, Any] | str | PathLike[str], lanes: int = 8, *,
+    sample: DataFrame | None = None, cells: str | None = None, key: str | None = None,
+) -> DataFrame:  # fmt: skip
+    """Anonymize a DataFrame of Spark by a policy; streaming or not, it goes with any source and any sink.
+
+    Parameters
+    ----------
+    df
+        The records. Of a streaming one rows come out when they leave, in append mode.
+    policy
+        A policy, the mapping or the path of one.
+    lanes
+        Windows side by side, one task each, among which the tuples are split. z-anonymity is split by items.
+    sample
+        For a streaming query with several lanes: a batch DataFrame of the same columns, some thousand rows, from which is
+        learned which tuples go together. It is looked at once, when `cells` are not there yet.
+    cells
+        For a streaming query with several lanes: a folder, such as one beside the checkpoint, where what was learned is kept.
+    key
+        For a streaming query: the secret that its state is encrypted with, at least 32 bytes; else that of SHOAL_KEY.
+
+    Raises
+    ------
+    PolicyError, InputError, StateError
+        The policy, the DataFrame, or what is kept of the query cannot be used.
+    """
+    if isinstance(policy, Mapping):
+        policy = Policy.parse(policy)
+    elif not isinstance(policy, Policy):
+        policy = Policy.load(policy)
+    policy, lanes = _fitting(policy, lanes)
+    records = _records(df, policy)
+    job = _job(records, policy, lanes, sample, cells, key)
+    steps = _streaming if df.isStreaming else _batch
+    return steps(records, job).mapInArrow(Published(job).__call__, _types(df, job.published))
+
+
+def _fitting(policy: Policy, lanes: int) -> tuple[Policy, int]:
+    """The policy in so many lanes, and how many it can be split into."""
+    if lanes < 1:
+        raise PolicyError([f"lanes: {lanes} is below 1; use at least 1"])
+    own = policy.algorithm
+    if isinstance(own, Zanon):
+        is_one = isinstance(own.z, Tuned) or (policy.item and policy.item.hierarchy)
+        return policy, 1 if is_one else lanes
+    problems = []
+    if not policy.repeatable:
+        problems.append("algorithm.workers: what several do cannot be repeated, as Spark may have to; use 1")
+    if lanes > 1 and policy.stretch > 1:
+        problems.append("sparse: a longer window waits for k persons of the whole stream; use suppress, or lanes=1")
+    if lanes > 1 and any(demand.t and not demand.distribution for demand in policy.diverse):
+        problems.append("privacy.t: compares with the values of the whole stream; give a distribution, or lanes=1")
+    k, room = policy.privacy.k, policy.window.buffer
+    if room and room < k * lanes:
+        problems.append(f"lanes: leave each lane {room // lanes} tuples of the buffer, below k={k}; use at most {room // k}")
+    if problems:
+        raise PolicyError(problems)
+    return replace(policy, lanes=lanes), lanes
+
+
+def _records(df: DataFrame, policy: Policy) -> DataFrame:
+    """The columns that the policy reads, and a digest of each record."""
+    names = list(dict.fromkeys(head(field) if field not in df.columns else field for field in policy_fields(policy)))
+    absent = [name for name in names if name not in df.columns]
+    if absent:
+        raise InputError(f"{', '.join(absent)}: no such column; correct the policy or the DataFrame")
+    columns = [F.col(f"`{name}`") for name in names]
+    maps = [isinstance(df.schema[name].dataType, MapType) for name in names]
+    hashed = [F.to_json(column) if is_map else column for column, is_map in zip(columns, maps, strict=True)]
+    return df.select(*columns, F.xxhash64(*hashed, *(column.isNull() for column in columns)).alias(ROW))
+
+
+def _job(
+    records: DataFrame, policy: Policy, lanes: int, sample: DataFrame | None, folder: str | None, given: str | None
+) -> Job:
+    streaming = records.isStreaming
+    if streaming and records.sparkSession.conf.get(_PROVIDER) != ROCKSDB:
+        raise InputError(f"{_PROVIDER}: lanes keep their state in RocksDB; set it to {ROCKSDB}")
+    secret_key = given or os.environ.get(VARIABLE) or ("" if streaming else secrets.token_hex(32))
+    if not secret_key:
+        raise StateError(f"key: there is none, and {VARIABLE} is not set; a streaming query keeps raw records, encrypted")
+    Vault(secret_key)  # refuses a short one
+    schema = to_arrow_schema(records.drop(ROW).schema)
+    nothing = pa.RecordBatch.from_pylist([], schema)
+    pseudonyms = secret(policy.algorithm) if isinstance(policy.algorithm, Zanon) else None
+    engine = Filter(policy, pseudonyms) if pseudonyms else Windowed(replace(policy, lanes=1))
+    published = engine.arrive(nothing, np.zeros(0, np.int64)).published.schema
+    zero = np.zeros(2, np.uint64)
+    whole = () if policy.is_filter else tuple(Encoder(policy, zero).encode(nothing, np.zeros(0, np.int64)).whole.tolist())
+    partitions = int(records.sparkSession.conf.get(_PARTITIONS) or 200) if streaming else lanes + 1
+    return Job(
+        policy=policy, cells=_cells(records, policy, lanes, partitions, sample, folder, secret_key), whole=whole,
+        published=pa.schema([pa.field(field.name, plain(field.type)) for field in published]),
+        secret=secret_key, pseudonyms=pseudonyms,
+    )  # fmt: skip
+
+
+def _cells(
+    records: DataFrame, policy: Policy, lanes: int, partitions: int, sample: DataFrame | None, folder: str | None, key: str
+) -> Cells:
+    if lanes == 1 or policy.is_filter:
+        return Cells(None, tuple(range(lanes + 1)))
+    if not records.isStreaming:
+        return Cells(_learned(records, policy), keys(lanes, partitions))
+    if folder is None:
+        raise InputError("cells: name a folder, such as one beside the checkpoint, that a query goes on with")
+    found = kept(records.sparkSession, folder, key)
+    if found is not None:
+        cells = from_bytes(found)
+        if len(cells.keys) != lanes + 1:
+            raise StateError(f"cells: are {len(cells.keys) - 1} lanes, not {lanes}; give that number, or begin anew")
+        return cells
+    if sample is None:
+        raise InputError("sample: is needed to learn the cells of a streaming query; give a batch DataFrame")
+    cells = Cells(_learned(_records(sample, policy), policy), keys(lanes, partitions))
+    keep(records.sparkSession, folder, key, to_bytes(cells))
+    return cells
+
+
+def _learned(records: DataFrame, policy: Policy) -> Any:
+    """The cells of some records."""
+    rows = max(BEGINNING, _EACH * policy.lanes)
+    table = records.drop(ROW).limit(rows).toArrow().combine_chunks()
+    batch = table.to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], table.schema)
+    values = Encoder(policy, np.zeros(2, np.uint64)).encode(batch, np.arange(len(batch))).batch.values
+    return learned(policy, values) if values.shape[1] else None
+
+
+def _types(df: DataFrame, published: pa.Schema) -> StructType:
+    """What is passed through keeps its type."""
+    known = {field.name: field.dataType for field in df.schema.fields}
+    same = dict(zip(known, to_arrow_schema(df.schema).types, strict=True))
+    return StructType([
+        StructField(field.name, known[field.name] if same.get(field.name) == field.type else from_arrow_type(field.type))
+        for field in published
+    ])  # fmt: skip
+
+
+def _streaming(records: DataFrame, job: Job) -> DataFrame:
+    *own, common = job.cells.keys
+    timed = job.policy.window is not None and job.policy.window.kind == "time"
+    mode = "ProcessingTime" if timed else "None"
+
+    def step(rows: DataFrame, here: tuple[int, ...]) -> DataFrame:
+        grouped: GroupedData = rows.groupBy("key")
+        return grouped.transformWithStateInPandas(Stateful(job, here), SCHEMA, "Append", mode)
+
+    left = step(_told(records, job), tuple(own))
+    return left if job.policy.is_filter or job.lanes == 1 else step(left, (common,))
+
+
+def _batch(records: DataFrame, job: Job) -> DataFrame:
+    *own, common = job.cells.keys
+    if job.policy.time:
+        records = records.orderBy(F.col(job.policy.time.field), F.col(ROW))
+
+    def step(rows: DataFrame, here: tuple[int, ...]) -> DataFrame:
+        ordered = rows.repartition(len(job.cells.keys), "key").sortWithinPartitions("key", "part", "seq")
+        return ordered.mapInArrow(Whole(job, here).__call__, SCHEMA)
+
+    left = step(_told(records, job), tuple(own))
+    return left if job.policy.is_filter or job.lanes == 1 else step(left, (common,))
+
+
+def _told(records: DataFrame, job: Job) -> DataFrame:
+    """The first step, which also tells Spark how many records were received and rejected."""
+    told = records.mapInArrow(Intake(job).__call__, SCHEMA)
+    return told.observe("shoal", F.sum("received").alias("received"), F.sum("rejected").alias("rejected"))

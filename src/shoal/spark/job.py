@@ -1,0 +1,73 @@
+"""A job: all that the steps of one query need to know. It travels to the executors inside the query, with its secrets."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from numpy.typing import NDArray
+
+from shoal.errors import StateError
+from shoal.pipeline.vault import Damaged, Vault
+from shoal.policy import Policy
+from shoal.spark.cells import Cells
+
+_OTHER_CELLS = "cells: are not those that the state was made with; give those of this query, or begin anew"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    policy: Policy
+    cells: Cells
+    whole: tuple[bool, ...]
+    """By quasi-identifier: whether it is published in whole numbers."""
+
+    published: pa.Schema
+    secret: str = field(repr=False)
+    """Of the state, and of the fingerprints."""
+
+    pseudonyms: bytes | None = field(default=None, repr=False)
+    """The secret of z-anonymity."""
+
+    @cached_property
+    def key(self) -> NDArray[np.uint64]:
+        """Of the fingerprints: the same in every lane, and whenever a step is run again."""
+        derived = HKDF(SHA256(), 16, self.policy.fingerprint.encode(), b"shoal fingerprints").derive(self.secret.encode())
+        return np.frombuffer(derived, np.uint64).copy()
+
+    @cached_property
+    def vault(self) -> Vault:
+        return Vault(self.secret)
+
+    @property
+    def lanes(self) -> int:
+        return len(self.cells.keys) - 1
+
+    def sealed(self, header: dict[str, Any], state: bytes) -> bytes:
+        """What is kept of a lane between batches."""
+        out = io.BytesIO()
+        box = self.vault.sealing(out)
+        box.add(json.dumps({"cells": self.cells.digest, **header}).encode())
+        box.add(state)
+        return out.getvalue()
+
+    def opened(self, data: bytes) -> tuple[dict[str, Any], bytes]:
+        """
+        Raises:
+            StateError: it is damaged, or was kept under another key or other cells.
+        """
+        try:
+            header, state = self.vault.opened(data)
+        except (Damaged, ValueError):
+            raise StateError("the state of a lane is damaged; begin anew with another checkpoint") from None
+        told = json.loads(header)
+        if told["cells"] != self.cells.digest:
+            raise StateError(_OTHER_CELLS)
+        return told, state

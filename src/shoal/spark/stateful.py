@@ -1,0 +1,78 @@
+"""The stateful operators of a streaming query. A lane is a key; its state is one sealed snapshot.
+
+A clock of the stream stands where the newest record put it, and moves on as time passes, by the times of the batches: Spark
+keeps those with the batches, so that a batch that is run again does the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from shoal.spark.job import Job
+from shoal.spark.lane import Lane, lane
+from shoal.spark.wire import from_pandas, to_pandas
+
+STATE = "sealed binary, timer bigint"
+
+
+class Stateful(StatefulProcessor):  # type: ignore[misc]
+    """Lanes between batches; rows of other keys than `keys` pass through."""
+
+    def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
+        self._job, self._keys = job, keys
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._kept = handle.getValueState("lane", STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        found = [row for frame in rows for row in from_pandas(frame)]
+        if key[0] not in self._keys:
+            yield to_pandas(found)
+            return
+        at = timerValues.getCurrentProcessingTimeInMs()
+        here, reached, since, timer = self._restored(key[0])
+        told = here.take_in(found, in_order=False)
+        if here.newest > reached:
+            reached, since = here.newest, at
+        self._keep(here, reached, since, timer, at)
+        if told:
+            yield to_pandas(told)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        at = timerValues.getCurrentProcessingTimeInMs()
+        here, reached, since, _ = self._restored(key[0])
+        told = here.tick(reached + max(at - since, 0) / 1000)
+        self._keep(here, reached, since, 0, at)
+        if told:
+            yield to_pandas(told)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _restored(self, key: int) -> tuple[Lane, float, int, int]:
+        """A lane; the newest time of the stream, when it came, and when the lane wants to be called."""
+        here = lane(self._job, key)
+        if not self._kept.exists():
+            return here, -math.inf, 0, 0
+        sealed, timer = self._kept.get()
+        header, state = self._job.opened(bytes(sealed))
+        here.restore(state)
+        reached = -math.inf if header["reached"] is None else header["reached"]
+        here.newest = reached
+        return here, reached, header["since"], timer
+
+    def _keep(self, here: Lane, reached: float, since: int, timer: int, at: int) -> None:
+        moment = here.next
+        wanted = 0 if moment is None else max(at + 1, since + math.ceil(1000 * (moment - reached)))
+        if wanted != timer:
+            if timer > at:
+                self._handle.deleteTimer(timer)
+            if wanted:
+                self._handle.registerTimer(wanted)
+        header = {"reached": reached if math.isfinite(reached) else None, "since": since}
+        self._kept.update((self._job.sealed(header, here.snapshot()), wanted))

@@ -1,0 +1,116 @@
+"""Lanes that are elsewhere: every tuple leaves once and in time, through packing and snapshots."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal import Policy
+from shoal.anonymizer.locality import learned
+from shoal.anonymizer.member import Member, places
+from shoal.anonymizer.travellers import Travellers, packed, together, unpacked
+from shoal.columns.encode import Encoder
+
+POLICY = """
+person: {person}
+time: {{field: ts}}
+attributes:
+  age: {{quasi: numeric, range: [0, 120], grid: 5}}
+  pulse: {{quasi: numeric, range: [30, 220], grid: 10}}
+  id: {{publish: keep}}
+privacy: {{k: 5}}
+window: {window}
+algorithm: {{name: fads}}
+"""
+KEY = np.array([1, 2], np.uint64)
+SIZE, EACH = 1200, 300
+
+
+def records() -> pa.RecordBatch:
+    chance = random.Random(7)
+    return pa.record_batch({
+        "pid": [f"p{i % 400}" for i in range(SIZE)],
+        "ts": [i / 100 for i in range(SIZE)],
+        "age": [chance.randrange(18, 90) for _ in range(SIZE)],
+        "pulse": [chance.randrange(50, 150) if chance.random() < 0.8 else None for _ in range(SIZE)],
+        "id": list(range(SIZE)),
+    })  # fmt: skip
+
+
+def anonymized(window: str, lanes: int, person: str = "pid") -> tuple[pa.Table, int, list[Member]]:
+    """What members publish, each made anew from its snapshot for every delivery; how many were handed over; the members."""
+    policy = replace(Policy.parse(POLICY.format(window=window, person=person)), lanes=lanes)
+    batch, encoder = records(), Encoder(policy, KEY)
+    whole = encoder.encode(batch.slice(0, 0), np.zeros(0, np.int64)).whole
+    tree = learned(policy, encoder.encode(batch, np.arange(SIZE)).batch.values)
+    members = [Member(policy, KEY, whole, number) for number in range(lanes + 1)]
+    published: list[pa.RecordBatch] = []
+    gone = 0
+    for start in range(0, SIZE, EACH):
+        encoded = encoder.encode(batch.slice(start, EACH), np.arange(start, start + EACH))
+        chosen, newest = tree.lanes(encoded.batch.values), float(encoded.batch.time.max())
+        counts = np.bincount(chosen, minlength=lanes)
+        everyone = Travellers(encoded.batch, pa.Table.from_batches([encoded.kept]), encoded.rows, np.zeros(EACH, np.int64))
+        handed = []
+        for number, member in enumerate(members[:lanes]):
+            left = member.arrive(unpacked(packed(everyone.part(np.flatnonzero(chosen == number)))), counts, newest)
+            published += left.published
+            handed.append(unpacked(packed(left.handed)))
+        gone += sum(len(some.rows) for some in handed)
+        published += members[lanes].join(together(handed), EACH, newest).published
+        for number, member in enumerate(members):
+            saved, members[number] = member.snapshot(), Member(policy, KEY, whole, number)
+            members[number].restore(saved)
+    rest = together([member.hand_over_all().handed for member in members[:lanes]])
+    published += members[lanes].join(rest, 0, newest).published + members[lanes].flush().published
+    return pa.concat_tables([pa.Table.from_batches([some]) for some in published]), gone, members
+
+
+@pytest.mark.parametrize("window", ["{count: 100}", "{time: 1s}", "{buffer: 100}"])
+def test_every_tuple_leaves_once_and_shows_its_value(window: str) -> None:
+    table, _, members = anonymized(window, 4)
+    assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
+    ages = records().column("age").to_pylist()
+    assert all(row["age"]["lo"] <= ages[row["id"]] <= row["age"]["hi"] for row in table.to_pylist() if row["age"])
+    for name in ("late", "too_small", "uncovered", "twice"):
+        assert sum(int(member._lane.tally[name]) for member in members) == 0
+
+
+@pytest.mark.parametrize("window", ["{count: 100}", "{time: 1s}"])
+def test_thin_lanes_hand_over(window: str) -> None:
+    table, gone, members = anonymized(window, 16)
+    assert gone > 100
+    assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
+    assert int(members[-1]._lane.tally.clustered) > 0
+
+
+def test_persons_who_are_not_known_are_each_their_own() -> None:
+    table, _, members = anonymized("{count: 100}", 4, person="none")
+    assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
+    assert sum(int(member._lane.tally.suppressed) for member in members) < SIZE // 20
+
+
+def test_no_two_tuples_have_one_place() -> None:
+    chance = np.random.default_rng(3)
+    for _ in range(50):
+        counts = chance.integers(0, 40, 6)
+        found = np.concatenate([places(counts, lane) for lane in range(6)])
+        assert sorted(found.tolist()) == list(range(int(counts.sum())))
+        for lane in range(6):
+            assert (np.diff(places(counts, lane)) > 0).all()
+
+
+def test_when_something_is_due_though_nothing_arrives() -> None:
+    policy = replace(Policy.parse(POLICY.format(window="{time: 4s}", person="pid")), lanes=2)
+    encoded = Encoder(policy, KEY).encode(records().slice(0, 3), np.arange(3))
+    some = Travellers(encoded.batch, pa.Table.from_batches([encoded.kept]), encoded.rows, np.zeros(3, np.int64))
+    member = Member(policy, KEY, encoded.whole, 0)
+    assert member.next is None
+    member.arrive(some, np.array([3, 0]), 0.02)
+    assert member.next == 2.0
+    left = member.tick(2.02)
+    assert len(left.handed.rows) == 3 and member.held == 0 and member.next is None

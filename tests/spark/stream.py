@@ -1,0 +1,46 @@
+"""A small stream for Spark, written to files, and its policy."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+SCHEMA = "pid string, ts double, age int, pulse int, ill string, id long"
+KEY = "0123456789abcdef" * 2
+POLICY = """
+person: pid
+time: {{field: ts}}
+attributes:
+  age: {{quasi: numeric, range: [0, 120], grid: 5}}
+  pulse: {{quasi: numeric, range: [30, 220], grid: 10}}
+  ill: {{sensitive: true}}
+  id: {{publish: keep}}
+privacy: {{k: 5}}
+window: {window}
+algorithm: {{name: fads}}
+"""
+
+
+def write(folder: Path, name: str, first: int, size: int, each: float = 0.01, suffix: str = "json") -> None:
+    """Records by number, a second apart by `each`; the file appears when it is whole."""
+    chance = random.Random(first)
+    lines = []
+    for i in range(first, first + size):
+        pulse = chance.randrange(50, 150) if chance.random() < 0.8 else None
+        record = {"pid": f"p{i % 300}", "ts": i * each, "age": chance.randrange(18, 90), "pulse": pulse, "ill": "flu", "id": i}
+        lines.append(json.dumps(record))
+    folder.mkdir(exist_ok=True)
+    draft = folder.parent / f".{name}"
+    draft.write_text("\n".join(lines) + "\n")
+    draft.rename(folder / f"{name}.{suffix}")
+
+
+def classes(rows: list, k: int) -> list[int]:
+    """The sizes of classes of equal quasi-identifiers that are smaller than k; suppressed rows aside."""
+    found: dict = {}
+    for row in rows:
+        if row.age is not None and (row.age.lo, row.age.hi) == (0, 120):
+            continue
+        found.setdefault((row.age, row.pulse), []).append(row.id % 300)
+    return [len(set(persons)) for persons in found.values() if len(set(persons)) < k]

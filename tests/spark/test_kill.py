@@ -1,0 +1,73 @@
+"""A pipeline on a real cluster whose driver, executors and workers are killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from shoal.audit import audit
+from spark.cluster import Cluster, descendants, end, wait_until
+from spark.stream import KEY, POLICY, write
+
+PIPELINE = """
+policy: policy.yaml
+source: {file: {path: "in/*.jsonl", follow: true}}
+sink: {file: {path: clean.jsonl}}
+state: {dir: state, checkpoint: 1s, key: {env: SHOAL_KEY}}
+"""
+EACH, FILES = 400, 8
+
+
+def committed(sink: Path) -> list[dict]:
+    """The rows of the files that the sink's log knows: what a killed job left besides does not count."""
+    known: dict[str, None] = {}
+    for log in sorted((sink / "_spark_metadata").glob("[0-9]*")):
+        for line in log.read_text().splitlines()[1:]:
+            known[unquote(urlparse(json.loads(line)["path"]).path)] = None
+    return [json.loads(line) for file in known for line in Path(file).read_text().splitlines()]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_nothing_is_lost_or_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_KEY", KEY)
+    (tmp_path / "policy.yaml").write_text(POLICY.format(window="{time: 2s}"))
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE)
+    source, sink = tmp_path / "in", tmp_path / "clean.jsonl"
+    write(source, "0", 0, EACH, suffix="jsonl")
+    cluster = Cluster(tmp_path)
+    command = (sys.executable, "-m", "shoal.cli", "pipe", str(tmp_path / "pipeline.yaml"), "--on", cluster.url)
+
+    def go_on(number: int) -> None:
+        """Two files more, and wait until some of them have left."""
+        for each in (number, number + 1):
+            write(source, str(each), EACH * each, EACH, suffix="jsonl")
+        wait_until(lambda: len(committed(sink)) > EACH * number)
+
+    try:
+        driver = cluster.start(*command)
+        wait_until(lambda: len(committed(sink)) > 0)
+        go_on(1)
+        end(cluster.executors()[0])
+        go_on(3)
+        end(cluster.workers.pop().pid)
+        cluster.workers.append(cluster.worker())
+        go_on(5)
+        write(source, "7", EACH * 7, EACH, suffix="jsonl")
+        for pid in [*descendants(driver.pid), driver.pid]:
+            end(pid)
+        cluster.start(*command)
+        wait_until(lambda: len(committed(sink)) >= EACH * FILES)
+    finally:
+        cluster.close()
+    rows = committed(sink)
+    assert sorted(row["id"] for row in rows) == list(range(EACH * FILES))
+    everything = "".join((source / f"{number}.jsonl").read_text() for number in range(FILES))
+    (tmp_path / "raw.jsonl").write_text(everything)
+    (tmp_path / "published.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = audit(tmp_path / "policy.yaml", tmp_path / "raw.jsonl", tmp_path / "published.jsonl")
+    assert report.held, report.to_dict()
