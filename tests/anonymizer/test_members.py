@@ -80,6 +80,17 @@ def test_every_tuple_leaves_once_and_shows_its_value(window: str) -> None:
         assert sum(int(member._lane.tally[name]) for member in members) == 0
 
 
+@pytest.mark.parametrize("window", ["{count: 20}", "{time: 200ms}", "{buffer: 40}"])
+def test_what_is_passed_through_stays_with_its_tuple_over_many_steps(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.anonymizer.member._STEP", 50)
+    monkeypatch.setattr("shoal.anonymizer.lobby._SLACK", 0)
+    table, _, members = anonymized(window, 4)
+    ages = records().column("age").to_pylist()
+    assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
+    assert all(row["age"]["lo"] <= ages[row["id"]] <= row["age"]["hi"] for row in table.to_pylist() if row["age"])
+    assert sum(int(member._lane.tally.late) for member in members) == 0
+
+
 @pytest.mark.parametrize("window", ["{count: 100}", "{time: 1s}"])
 def test_thin_lanes_hand_over(window: str) -> None:
     table, gone, members = anonymized(window, 16)

@@ -71,35 +71,33 @@ class Member:
 
     def arrive(self, own: Travellers, counts: NDArray[np.int64], newest: float) -> Left:
         """Take in arrivals of this lane, in order, of which so many came to each lane."""
-        tuples = own.tuples._replace(seat=self._seated(own), person=self._named(own.tuples.person))
+        own = own._replace(tuples=own.tuples._replace(person=self._named(own.tuples.person)))
         steps = []
         if self._kind == "count":
-            place = places(counts, self._number)
-            for start in range(0, int(counts.sum()), _STEP):
-                size = min(_STEP, int(counts.sum()) - start)
+            place, total = places(counts, self._number), int(counts.sum())
+            for start in range(0, total, _STEP):
+                size = min(_STEP, total - start)
                 here = (start <= place) & (place < start + size)
-                steps.append(self._step(_spread(part_of(tuples, here), place[here] - start, size)))
+                steps.append(self._step(_spread(self._seated(own.part(here)), place[here] - start, size)))
         else:
             for start in range(0, len(own.rows), _STEP):
-                steps.append(self._step(part_of(tuples, slice(start, start + _STEP))))
+                steps.append(self._step(self._seated(own.part(slice(start, start + _STEP)))))
         return _all([*steps, self.tick(newest)])
 
     def join(self, handed: Travellers, arrived: int, newest: float) -> Left:
         """Into the common lane: take in who was handed over while so many arrived."""
-        order = np.lexsort((handed.rows, handed.tuples.time, handed.went))
-        handed = handed.part(order)
-        tuples = handed.tuples._replace(seat=self._seated(handed))
+        handed = handed.part(np.lexsort((handed.rows, handed.tuples.time, handed.went)))
         steps = []
         if self._kind == "count":
             before = self._lane.arrivals
             for start in range(0, max(arrived, 1), _STEP):
-                size = min(_STEP, arrived - start)
-                here = (before + start < handed.went) & (handed.went <= before + start + size) if arrived else slice(None)
-                others = _spread(part_of(tuples, slice(0)), np.zeros(0, np.int64), size)
-                steps.append(self._step(joined(others, Handed(part_of(tuples, here), handed.went[here]), before + start)))
+                size, first = min(_STEP, arrived - start), before + start
+                some = handed.part((first < handed.went) & (handed.went <= first + size)) if arrived else handed
+                others = _spread(part_of(some.tuples, slice(0)), np.zeros(0, np.int64), size)
+                steps.append(self._step(joined(others, Handed(self._seated(some), some.went), first)))
         elif len(handed.rows):
-            order = np.lexsort((handed.rows, tuples.time))
-            steps.append(self._step(_one_by_one(part_of(tuples, order), self._lane.arrivals, half(self._policy))))
+            tuples = self._seated(handed.part(np.lexsort((handed.rows, handed.tuples.time))))
+            steps.append(self._step(_one_by_one(tuples, self._lane.arrivals, half(self._policy))))
         return _all([*steps, self.tick(newest)])
 
     def tick(self, now: float) -> Left:
@@ -130,10 +128,10 @@ class Member:
         self._lobby.guests = Guests(snapshot.kept, snapshot.arrays["rows"])
         self._unknown = snapshot.header["unknown"]
 
-    def _seated(self, own: Travellers) -> NDArray[np.int64]:
-        if own.kept.num_columns:
-            return self._lobby.enter(own.kept.combine_chunks().to_batches()[0] if len(own.kept) else _empty(own.kept), own.rows)
-        return self._lobby.enter(pa.RecordBatch.from_pydict({}), own.rows)
+    def _seated(self, some: Travellers) -> Batch:
+        """Those who are taken in at once; seats of who is not in the window by then would be given away."""
+        kept = some.kept.combine_chunks().to_batches()[:1] or [pa.RecordBatch.from_pylist([], some.kept.schema)]
+        return some.tuples._replace(seat=self._lobby.enter(kept[0], some.rows))
 
     def _named(self, person: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Persons who are not known, each with a number that no other has."""
@@ -208,7 +206,3 @@ def _one_by_one(tuples: Batch, before: int, wait: float) -> Batch:
 
 def _all(steps: list[Left]) -> Left:
     return Left([batch for step in steps for batch in step.published], together([step.handed for step in steps]))
-
-
-def _empty(table: pa.Table) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], table.schema)
