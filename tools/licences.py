@@ -41,7 +41,8 @@ _CALLED = {
     "apache software license": "Apache-2.0", "apache 2.0": "Apache-2.0", "apache license 2.0": "Apache-2.0",
     "apache license, version 2.0": "Apache-2.0", "apache 2": "Apache-2.0", "bsd license": "BSD", "bsd": "BSD",
     "bsd 3-clause license": "BSD-3-Clause", "bsd-3-clause": "BSD-3-Clause", "bsd 3-clause": "BSD-3-Clause",
-    "new bsd": "BSD-3-Clause", "3-clause bsd license": "BSD-3-Clause", "mit license": "MIT", "mit": "MIT", "isc license (iscl)": "ISC", "isc": "ISC",
+    "new bsd": "BSD-3-Clause", "3-clause bsd license": "BSD-3-Clause",
+    "mit license": "MIT", "mit": "MIT", "isc license (iscl)": "ISC", "isc": "ISC",
     "python software foundation license": "PSF-2.0", "psf": "PSF-2.0", "the unlicense (unlicense)": "Unlicense",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0", "dual license": "",
 }  # fmt: skip
