@@ -50,7 +50,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def test_the_tutorial(tmp_path: Path, environment: dict[str, str]) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    assert set(files()) == {"people.csv", "policy.yaml", "city.csv"}
+    assert set(files()) == {"people.csv", "policy.yaml", "city.csv", "pipeline.yaml"}
     for file, text in files().items():
         (home / file).write_text(text)
     commands, expected = script()
