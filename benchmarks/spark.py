@@ -114,8 +114,10 @@ def _passed(records: Any, schema: Any, lanes: int) -> Any:
 
         def close(self) -> None: ...
 
-    keyed = records.withColumn("lane", F.pmod(F.hash("age"), F.lit(lanes)))
-    out = StructType([*schema.fields, StructField("lane", IntegerType())])
+    names = [f"c{i}" for i in range(len(schema.fields))]  # it does not find columns with a dash in their names
+    keyed = records.toDF(*names).withColumn("lane", F.pmod(F.hash("c0"), F.lit(lanes)))
+    fields = [StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)]
+    out = StructType([*fields, StructField("lane", IntegerType())])
     return keyed.groupBy("lane").transformWithStateInPandas(Passing(), out, "Append", "None")
 
 
