@@ -28,7 +28,7 @@ def test_the_version() -> None:
 
 
 def test_the_commands() -> None:
-    assert COMMANDS == ["run", "pipe", "check", "audit", "infer", "schema", "plan", "demo", "bench", "reproduce"]
+    assert COMMANDS == ["run", "pipe", "check", "audit", "infer", "schema", "plan", "lab", "demo", "bench", "reproduce"]
     assert HIERARCHY == ["build", "show", "check", "complete"]
 
 
