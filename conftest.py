@@ -1,5 +1,5 @@
-"""Where pyspark is not installed nothing of Spark is looked at; `make test-spark` does that."""
+"""Doctests of what only some users install are left out where it is not there."""
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pyspark") else ["src/shoal/spark", "tests/spark"]
+collect_ignore_glob = [] if find_spec("pyspark") else ["src/shoal/spark/*"]

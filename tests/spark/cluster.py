@@ -9,11 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
-import pyspark
-
-SPARK = Path(pyspark.__file__).parent
 CLASS = "org.apache.spark.deploy."
 SETTINGS = """
 spark.authenticate true
@@ -59,7 +57,9 @@ class Cluster:
         return process
 
     def _spark(self, name: str, *options: str) -> subprocess.Popen[bytes]:
-        return self.start(str(SPARK / "bin" / "spark-class"), CLASS + name, *options)
+        found = find_spec("pyspark")
+        assert found and found.origin
+        return self.start(str(Path(found.origin).parent / "bin" / "spark-class"), CLASS + name, *options)
 
     def executors(self) -> list[int]:
         """The ids of the executors of its workers."""

@@ -1,5 +1,6 @@
 """DataFrames of Spark, in batches and streaming, through the real thing."""
 
+
 from __future__ import annotations
 
 import time
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
 
 from shoal import InputError, Policy, PolicyError
 from shoal.errors import StateError

@@ -1,13 +1,17 @@
 """A pipeline on a real cluster whose driver, executors and workers are killed in the middle."""
 
+
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
 
 from shoal.audit import audit
 from spark.cluster import Cluster, descendants, end, wait_until
@@ -32,6 +36,7 @@ def committed(sink: Path) -> list[dict]:
 
 
 @pytest.mark.long
+@pytest.mark.skipif(shutil.which("java") is None, reason="no Java on this machine")
 @pytest.mark.timeout(3600)
 def test_nothing_is_lost_or_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_KEY", KEY)

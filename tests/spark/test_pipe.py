@@ -1,5 +1,6 @@
 """A pipeline's file on Spark."""
 
+
 from __future__ import annotations
 
 import json
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
 
 from shoal import PolicyError
 from shoal.pipeline.pipeline_file import PipelineFile
