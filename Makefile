@@ -34,12 +34,12 @@ test-long: setup  ## the long tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m long || { status=$$?; \
 		test $$status -eq 5 && echo "there are no long tests yet" || exit $$status; }
 
-test-spark:  ## the tests on Spark, which needs Java 17, in a .venv-spark, since Spark needs pandas below 3
+test-spark:  ## the tests on Spark (Java 17), in a .venv-spark, since it needs pandas below 3; MARK=long for those that kill
 	@test -e .venv-spark/ready || { echo "setting up .venv-spark (once)"; $(PYTHON) -m venv .venv-spark && \
 		.venv-spark/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark]' pytest pytest-timeout && \
 		touch .venv-spark/ready; }
-	@echo "pytest: Spark, a cluster whose processes are killed among it"
-	@.venv-spark/bin/python -m pytest tests/spark src/shoal/spark -m 'long or not long'
+	@echo "pytest: Spark"
+	@.venv-spark/bin/python -m pytest tests/spark src/shoal/spark -m '$(or $(MARK),not long)'
 
 lint: setup  ## style (ruff) and layers (import-linter)
 	@echo "ruff: style"
