@@ -5,10 +5,11 @@ import json
 import numpy as np
 
 import shoal
+from shoal.audit import audit
 from shoal.audit.classes import classes
 from shoal.audit.evidence import gather
 
-POLICY = """
+FIELDS = """
 person: pid
 attributes:
   age: {quasi: numeric, range: [0, 100]}
@@ -16,11 +17,17 @@ attributes:
   city: {quasi: categorical, hierarchy: {Europe: {France: [Paris, Lyon, Nice], Norway: [Oslo, Bergen], Malta: [Valletta]}}}
   illness: {sensitive: true}
   cost: {sensitive: true}
-privacy: {k: 5, nulls_match: maybe}
-window: {count: 40}
-algorithm: {name: fads}
 """
+POLICY = FIELDS + "privacy: {k: 5, nulls_match: maybe}\nwindow: {count: 40}\nalgorithm: {name: fads}\n"
 CITIES = ("Paris", "Lyon", "Nice", "Oslo", "Bergen", "Valletta")
+
+
+def judged_from_files(policy, records, folder):
+    """A run from file to file, and the judge's report on it; the door must not have stopped anything."""
+    source, target, trace = (str(folder / name) for name in ("in.jsonl", "out.jsonl", "trace.jsonl"))
+    (folder / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert shoal.run(policy, source, target, trace=trace).faults == {}
+    return audit(policy, source, target, trace=trace)
 
 
 def people(count=400, persons=150, missing=0.2, seed=3):

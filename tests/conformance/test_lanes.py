@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,28 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shoal
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
 from shoal.anonymizer import lanes, locality, team
 from shoal.anonymizer.lanes import Lanes
-from shoal.audit import audit
-from tests.audit.base import people
+from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import promises, stronger
 from tests.conformance.parameters import examples, generated, promised
 from tests.conformance.streams import Stream, engine, one_by_one, policy_of
 from tests.conformance.test_cutting import Interrupted
 from tests.naive import Release
-
-POLICY = """
-person: pid
-attributes:
-  age: {quasi: numeric, range: [0, 100]}
-  size: {quasi: numeric, range: [0, 2]}
-  city: {quasi: categorical, hierarchy: {Europe: {France: [Paris, Lyon, Nice], Norway: [Oslo, Bergen], Malta: [Valletta]}}}
-  illness: {sensitive: true}
-  cost: {sensitive: true}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +109,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for threads in (1, 2, 2):
         monkeypatch.setattr(lanes, "cores", lambda threads=threads: threads)
         rest = "privacy: {k: 3}\nwindow: {count: 40}\nlanes: 5\nalgorithm: {name: fads}"
-        anonymizer = Anonymizer(Policy.parse(POLICY + rest))
+        anonymizer = Anonymizer(Policy.parse(FIELDS + rest))
         left = [anonymizer.push_batch(pa.RecordBatch.from_pylist(records[i : i + 100])) for i in (0, 100, 200)]
         answers.append([batch.to_pylist() for batch in [*left, anonymizer.flush()]])
     assert answers[0] == answers[1] == answers[2]
@@ -133,12 +120,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_judge_finds_nothing(name: str, count: int, tmp_path: Path) -> None:
     """Persons who come back, what is asked of sensitive values, and the default reading of nulls."""
     rest = f"privacy: {{k: 4, l: 2, t: 0.9}}\nwindow: {{count: 40}}\nlanes: {count}\nalgorithm: {{name: {name}}}"
-    policy = Policy.parse(POLICY + rest)
-    source, target, trace = (str(tmp_path / file) for file in ("in.jsonl", "out.jsonl", "trace.jsonl"))
-    Path(source).write_text("".join(json.dumps(record) + "\n" for record in people(150, 50)))
-    stats = shoal.run(policy, source, target, trace=trace)
-    assert stats.faults == {}
-    report = audit(policy, source, target, trace=trace)
+    report = judged_from_files(Policy.parse(FIELDS + rest), people(150, 50), tmp_path)
     assert [finding for finding in report.promises if finding.verdict == "broken"] == []
     assert report.held
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,18 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shoal
 from shoal import Anonymizer, Policy
 from shoal.anonymizer import team
 from shoal.anonymizer.workers import Workers
-from shoal.audit import audit
-from tests.audit.base import people
+from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import stronger
 from tests.conformance.parameters import SHARES, examples
 from tests.conformance.promises import steps
 from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
 from tests.conformance.test_cutting import Interrupted
-from tests.conformance.test_lanes import POLICY, in_order
+from tests.conformance.test_lanes import in_order
 from tests.naive import Arrival, Demand, Numeric, Release, Tick
 
 
@@ -104,12 +101,7 @@ def test_every_promise_holds_in_thousands_of_streams(start: int) -> None:
 def test_the_judge_finds_nothing(workers: int, tmp_path: Path) -> None:
     """Persons who come back, what is asked of sensitive values, and the default reading of nulls; from file to file."""
     rest = f"privacy: {{k: 4, l: 2, t: 0.9}}\nwindow: {{count: 60}}\nalgorithm: {{name: fast, workers: {workers}}}"
-    policy = Policy.parse(POLICY + rest)
-    source, target, trace = (str(tmp_path / file) for file in ("in.jsonl", "out.jsonl", "trace.jsonl"))
-    Path(source).write_text("".join(json.dumps(record) + "\n" for record in people(2000, 500)))
-    stats = shoal.run(policy, source, target, trace=trace)
-    assert stats.faults == {}
-    report = audit(policy, source, target, trace=trace)
+    report = judged_from_files(Policy.parse(FIELDS + rest), people(2000, 500), tmp_path)
     assert [finding for finding in report.promises if finding.verdict == "broken"] == []
     assert report.held
 

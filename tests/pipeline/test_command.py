@@ -11,8 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
+from connectors.processes import free_port
 from tests.cli.base import COMMAND, ENVIRONMENT
 
 from .base import KEY, lines, place, record, wait_until
@@ -31,6 +33,10 @@ def done(folder: Path, *options: str) -> tuple[int, str, str]:
     process = begun(folder, *options)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
+
+
+def scraped(port: int) -> str:
+    return httpx.get(f"http://127.0.0.1:{port}/metrics").text
 
 
 def clean(folder: Path) -> list[str]:
@@ -102,8 +108,9 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 def test_it_never_says_what_the_data_are(tmp_path: Path) -> None:
     """Planted identities and values are in nothing that it writes, but where they are published."""
-    more = "dead_letters: {file: dead.jsonl}\nlate: {allow: 5s}"
-    place(tmp_path, window="{time: 2s}", more=more, checkpoint="20ms")
+    port = free_port()
+    more = f"dead_letters: {{file: dead.jsonl}}\nlate: {{allow: 5s}}\ntelemetry: {{prometheus: '127.0.0.1:{port}'}}"
+    place(tmp_path, window="{time: 2s}", more=more, checkpoint="20ms", follow=True)
     bad = [
         record(1, pid="Zebulon", age="Zebulon"),
         record(2, pid="Zebulon", city="Atlantis"),
@@ -113,12 +120,17 @@ def test_it_never_says_what_the_data_are(tmp_path: Path) -> None:
     ]
     text = "".join(lines([record(i), bad[i % 5], record(i + 1, pid="Zebulon", disease="psoriasis")]) for i in range(100))
     (tmp_path / "raw.jsonl").write_text(text + '{"pid": "Zebulon", "age": 4242.4242, psoriasis\n')
-    process = begun(tmp_path, "--verbose", environment={"PYTHONDEVMODE": ""})
+    process = begun(tmp_path, "--verbose")
+    wait_until(lambda: (tmp_path / "dead.jsonl").exists() and "malformed" in (tmp_path / "dead.jsonl").read_text(), 120)
+    wait_until(lambda: 'shoal_rejected_total{reason="malformed JSON"} 1.0' in scraped(port))
+    metrics = scraped(port)
+    process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0
     dead = (tmp_path / "dead.jsonl").read_text()
     assert len(dead.splitlines()) > 100 and {json.loads(line)["field"] for line in dead.splitlines()} >= {"age", "city", "t"}
-    told = [out, err, dead, (tmp_path / "trace.jsonl").read_text()]
+    assert "checkpoint:" in err  # it did speak, at debug level
+    told = [out, err, dead, metrics, (tmp_path / "trace.jsonl").read_text()]
     told += [path.read_bytes().decode("latin-1") for path in (tmp_path / "state").iterdir()]
     for secret in SECRETS:
         assert not [text for text in told if secret in text], secret

@@ -124,6 +124,39 @@ def survives(folder: Path, broker: Broker, kills: int, seed: int) -> None:
     assert report.held, [finding for finding in report.promises if finding.verdict == Verdict.BROKEN]
 
 
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_a_broker_that_is_away_for_a_minute(tmp_path: Path, broker: Broker) -> None:
+    """The pipeline waits for it, and goes on with what it held and what comes then."""
+    url = f"nats://127.0.0.1:{broker.port}"
+    do(url, streams)
+    place(tmp_path, window="{count: 60}")
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(url=url))
+    process = start(tmp_path / "pipeline.yaml")
+    trace = tmp_path / "trace.jsonl"
+
+    def published() -> int:
+        return len(trace.read_bytes().splitlines()) if trace.exists() else 0
+
+    async def give(js: Any, numbers: range) -> None:
+        for number in numbers:
+            await js.publish("raw", json.dumps(record(number)).encode())
+
+    do(url, lambda js: give(js, range(300)))
+    wait_until(lambda: published() > 100)
+    broker.stop()
+    time.sleep(60)
+    assert process.is_alive()
+    broker.start()
+    do(url, lambda js: give(js, range(300, 600)))
+    wait_until(lambda: published() > 500, 60)
+    process.terminate()
+    process.join(10)
+    assert process.exitcode == 0
+    clean = do(url, lambda js: messages(js, "CLEAN"))
+    assert [int(message.headers["Shoal-Sequence"]) for message in clean] == list(range(published()))
+
+
 def test_nothing_is_lost_or_twice(tmp_path: Path, broker: Broker) -> None:
     survives(tmp_path, broker, kills=6, seed=1)
 

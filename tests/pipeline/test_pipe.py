@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import shoal
 from shoal.anonymizer import Stats
 from shoal.audit import audit
+from shoal.connectors.connector import Delivery, Position, Source
 from shoal.errors import ConnectorError, PolicyError, StateError
 from shoal.pipeline.fitness import fitness
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline.store import Store
+from shoal.pipeline.vault import Vault
 
 from .base import KEY, POLICY, Crash, crashing_at, lines, outputs, place, record
 
@@ -171,9 +181,6 @@ def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:
 
 
 def test_a_second_instance_is_refused(tmp_path: Path) -> None:
-    from shoal.pipeline.store import Store
-    from shoal.pipeline.vault import Vault
-
     file = place(tmp_path, 10)
     Pipe(file).run()
     store = Store(file.state.dir, Vault(KEY))
@@ -269,6 +276,103 @@ def test_a_followed_file_that_is_exchanged_is_noticed(tmp_path: Path) -> None:
 def test_private_files_are_private(tmp_path: Path) -> None:
     Pipe(place(tmp_path, 10)).run()
     assert (tmp_path / "trace.jsonl").stat().st_mode & 0o077 == 0
+
+
+class Poured(Source):
+    """Gives deliveries as fast as they are asked for; none can come again."""
+
+    replays = False
+
+    def __init__(self, deliveries: list[bytes]) -> None:
+        self._left = list(deliveries)
+        self.read_in_all = 0
+
+    def begin(self, position: Position | None) -> Position:
+        return {"at": self.read_in_all}
+
+    def read(self, seconds: float) -> Delivery | None:
+        if not self._left:
+            self.ended = True
+            return None
+        self.read_in_all += 1
+        return Delivery([self._left.pop(0)], {"at": self.read_in_all})
+
+    def acknowledge(self, position: Position) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def poured(file: PipelineFile, deliveries: list[bytes]) -> tuple[Pipe, Poured]:
+    pipe, source = Pipe(file), Poured(deliveries)
+    source.fields, source.passed = pipe.source.fields, pipe.source.passed
+    pipe.source = source
+    return pipe, source
+
+
+def test_a_slow_sink_holds_the_source_back(tmp_path: Path) -> None:
+    """Nothing is read while something is being written, so that nothing piles up."""
+    file = place(tmp_path, window="{count: 5}")
+    pipe, source = poured(file, [lines(record(10 * i + j) for j in range(10)).encode() for i in range(20)])
+    ahead, write = [], pipe.sink.write
+
+    def slow(batch: pa.RecordBatch, sequence: int) -> None:
+        before = source.read_in_all
+        time.sleep(0.01)
+        write(batch, sequence)
+        ahead.append((source.read_in_all - before, 10 * source.read_in_all - sequence))
+
+    pipe.sink.write = slow  # type: ignore[method-assign]
+    pipe.run()
+    assert len(ahead) > 10
+    assert {more for more, _ in ahead} == {0}
+    assert max(waiting for _, waiting in ahead) <= 10 + 5 + 1  # a delivery, the window, and who makes it due
+
+
+def test_raw_data_is_gone_two_checkpoints_after_it_left(tmp_path: Path) -> None:
+    """Looked for in the state as it is before encryption: there while it waits, and in nothing later on."""
+    file = place(tmp_path, window="{count: 5}", checkpoint="10s")
+    first = lines([record(0, disease="needle")] + [record(i) for i in range(1, 4)]).encode()
+    pipe, _ = poured(file, [first, *(lines([record(i)]).encode() for i in range(4, 24))])
+    found: list[bool] = []
+    real = pipe._deliver
+
+    def deliver(*arguments: Any) -> None:
+        real(*arguments)
+        found.append(b"needle" in b"".join(opened_state(file)))
+        if len(found) in (12, 15, 18):
+            with ThreadPoolExecutor(1) as pool:
+                pipe._save(pipe_store(pipe), pool)
+
+    pipe._deliver = deliver  # type: ignore[method-assign]
+    pipe_store = keep_store(pipe)
+    pipe.run()
+    assert (tmp_path / "clean.jsonl").read_text().count("needle") == 1
+    assert found[0] and found[11]  # in the journal
+    assert not any(found[18:])
+
+
+def keep_store(pipe: Pipe) -> Callable[[Pipe], Store]:
+    """The store that a pipe has open, once it runs."""
+    kept: list[Store] = []
+    flow = pipe._flow
+
+    def flowing(store: Store, pool: ThreadPoolExecutor) -> None:
+        kept.append(store)
+        flow(store, pool)
+
+    pipe._flow = flowing  # type: ignore[method-assign]
+    return lambda pipe: kept[0]
+
+
+def opened_state(file: PipelineFile) -> Iterator[bytes]:
+    """Everything in the folder of the state, as it is before it is encrypted."""
+    for path in file.state.dir.iterdir():
+        if path.name != "lock":
+            for piece in Vault(KEY).opened(path.read_bytes()):
+                if zipfile.is_zipfile(io.BytesIO(piece)):
+                    with zipfile.ZipFile(io.BytesIO(piece)) as archive:
+                        yield from (archive.read(name) for name in archive.namelist())
+                yield piece
 
 
 class TestDamage:

@@ -107,20 +107,26 @@ export class Bars {
   }
 
   private rule(chart: uPlot): void {
-    const { ctx, bbox } = chart;
-    const x = Math.round(chart.valToPos(this.labels.length - 0.5 - (this.labels.at(-1) === "" ? 1 : 0), "x", true));
-    ctx.save();
-    ctx.strokeStyle = ctx.fillStyle = colour("sand");
-    ctx.lineWidth = 2 * devicePixelRatio;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.font = `600 ${12 * devicePixelRatio}px system-ui, sans-serif`;
-    ctx.textAlign = "right";
-    ctx.fillText(this.limit ?? "", x - 6 * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
-    ctx.restore();
+    upright(chart, this.labels.length - 0.5 - (this.labels.at(-1) === "" ? 1 : 0), "sand", this.limit ?? "", "right");
   }
+}
+
+/** A line from bottom to top, with a word beside it. */
+export function upright(chart: uPlot, at: number, ink: string, word: string, align: "left" | "right"): void {
+  const { ctx, bbox } = chart;
+  const x = Math.round(chart.valToPos(at, "x", true));
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = colour(ink);
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.font = `600 ${12 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = align;
+  ctx.fillText(word, x + (align === "left" ? 6 : -6) * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
+  ctx.restore();
 }
 
 function moment(time: number): string {

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.failure import reported
+from shoal.cli.page import PORT, Host, Open, Port, TokenFile
 
 EXAMPLES = """
 \b
@@ -31,12 +32,10 @@ def demo(
     seed: Annotated[int, typer.Option(help="Another seed, another stream.", min=0, metavar="N")] = 0,
     algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "fads",
     live: Annotated[bool, typer.Option("--live", help="In real time, with a page to watch; no files.")] = False,
-    port: Annotated[int, typer.Option(help="Of the page; 0 is any that is free.", min=0, max=65535, metavar="N")] = 8080,
-    host: Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")] = "127.0.0.1",
-    token_file: Annotated[
-        str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")
-    ] = None,
-    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    port: Port = PORT,
+    host: Host = "127.0.0.1",
+    token_file: TokenFile = None,
+    browser: Open = False,
 ) -> None:
     """Anonymize a generated stream of wearables, and show what became of it."""
     with reported():

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.failure import reported
+from shoal.cli.page import PORT, Host, Open, Port, TokenFile, needed
 
 EXAMPLES = """
 \b
@@ -23,12 +24,10 @@ def lab(
     source: Annotated[str | None, typer.Argument(help="The file to look at; else drop one.", metavar="FILE")] = None,
     save: Annotated[str | None, typer.Option(help="Where the page may save the policy.", metavar="FILE")] = None,
     rows: Annotated[int, typer.Option(help="How many rows, from the first.", min=1, max=200_000, metavar="N")] = 20_000,
-    port: Annotated[int, typer.Option(help="Of the page; 0 is any that is free.", min=0, max=65535, metavar="N")] = 8080,
-    host: Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")] = "127.0.0.1",
-    token_file: Annotated[
-        str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")
-    ] = None,
-    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    port: Port = PORT,
+    host: Host = "127.0.0.1",
+    token_file: TokenFile = None,
+    browser: Open = False,
 ) -> None:
     """Find a policy by looking: a page that drafts, checks and tries it on a sample of FILE.
 
@@ -41,7 +40,6 @@ def lab(
 def _lab(
     source: str | None, save: str | None, rows: int, port: int, host: str, token_file: str | None, browser: bool
 ) -> None:
-    from shoal.cli.page import needed
     from shoal.cli.terminal import output
 
     with needed():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer.core import TyperCommand
 
 from shoal.errors import InputError
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from shoal.pipeline.telemetry import Telemetry
 
 PORT = 8080
+
+Port = Annotated[int, typer.Option(help="Of the page; 0 is any that is free.", min=0, max=65535, metavar="N")]
+Host = Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")]
+TokenFile = Annotated[str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")]
+Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
 
 
 @contextmanager

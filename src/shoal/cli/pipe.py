@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.failure import reported
+from shoal.cli.page import Host, TokenFile, served
 
 if TYPE_CHECKING:
     from shoal.pipeline.pipe import Pipe
@@ -40,10 +41,8 @@ def pipe(
     page: Annotated[
         int | None, typer.Option(help="Serve a page to watch it; 8080 if no port is given.", min=0, max=65535, metavar="[PORT]")
     ] = None,
-    host: Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")] = "127.0.0.1",
-    token_file: Annotated[
-        str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")
-    ] = None,
+    host: Host = "127.0.0.1",
+    token_file: TokenFile = None,
     on: Annotated[str | None, typer.Option("--on", help="Run it on Spark: spark://…, or local[2].", metavar="MASTER")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell of every checkpoint.")] = False,
 ) -> None:
@@ -68,7 +67,6 @@ def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, t
 
     from shoal.cli.kernels import prepare
     from shoal.cli.lean import lean
-    from shoal.cli.page import served
     from shoal.cli.summary import faults
     from shoal.cli.terminal import errors, say
     from shoal.pipeline.pipe import Pipe

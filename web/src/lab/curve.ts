@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import { axis, Card, drawn, type Line } from "../chart";
+import { axis, Card, drawn, type Line, upright } from "../chart";
 import { make, write } from "../element";
 import { count, percent, seconds, short } from "../format";
 import { colour } from "../theme";
@@ -105,18 +105,6 @@ export class Curve {
   private rule(): void {
     const { chart, z } = this;
     if (!chart || !this.found || !(z >= 1)) return;
-    const { ctx, bbox } = chart;
-    const x = Math.round(chart.valToPos(z, "x", true));
-    if (x < bbox.left || x > bbox.left + bbox.width) return;
-    ctx.save();
-    ctx.strokeStyle = ctx.fillStyle = colour("ink");
-    ctx.lineWidth = 2 * devicePixelRatio;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.font = `600 ${12 * devicePixelRatio}px system-ui, sans-serif`;
-    ctx.fillText(`z ${z}`, x + 6 * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
-    ctx.restore();
+    upright(chart, z, "ink", `z ${z}`, "left");
   }
 }
