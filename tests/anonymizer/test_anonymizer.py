@@ -238,3 +238,44 @@ def test_answers_stay_as_they_are(window: dict[str, int]) -> None:
     for trace, was, answer, shown in kept:
         assert trace.to_pylist() == was
         assert answer.to_pylist() == shown
+
+
+def test_a_published_dictionary_holds_only_what_left() -> None:
+    """What waits is not in it: a file of dictionaries is read by others."""
+    policy = Policy.parse(
+        "{person: pid, attributes: {age: {quasi: numeric, range: [0, 100]}, illness: {sensitive: true}}, privacy: {k: 2}, "
+        "window: {count: 4}, algorithm: {name: kvarp}}"
+    )
+    illness = pa.array(["flu", "hiv", "cold", "cancer", "secret"]).dictionary_encode()
+    batch = pa.record_batch({"pid": [1, 2, 3, 4, 5], "age": [34, 61, 36, 58, 21], "illness": illness})
+    published = Anonymizer(policy).push_batch(batch).column("illness")
+    assert published.to_pylist() == ["flu", "cold"]
+    assert published.dictionary.to_pylist() == ["flu", "cold"]
+
+
+def test_categories_of_few_bits_may_become_many() -> None:
+    """pandas gives each frame the narrowest codes that its own categories need."""
+    policy = Policy.parse(
+        "{person: pid, attributes: {age: {quasi: numeric, range: [0, 100]}, note: {publish: keep}}, privacy: {k: 2}, "
+        "window: {count: 4}, algorithm: {name: kvarp}}"
+    )
+    anonymizer, left = Anonymizer(policy), []
+    for first in range(0, 300, 100):
+        notes = pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), [f"n{first + i}" for i in range(100)])
+        batch = pa.record_batch({"pid": range(first, first + 100), "age": [first // 10] * 100, "note": notes})
+        left += anonymizer.push_batch(batch).column("note").to_pylist()
+    left += anonymizer.flush().column("note").to_pylist()
+    assert sorted(left) == sorted(f"n{i}" for i in range(300))
+
+
+def test_after_restore_nothing_of_before_is_told() -> None:
+    anonymizer = Anonymizer(Policy.parse(
+        "{person: pid, attributes: {age: {quasi: numeric, range: [0, 100]}}, privacy: {k: 2}, window: {count: 4}, "
+        "algorithm: {name: kvarp}}"
+    ))  # fmt: skip
+    saved = anonymizer.snapshot()
+    anonymizer.push({"pid": 1, "age": 140})
+    assert len(anonymizer.rejected) == 1
+    anonymizer.restore(saved)
+    assert anonymizer.rejected == []
+    assert anonymizer.trace.num_rows == 0

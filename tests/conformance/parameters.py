@@ -35,9 +35,9 @@ def parameters(name: str, k: int, window: tuple[str, float]) -> st.SearchStrateg
         return st.fixed_dictionaries({}, optional={**COMMON, **OWN.get(name, {})})
     kind, length = window
     if kind == "time":
-        rounds = {"round": st.integers(k, k + 8), "deadline": st.sampled_from([k + 8.0, k + 30.0])}
+        needed = {"reuse_age": COMMON["reuse_age"], "deadline": st.sampled_from([k + 8.0, k + 30.0])}
         optional = {name: COMMON[name] for name in ("reuse_limit", "reuse_loss")}
-        return st.fixed_dictionaries({"reuse_age": COMMON["reuse_age"], **rounds}, optional=optional)
+        return st.fixed_dictionaries(needed, optional={**optional, "round": st.integers(k, k + 8)})
     deadline = st.integers(k, int(length) + 20)
     given = deadline.flatmap(lambda d: st.fixed_dictionaries({"deadline": st.just(d), "round": st.integers(k, d)}))
     common = st.fixed_dictionaries({}, optional=COMMON)

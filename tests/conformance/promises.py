@@ -22,6 +22,8 @@ def check(stream: Stream, releases: Sequence[Release], name: str = "fads") -> No
         assert late(stream, releases, *stays(stream, name)) == []
     is_true(stream, releases, imputes=name == "iot")
     has_k_persons(stream, releases)
+    if name != "fast":  # which counts a group as published anew when it is reused
+        assert too_old(stream, releases) == []
 
 
 def stays(stream: Stream, name: str) -> tuple[float, ...]:
@@ -32,6 +34,13 @@ def stays(stream: Stream, name: str) -> tuple[float, ...]:
     if name == "xband":
         return length, float(stream.parameters.get("reuse_age", length))
     return (float(stream.parameters.get("deadline", length)) if name == "fast" else length,)
+
+
+def too_old(stream: Stream, releases: Sequence[Release]) -> list[int]:
+    """The rows that wear a group whose age is above what the policy allows."""
+    published = {r.cluster: r.released for r in reversed(releases) if r.how == "cluster"}
+    age = float(stream.parameters.get("reuse_age", math.inf))
+    return [r.row for r in releases if r.how == "reuse" and r.released - published[r.cluster] >= age]
 
 
 def leaves_once(stream: Stream, releases: Sequence[Release]) -> None:

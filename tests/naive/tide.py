@@ -77,7 +77,7 @@ class Tide(Algorithm):
         """t, which is in no group, leaves by its cover, or joins a group if none holds any more."""
         cover = self.covers[t]
         assert cover is not None
-        if not self.serves(cover, t):
+        if self.now - cover.published >= self.reuse.age or not self.serves(cover, t):
             cover = self.best_cover(t)
         if cover is not None:
             self.publish_covered(t, cover)

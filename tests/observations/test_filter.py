@@ -41,6 +41,19 @@ def test_what_is_published_and_in_what_order() -> None:
     assert (anonymizer.flush().num_rows, anonymizer.tick(1e10).num_rows, anonymizer.trace.num_rows) == (0, 0, 0)
 
 
+def test_fields_inside_fields_stay_with_their_rows() -> None:
+    rule = Policy.parse({
+        "person": "p.user", "time": {"field": "p.t"}, "item": {"field": "p.site"},
+        "algorithm": {"name": "zanon", "z": 2, "window": 10},
+    })  # fmt: skip
+    rows = [("u", "a"), ("v", "b"), ("w", "a"), ("u", "a")]
+    stream = pa.RecordBatch.from_pylist([{"p": {"t": t, "user": user, "site": site}} for t, (user, site) in enumerate(rows)])
+    published = Anonymizer(rule).push_batch(stream)
+    assert published.column("p.t").to_pylist() == [2, 3]
+    assert published.column("p.site").to_pylist() == ["a", "a"]
+    assert len(set(published.column("p.user").to_pylist())) == 2
+
+
 def test_a_single_record_and_the_figures() -> None:
     anonymizer = Anonymizer(policy(2, 5, tree=TREE, withheld="blank"))
     assert anonymizer.push({"t": 0, "user": 1, "site": "news.bbc"})[0]["site"] is None

@@ -90,6 +90,10 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"privacy": {"k": 50, "l": {"recursive": 2}}}, "privacy.l.recursive: is not a pair; write [c, l]"),
     ({"privacy": {"k": 50, "l": {"recursive": [0, 2]}}}, "privacy.l.recursive: its c is not above 0; use more than 0"),
     ({"privacy": {"k": 50, "l": 51}}, "privacy.l: is above k=50; raise k to 51, or lower l"),
+    (
+        {"privacy": {"k": 50, "l": 2}, "attributes": {**RIGHT["attributes"], "disease": {"sensitive": True, "l": 51}}},
+        "attributes.disease.l: is above k=50; raise k to 51, or lower l",
+    ),
     ({"privacy": {"k": 50, "t": 0}}, "privacy.t: is not above 0; use more than 0"),
     ({"privacy": {"k": 50, "t": 2}}, "privacy.t: is above 1; use at most 1"),
     (

@@ -40,6 +40,10 @@ def test_scalars(text: str, value: Any) -> None:
             ],
         ),
         (
+            "{1: [a], true: [b], 0.0: [c], false: [d]}",
+            ["line 1: the key 'true' appears twice; keep one", "line 1: the key 'false' appears twice; keep one"],
+        ),
+        (
             "person: [",
             [
                 "line 1: is not YAML (expected the node content, but found '<stream end>'); "

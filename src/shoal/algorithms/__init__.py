@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from shoal.policy import Policy
+from shoal.policy.algorithm import NAMES, WINDOWED
 
-WINDOWED = ("castle", "fads", "fast", "idea", "iot", "kvarp", "tide", "xband")
-NAMES = (*WINDOWED, "zanon")
+__all__ = ["NAMES", "WINDOWED", "Algorithm", "algorithm"]
 
 
 class Algorithm(NamedTuple):
-    """What an algorithm's file defines: `run`, and where it differs from the rest, the other three in upper or lower case."""
+    """What an algorithm's file defines: `run`, and where it differs from the others `PARAMETERS`, `deadline` and `memory`."""
 
     run: Callable[..., None]  # takes in a batch and releases what has to leave; compiled
     parameters: dict[str, float]  # its own parameters, besides k and those of the reuse set (PARAMETERS)

@@ -6,8 +6,9 @@ more round, and is suppressed at once if not. What a round costs is estimated by
 
 Parameters
 ----------
-round (delta; 6*k, or the deadline if that is smaller)
-    Tuples a round; k <= round <= deadline. Under `time` the default is 6*k.
+round (delta; the smaller of 6*k and the deadline)
+    Tuples a round; k <= round <= deadline. With several workers the default is the smaller of 6*k and half a worker's share
+    of the deadline, k at least. Under `time`, where the deadline in seconds is a number below k, it is 6*k.
 deadline (T_e; the window's length)
     The longest a tuple waits: arrivals under `count` and `buffer`, seconds under `time`.
 reuse_age (T_kc; 20*delta arrivals, to be given under `time`)

@@ -164,7 +164,9 @@ def run(s, batch, closing):
         if leaves:
             _depart(s)
         elif is_open(c):
-            take_in(s, batch)
+            slot = take_in(s, batch)
+            if slot >= 0 and w.newer[slot] >= 0:  # from another lane, into the midst of a wave: it closes anew
+                m.closed[0] = 0
         else:
             break
 
@@ -287,7 +289,7 @@ def _depart(s):
             t += 1
         if t < tuples:
             row = row_of(s.reuse, v.cover[t])
-            if grouped and len(s.exits.diversity.kind) > 0 and not (row >= 0 and can_serve(s, row, slot)):
+            if grouped and not (row >= 0 and c.now - g.published[row] < s.reuse.rule.age and can_serve(s, row, slot)):
                 row = cover_of(core(s), slot)
                 w.home[slot] = -1 if row >= 0 else _nearest_group(core(s), slot)
                 if w.home[slot] >= 0:
@@ -306,7 +308,7 @@ def _depart(s):
         for i in range(size):
             m.closed[0] -= w.arrival[chosen[i]] <= newest
         see_off(core(s), size, row, how)
-    v.work.stage = OPEN
+    m.closed[0], v.work.stage = 0, OPEN
 
 
 @inlined

@@ -136,6 +136,7 @@ class Anonymizer:
         """Go on from a snapshot that was made under the same policy."""
         snapshot = unpacked(data, self.policy.fingerprint)
         self._engine.restore(snapshot)
+        self._begin()
         self._received = snapshot.header["received"]
         self._reasons = Counter(snapshot.header["reasons"])
         self._watch.restore(snapshot.header["drift"])

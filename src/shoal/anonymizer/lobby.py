@@ -51,5 +51,5 @@ def _together(old: pa.Table, new: pa.Table) -> pa.Table:
     try:
         return pa.concat_tables([old, new], promote_options="permissive").combine_chunks()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        odd = [f.name for f in new.schema if f.type != old.schema.field(f.name).type]
+        odd = [f.name for f in new.schema if f.type != old.schema.field(f.name).type] or new.schema.names
         raise InputError(f"{', '.join(odd)}: the type changes within the stream; give one type throughout") from None

@@ -135,7 +135,7 @@ def _width(attribute: Attribute, low: float, high: float) -> float:
     tree = attribute.hierarchy
     if tree is None:
         return float((high - low) / (attribute.high - attribute.low))
-    if low == high:
+    if low == high or tree.leaves == 1:
         return 0.0
     node = tree.root if high >= tree.leaves else int(low)
     while tree.last[node] < min(high, tree.leaves - 1):

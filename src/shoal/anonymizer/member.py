@@ -97,7 +97,7 @@ class Member:
                 steps.append(self._step(joined(others, Handed(self._seated(some), some.went), first)))
         elif len(handed.rows):
             tuples = self._seated(handed.part(np.lexsort((handed.rows, handed.tuples.time))))
-            steps.append(self._step(_one_by_one(tuples, self._lane.arrivals, half(self._policy))))
+            steps.append(self._step(_one_by_one(tuples, self._lane.arrivals, half(self._policy), newest)))
         return _all([*steps, self.tick(newest)])
 
     def tick(self, now: float) -> Left:
@@ -191,11 +191,11 @@ def _spread(own: Batch, place: NDArray[np.int64], size: int) -> Batch:
     return Batch(values, *columns)
 
 
-def _one_by_one(tuples: Batch, before: int, wait: float) -> Batch:
-    """Who was handed over by time, each after the moment at which it had waited half of its time."""
+def _one_by_one(tuples: Batch, before: int, wait: float, newest: float) -> Batch:
+    """Who was handed over by time, each after the moment at which it had waited half of its time, or the newest of all."""
     size = len(tuples.time)
     moments = _spread(part_of(tuples, slice(0)), np.zeros(0, np.int64), size)
-    moments = moments._replace(time=tuples.time + wait if wait < math.inf else np.full(size, -np.inf))
+    moments = moments._replace(time=np.minimum(tuples.time + wait, newest) if wait < math.inf else np.full(size, -np.inf))
     milliseconds = np.clip(tuples.time * _MILLISECONDS, -_BEFORE, _BEFORE - 1).astype(np.int64) + _BEFORE
     number = (milliseconds << _SAME) + ((before + np.arange(size)) & ((1 << _SAME) - 1))
     pairs = zip(moments, tuples._replace(arrival=number), strict=True)

@@ -13,9 +13,12 @@ SHORTEST = 16  # bytes
 
 
 def secret(parameters: Zanon) -> bytes:
-    """
-    Raises:
-        PolicyError: there is none, or it is too short.
+    """The secret that a policy's file holds, or else the environment.
+
+    Raises
+    ------
+    PolicyError
+        There is none, or it is too short.
     """
     file = parameters.secret_file
     place = VARIABLE if file is None else "algorithm.secret_file"

@@ -43,10 +43,10 @@ def unpacked(data: bytes, fingerprint: str) -> Snapshot:
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     header = json.loads(arrays.pop("header").tobytes())
-    version, policy = header["version"], header["policy"]
-    if version != VERSION:
-        raise SnapshotError(f"a snapshot of version {version}, but this shoal reads {VERSION}; use the shoal that made it")
-    if policy != fingerprint:
+    if header["version"] != VERSION:
+        made = f"a snapshot of version {header['version']}, but this shoal reads {VERSION}"
+        raise SnapshotError(f"{made}; use the shoal that made it")
+    if header["policy"] != fingerprint:
         raise SnapshotError("a snapshot of another policy; restore it with the policy it was made under")
     kept = pa.ipc.open_stream(arrays.pop("kept").tobytes()).read_all()
     return Snapshot(header, arrays, kept)

@@ -1,8 +1,7 @@
 """Diversity: whether the sensitive values that a group shows differ enough, and are distributed as among all.
 
 A demand is an l or a t of a sensitive attribute. Each has a shortfall, which is not above 0 where it holds. Values are
-compared by fingerprint; two values with one fingerprint would count as one, which can only make a group less diverse than it
-is, never more.
+compared by fingerprints of 64 bits: two values with the same one, which two values have with a chance of 2^-64, count as one.
 """
 
 from __future__ import annotations

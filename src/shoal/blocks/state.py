@@ -122,16 +122,22 @@ def _with_wave(s: State, slots: int) -> tuple[NDArray[Any], ...]:
 
 
 def waiting(w: Window) -> Arrays:
-    """The tuples that wait, in order of arrival."""
-    order = np.argsort(w.arrival[: int(w.clock.held)])
+    """The tuples that wait, in order: first those in the pocket, then by arrival."""
+    order = _order(w)
     whole = {name: getattr(w, name)[order] for name in _WAITING}
     return {**whole, "values": w.values[order, : len(w.scaled)], "person": w.persons.key[w.person[order]]}
 
 
+def _order(w: Window) -> NDArray[np.int64]:
+    """The slots in the order in which they are linked."""
+    held = int(w.clock.held)
+    return np.lexsort((w.arrival[:held], w.pocketed[:held]))
+
+
 def _young(w: Window) -> int:
     """The slot of the oldest that has not waited half of its time, once all have moved together in order; -1 if all have."""
-    held, young = int(w.clock.held), int(w.clock.young)
-    return int((w.arrival[:held] < w.arrival[young]).sum()) if young >= 0 else -1
+    young = int(w.clock.young)
+    return int(np.flatnonzero(_order(w) == young)[0]) if young >= 0 else -1
 
 
 def saved(s: State) -> Arrays:

@@ -11,6 +11,7 @@ from shoal.columns.dictionary import only_used
 from shoal.columns.encode import field_of
 from shoal.columns.pseudonym import Pseudonyms
 from shoal.columns.uniform import column, texts
+from shoal.path import head
 from shoal.policy import Policy
 
 
@@ -33,7 +34,8 @@ class Discloser:
         """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized."""
         came, named = batch, bool(user[:, 1].any())
         if len(leaving) < batch.num_rows:
-            needed = {name for name in self.nothing.schema.names if name != self._person or named}
+            names = [name for name in self.nothing.schema.names if name != self._person or named]
+            needed = {*names, *map(head, names)}
             batch = batch.select([i for i, name in enumerate(batch.schema.names) if name in needed]).take(pa.array(leaving))
             user, period = np.take(user, leaving, axis=0), period[leaving]
             shown, generalized = shown[leaving], generalized[leaving]

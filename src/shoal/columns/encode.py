@@ -192,8 +192,10 @@ def _coded_as(known: pa.DataType, array: pa.Array) -> pa.Array:
     """The same values, as a dictionary if those before came as one, and not if they did not."""
     if pa.types.is_dictionary(known) and array.type == known.value_type:
         return array.dictionary_encode()
-    if pa.types.is_dictionary(array.type) and array.type.value_type == known:
-        return array.cast(known)
+    if pa.types.is_dictionary(array.type):
+        if array.type.value_type == known:
+            return array.cast(known)
+        return array.cast(pa.dictionary(pa.int32(), array.type.value_type, array.type.ordered))  # room for what comes later
     return array
 
 

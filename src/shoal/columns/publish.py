@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.columns.dictionary import only_used
 from shoal.compiled import kernel
 from shoal.policy import Policy
 
@@ -56,7 +57,7 @@ class Publisher:
         fields = []
         for name in names:
             if name not in columns:
-                columns[name] = _whole_column(kept.column(name))
+                columns[name] = only_used(_whole_column(kept.column(name)))
                 fields.append(kept.schema.field(name))
             else:
                 fields.append(pa.field(name, columns[name].type))

@@ -94,7 +94,7 @@ class Fast(Parameters):
     """FAST."""
 
     name: Literal["fast"] = Field(description="the algorithm's name")
-    round: Count | None = Field(default=None, description="tuples a round; by default 6·k, or a share of the deadline")
+    round: Count | None = Field(default=None, description="tuples a round; by default the smaller of 6·k and the deadline, k at least")
     deadline: Span | None = Field(default=None, description="the longest a tuple waits; by default the window's length")
     workers: Few = Field(default=1, description="rounds that run at the same time, on threads; above 1 no run is repeatable")
 
@@ -120,7 +120,9 @@ class Fast(Parameters):
     def _defaults(self, k: int, window: Window) -> dict[str, Any]:
         deadline = window.length if self.deadline is None else float(self.deadline)
         share = deadline // (2 * self.workers) if self.workers > 1 else deadline
-        default = 6 * k if window.timed else max(k, int(min(6 * k, share)))
+        default = int(min(6 * k, share))
+        if default < k:  # under `time` a deadline of few seconds tells nothing about tuples
+            default = 6 * k if window.timed else k
         size = default if self.round is None else self.round
         age = 20.0 * size if self.reuse_age is None else self.reuse_age
         return {**super()._defaults(k, window), "deadline": deadline, "round": size, "reuse_age": float(age)}

@@ -112,9 +112,10 @@ def _sensitive(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterato
     for name, attribute in attributes.items():
         if attribute.distribution and attribute.t is None and privacy.t is None:
             yield f"attributes.{name}.distribution: is compared by t, which is absent; give t, or remove it"
-        asked = attribute.l or privacy.l
-        if attribute.sensitive and asked and asked.kind == "distinct" and asked.l > privacy.k:
-            yield f"privacy.l: is above k={privacy.k}; raise k to {asked.l:.0f}, or lower l"
+    asked = {f"attributes.{name}.l": attribute.l for name, attribute in attributes.items() if attribute.sensitive}
+    for place, demand in {**asked, "privacy.l": privacy.l if None in asked.values() else None}.items():
+        if demand and demand.kind == "distinct" and demand.l > privacy.k:
+            yield f"{place}: is above k={privacy.k}; raise k to {demand.l:.0f}, or lower l"
 
 
 def _size(privacy: Privacy, window: Window) -> Iterator[str]:

@@ -20,6 +20,7 @@ _SCALARS = (
     ),
     ("merge", r"<<", ["<"]),
 )
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
@@ -33,12 +34,13 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
-        seen: set[tuple[str, str]] = set()
+        seen: set[Any] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
-                if (key.tag, key.value) in seen:
+                value = key.value if key.tag == _MERGE else self.construct_object(key)
+                if value in seen:  # as Python compares them: 1 and true are one key
                     self.twice.append(f"line {key.start_mark.line + 1}: the key {key.value!r} appears twice; keep one")
-                seen.add((key.tag, key.value))
+                seen.add(value)
         return node
 
 
