@@ -16,7 +16,8 @@ import pyarrow as pa
 from shoal.formats import Block
 
 Position = Mapping[str, Any]
-"""Where a source stands, or what a sink has: what JSON can hold."""
+"""Where a source stands, or what a sink has: what JSON can hold. Its numbers and texts are told in dead letters, so that what
+comes from the records themselves must stand in a list."""
 
 Payload = bytes | Block
 """Whole records: lines of JSON or CSV, an Arrow stream, or a block that is read already."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -22,6 +23,9 @@ from shoal.policy.part import Part, refusal
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
+TAIL = 4 << 10
+"""Bytes by which a file is known again: those before a position of a text, the last ones of a table."""
+
 PAUSE = 0.02
 """Seconds after which a followed file is looked at again."""
 
@@ -52,7 +56,10 @@ File = Annotated[Path, AfterValidator(_beside), AfterValidator(_known)]
 
 
 class FileSource(Source):
-    """Reads a file of any kind; text may be followed as it grows."""
+    """Reads a file of any kind; text may be followed as it grows.
+
+    A position is how much was read, and a checksum by which it is noticed if another file has the name by then.
+    """
 
     identity = ("path",)
     replays = True
@@ -72,6 +79,7 @@ class FileSource(Source):
         self._kind = kind(self._path)
         self._at = 0  # bytes of text, else rows
         self._read = bytearray()  # text that was read and not given yet
+        self._tail = b""
         self._blocks: Iterator[Block] | None = None
         self._bytes: Bytes | None = None
 
@@ -81,8 +89,23 @@ class FileSource(Source):
             self._begin_text()
         else:
             reader = open_reader(self._path, self.fields, passed=self.passed)
-            self._blocks = (block for block in reader if block.rows[-1] >= self._at)
-        return {"at": self._at}
+            self._blocks = (block for block in reader if _end(block) > self._at)
+            self._tail = _last_bytes(self._path)
+        self._compare(position)
+        return self._position()
+
+    def _position(self) -> Position:
+        return {"at": self._at, "tail": [zlib.crc32(self._tail)]}
+
+    def _compare(self, position: Position | None) -> None:
+        """
+        Raises:
+            ConnectorError: what was read up to there is something else than what was read before.
+        """
+        if position and "tail" in position and position["tail"] != self._position()["tail"]:
+            raise ConnectorError(
+                f"{self._path}: is not the file that was read before; bring that one back, or begin anew with another state"
+            )
 
     def _begin_text(self) -> None:
         if self._kind == "csv":
@@ -93,12 +116,14 @@ class FileSource(Source):
         if not self._at:
             beginning = self._bytes.read(CHUNK)
             self._at = skipped = _header(beginning, self._kind)
+            self._tail = beginning[:skipped][-TAIL:]
             self._read += beginning[skipped:]
         while skipped < self._at:
-            found = len(self._bytes.read(min(CHUNK, self._at - skipped)))
+            found = self._bytes.read(min(CHUNK, self._at - skipped))
             if not found:
                 raise ConnectorError(f"{self._path}: is shorter than the state remembers; give the file that was read before")
-            skipped += found
+            self._tail = (self._tail + found)[-TAIL:]
+            skipped += len(found)
 
     def replay(self, until: Position) -> Sequence[Payload]:
         payloads: list[Payload] = []
@@ -107,6 +132,7 @@ class FileSource(Source):
             if found is None:
                 raise ConnectorError(f"{self._path}: is shorter than the state remembers; give the file that was read before")
             payloads.append(found)
+        self._compare(until)
         return payloads
 
     def read(self, seconds: float) -> Delivery | None:
@@ -115,7 +141,7 @@ class FileSource(Source):
         while found is None and not self.ended and (left := until - time.monotonic()) > 0:
             time.sleep(min(PAUSE, left))
             found = self._next()
-        return None if found is None else Delivery([found], {"at": self._at})
+        return None if found is None else Delivery([found], self._position())
 
     def _next(self, most: int = LONGEST) -> Payload | None:
         return self._next_text(most) if self._blocks is None else self._next_block()
@@ -126,7 +152,7 @@ class FileSource(Source):
         if block is None:
             self.ended = True
             return None
-        self._at = 1 + max(int(block.rows[-1]) if len(block.rows) else -1, *(row for row, _ in block.bad), -1)
+        self._at = _end(block)
         return block
 
     def _next_text(self, most: int) -> bytes | None:
@@ -165,6 +191,7 @@ class FileSource(Source):
         piece = bytes(memoryview(self._read)[:size])
         del self._read[:size]
         self._at += size
+        self._tail = (self._tail + piece[-TAIL:])[-TAIL:]
         return piece
 
     def acknowledge(self, position: Position) -> None:
@@ -182,6 +209,17 @@ class FileSource(Source):
     def close(self) -> None:
         if self._bytes:
             self._bytes.close()
+
+
+def _end(block: Block) -> int:
+    """The number of the row that follows a block, those that cannot be read included."""
+    return 1 + max([*block.rows[-1:].tolist(), *(row for row, _ in block.bad)], default=-1)
+
+
+def _last_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(max(os.path.getsize(path) - TAIL, 0))
+        return file.read()
 
 
 def _header(beginning: bytes, kind: str) -> int:
