@@ -178,6 +178,14 @@ class TestSource(SourceConformance):
         assert sum(sizes) == 200
         assert max(sizes) <= 15
 
+    def test_a_delivery_is_bounded(self, feed: MqttFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("shoal.connectors.delivery.MOST", 20)
+        source = feed.source()
+        source.begin(None)
+        feed.give(range(9))
+        assert max(len(delivery.payloads) for delivery in deliveries(source, 9)) == 3  # of 8 bytes each
+        source.close()
+
     def test_retained_messages_are_passed_over(self, mosquitto_broker: Broker) -> None:
         feed = MqttFeed(mosquitto_broker, "3.1.1")
         feed.give(range(1), retain=True)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from shoal.connectors.connector import Delivery, Position, Source
+from shoal.connectors.delivery import taken
 from shoal.connectors.library import library
 from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Arriving, Tls
@@ -54,7 +55,9 @@ class HttpSource(Source):
         path: Name = Field(default="/", description="the path that records are posted to")
         token: Secret | None = Field(default=None, description="what Authorization: Bearer must say; needed beyond loopback")
         tls: Tls | None = Field(default=None, description="the server's cert and key; with ca, clients need a certificate")
-        largest: Count = Field(default=16 << 20, description="bytes of a request; a larger one is answered 413")
+        largest: Annotated[Count, Field(le=1 << 30)] = Field(
+            default=16 << 20, description="bytes of a request; a larger one is answered 413"
+        )
         waiting: Count = Field(default=64, description="requests that may wait at a time; one more is answered 503")
         remember: Count = Field(default=128, description="how many values of Idempotency-Key are remembered")
 
@@ -162,8 +165,7 @@ class HttpSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = list(self._arrived)
-            self._arrived.clear()
+            some = taken(self._arrived)
         for batch in some:
             self._batches += 1
             self._given.append((self._batches, batch))

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 from shoal.connectors.connector import Delivery, Position, Source
+from shoal.connectors.delivery import taken
 from shoal.connectors.mqtt_session import Broker, Session
 from shoal.connectors.settings import Arriving
 
@@ -63,8 +64,7 @@ class MqttSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = list(self._arrived)
-            self._arrived.clear()
+            some = taken(self._arrived)
             self._changed.notify_all()
             for message in some:
                 self._read += 1
