@@ -12,6 +12,7 @@ from shoal.connectors.kafka_source import KafkaSource
 from shoal.connectors.mqtt_source import MqttSource
 from shoal.connectors.nats_source import NatsSource
 from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Tls
 from shoal.errors import ConnectorError
 
@@ -37,6 +38,17 @@ def test_a_secret_from_a_file_in_the_folder(tmp_path: Path) -> None:
     settings = KafkaSource.Settings.model_validate(given, context={"folder": tmp_path})
     assert settings.client() == {"sasl.password": "hunter2", "bootstrap.servers": "localhost:9092"}
     assert "hunter2" not in repr(settings) + settings.model_dump_json()
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_a_secret_that_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (tmp_path / "password").write_text(text)
+    with pytest.raises(ConnectorError) as error:
+        Secret(file=tmp_path / "password").read()
+    assert str(error.value) == f"{tmp_path / 'password'}: is empty; write the secret into it"
+    monkeypatch.setenv("PASSWORD", "")
+    with pytest.raises(ConnectorError, match="PASSWORD: is not set in the environment; set it to the secret"):
+        Secret(env="PASSWORD").read()
 
 
 def test_credentials_in_an_address() -> None:

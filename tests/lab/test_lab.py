@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -175,6 +176,20 @@ def test_what_is_handed_over(tmp_path: Path, kind: str) -> None:
         folder = lab.folder
         assert list(folder.iterdir()) and folder.stat().st_mode & 0o077 == 0
     assert not folder.exists()
+
+
+def test_two_files_that_are_handed_over_at_a_time(tmp_path: Path) -> None:
+    data = people(tmp_path).read_bytes()
+
+    def chunks(lab: Lab) -> Iterator[bytes]:
+        yield data[:1000]
+        lab.receive("other.csv", [data])
+        yield data[1000:]
+
+    with Lab() as lab:
+        assert lab.receive("people.csv", chunks(lab))["sample"]["name"] == "people.csv"
+        assert lab.trial(fads(lab))["released"] == 600
+        assert len(list(lab.folder.iterdir())) == 1
 
 
 def test_a_large_text_is_cut_not_swallowed(tmp_path: Path) -> None:

@@ -168,6 +168,19 @@ def test_dead_letters_hold_the_record_only_encrypted(tmp_path: Path) -> None:
     assert letter["record"]["city"] == "Atlantis"
 
 
+def test_dead_letters_that_are_not_there_or_not_whole(tmp_path: Path) -> None:
+    from shoal.pipeline.dead_letters import opened
+
+    path = tmp_path / "dead.jsonl"
+    with pytest.raises(StateError, match=r"dead.jsonl: cannot be read \(no such file or directory\); run the pipeline first"):
+        list(opened(path, KEY))
+    path.write_text('{"row": 1}\n{"row": 2, "rec')  # the pipeline is writing it
+    assert list(opened(path, KEY)) == [{"row": 1}]
+    path.write_text('{"row": 1}\n{"row":\n{"row": 3}\n')
+    with pytest.raises(StateError, match=r"dead.jsonl: line 2 is damaged; bring an intact copy back"):
+        list(opened(path, KEY))
+
+
 def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:
     file = place(tmp_path, more="late: {allow: 5s}\ndead_letters: {file: dead.jsonl}")
     (tmp_path / "raw.jsonl").write_text(lines(record(i, moment) for i, moment in enumerate([0, 10, 6, 4.9, 12])))

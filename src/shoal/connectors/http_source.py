@@ -8,6 +8,7 @@ import ipaddress
 import socket
 import threading
 from collections import deque
+from contextlib import ExitStack
 from hashlib import blake2b
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -215,10 +216,12 @@ def _is_loopback(host: str) -> bool:
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
+        with ExitStack() as stack:
+            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(128)
+            stack.pop_all()
     except OSError as error:
         raise ConnectorError(f"http {host}:{port}: cannot be listened on ({error.strerror}); use another address") from None
     return listener

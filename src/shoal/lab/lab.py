@@ -125,13 +125,12 @@ class Lab:
         own = Path(mkdtemp(dir=self.folder))
         try:
             path, whole = upload.stored(name, chunks, own)
-            self._open(path, said, whole and complete)
+            before = self._open(path, said, whole and complete)
         except BaseException:
             rmtree(own, ignore_errors=True)
             raise
-        for other in self.folder.iterdir():
-            if other != own:
-                rmtree(other, ignore_errors=True)
+        if before and before.path.is_relative_to(self.folder):
+            rmtree(before.path.parent, ignore_errors=True)
         return self.state()
 
     def draft(self) -> Sheet:
@@ -202,12 +201,13 @@ class Lab:
         name = self._held().name
         return {"cli": calls.commands(name, sheet.is_filter), "python": calls.python(name, sheet.is_filter)}
 
-    def _open(self, path: Path, name: str, complete: bool = True) -> None:
+    def _open(self, path: Path, name: str, complete: bool = True) -> Sample | None:
+        """Take a file as the sample; the one that was there before."""
         found = Sample.read(path, name, self._rows)
         found = replace(found, complete=found.complete and complete)
         draft(found)  # refuses in time what no draft can be made of
-        self._sample = found
-        self._last = None
+        before, self._sample, self._last = self._sample, found, None
+        return before
 
     def _held(self) -> Sample:
         if self._sample is None:

@@ -15,6 +15,7 @@ from shoal.connectors import Position
 from shoal.connectors.file import FileSink
 from shoal.errors import StateError
 from shoal.formats.dialects import dumps
+from shoal.formats.source import reason
 from shoal.pipeline.pipeline_file import DeadLetters
 from shoal.pipeline.vault import Damaged, Vault
 
@@ -47,19 +48,23 @@ class DeadLetterFile:
 
 
 def opened(path: Path, secret: str) -> Iterator[dict[str, Any]]:
-    """Dead letters with their records.
+    """Dead letters with their records; one that is just being written is not there yet.
 
     Raises:
-        StateError: the secret is another one, or a letter is damaged.
+        StateError: the file cannot be read, the secret is another one, or a letter is damaged.
     """
     vault = Vault(secret)
-    for line in path.read_bytes().splitlines():
-        letter = json.loads(line)
-        if "record" in letter:
-            try:
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise StateError(f"{path}: cannot be read ({reason(error)}); run the pipeline first, or check its permissions") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            letter = json.loads(line)
+            if "record" in letter:
                 letter["record"] = json.loads(b"".join(vault.opened(base64.b64decode(letter["record"]))))
-            except (Damaged, ValueError):
-                raise StateError(f"{path}: a record in it is damaged; bring an intact copy back") from None
+        except (Damaged, ValueError):
+            raise StateError(f"{path}: line {number} is damaged; bring an intact copy back") from None
         yield letter
 
 
