@@ -55,7 +55,7 @@ def test_credentials_in_an_address() -> None:
     for settings, more in ((NatsSource.Settings, {"stream": "S"}), (HttpSink.Settings, {})):
         with pytest.raises(ValidationError) as error:
             settings(url="nats://user:hunter2@localhost", **more)
-        assert problems(error.value) == (("", "has credentials in it; name them under options"),)
+        assert problems(error.value) == (("", "has credentials in it; write them as secrets, under options or token"),)
 
 
 @pytest.mark.parametrize("more", [{"format": "csv"}, {"columns": ["a"]}])
@@ -100,10 +100,11 @@ def test_a_client_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPat
     for names, given, how in ((SOURCES, SAMPLES[name][0], (None,)), (SINKS, SAMPLES[name][1], (None, 0))):
         kind = connector(names, name)
         made = kind(kind.Settings(**given))
-        with pytest.raises(ConnectorError) as error:
-            made.begin(*how)
+        for attempt in (made.probe, made.begin):
+            with pytest.raises(ConnectorError) as error:
+                attempt(*how)
+            assert str(error.value) == f"the client of '{name}' is not installed; install it with pip install 'shoal[{name}]'"
         made.close()
-        assert str(error.value) == f"the client of '{name}' is not installed; install it with pip install 'shoal[{name}]'"
 
 
 def test_an_option_that_the_client_does_not_know() -> None:

@@ -19,10 +19,10 @@ import shoal
 from shoal.anonymizer import Stats
 from shoal.audit import audit
 from shoal.connectors.connector import Delivery, Position, Source
-from shoal.errors import ConnectorError, PolicyError, StateError
-from shoal.pipeline.fitness import fitness
+from shoal.errors import ConnectorError, PolicyError, ShoalError, StateError
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline.readiness import readiness
 from shoal.pipeline.store import Store
 from shoal.pipeline.vault import Vault
 
@@ -197,7 +197,7 @@ def test_a_second_instance_is_refused(tmp_path: Path) -> None:
     file = place(tmp_path, 10)
     Pipe(file).run()
     store = Store(file.state.dir, Vault(KEY))
-    assert list(fitness(file))[-1] == "the state fits"  # to look is allowed
+    assert list(readiness(file))[-1] == "the state fits"  # to look is allowed
     with pytest.raises(StateError, match="another pipeline uses this state; stop it first"):
         Pipe(file).run()
     store.close()
@@ -506,11 +506,11 @@ class TestChange:
         with pytest.raises(StateError, match=said):
             Pipe(file).run()
         with pytest.raises(StateError, match=said):
-            list(fitness(file))
+            list(readiness(file))
 
     def test_after_a_drain_it_goes_on_under_the_new_policy(self, tmp_path: Path) -> None:
         file = self.changed(tmp_path, drain=True)
-        assert "changed since: policy (privacy); nothing is held, so it can start" in list(fitness(file))
+        assert "changed since: policy (privacy); nothing is held, so it can start" in list(readiness(file))
         said = tmp_path / "pipeline.yaml"
         said.write_text(said.read_text().replace("follow: true", "follow: false"))
         with (tmp_path / "raw.jsonl").open("a") as raw:
@@ -551,9 +551,60 @@ class TestChange:
 
     def test_the_same_state_fits(self, tmp_path: Path) -> None:
         file = place(tmp_path, 10)
-        assert list(fitness(file)) == [f"{file.state.dir}: no state yet; the pipeline begins anew"]
+        assert next(readiness(file)) == f"{file.state.dir}: no state yet; the pipeline begins anew"
         Pipe(file).run()
-        assert list(fitness(file))[-1] == "the state fits"
+        assert "the state fits" in list(readiness(file))
+
+
+class TestReadiness:
+    """What is told of a pipeline that has not started: all that would keep it from starting, and nothing is changed."""
+
+    def test_nothing_is_written(self, tmp_path: Path) -> None:
+        file = place(tmp_path, 10, more="dead_letters: {file: dead.jsonl}")
+        before = sorted(path.name for path in tmp_path.iterdir())
+        assert list(readiness(file))[1:] == [
+            "source: file can be read", "sink: file can be written", "trace: file can be written",
+            "dead_letters: file can be written",
+        ]  # fmt: skip
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+    def test_beside_a_pipeline_that_runs(self, tmp_path: Path) -> None:
+        pipe = Pipe(place(tmp_path, 100, window=COUNT, follow=True))
+        real, told = pipe._deliver, []
+
+        def deliver(*arguments: object) -> None:
+            real(*arguments)  # type: ignore[arg-type]
+            told.extend(readiness(pipe.file))
+            pipe.stop()
+
+        pipe._deliver = deliver  # type: ignore[method-assign]
+        assert pipe.run().held > 0  # type: ignore[union-attr]
+        assert told[1:] == ["the state fits", "source: file can be read", "sink: file can be written",
+            "trace: file can be written"]  # fmt: skip
+
+    @pytest.mark.parametrize(("old", "new", "said"), [
+        ("raw.jsonl", "none.jsonl", r"none.jsonl: cannot be read \(no such file or directory\)"),
+        ("{path: clean.jsonl", "{path: none/clean.jsonl", "clean.jsonl: cannot be written; check its folder"),
+        ("{path: clean.jsonl", "{path: other.jsonl", "other.jsonl: holds something that no state knows of"),
+        ("trace.jsonl", "clean.jsonl", "trace: is the same file as sink"),
+        ("{file: {path: clean.jsonl}}", "{mqtt: {host: 127.0.0.1, port: 9, topic: t}}", "mqtt 127.0.0.1:9: cannot be reached"),
+        ("{file: {path: clean.jsonl}}", "{http: {url: 'http://127.0.0.1:9/'}}", r"http http://127.0.0.1:9/: cannot be reached"),
+    ])  # fmt: skip
+    def test_what_would_keep_it_from_starting(self, tmp_path: Path, old: str, new: str, said: str) -> None:
+        place(tmp_path, 10)
+        (tmp_path / "other.jsonl").write_text("{}\n")
+        text = (tmp_path / "pipeline.yaml").read_text()
+        (tmp_path / "pipeline.yaml").write_text(text.replace(old, new))
+        with pytest.raises(ShoalError, match=said):
+            list(readiness(PipelineFile.load(tmp_path / "pipeline.yaml")))
+
+    def test_a_source_that_was_exchanged(self, tmp_path: Path) -> None:
+        file = place(tmp_path, 100, window="{count: 1000}", follow=True)
+        stopped(file)
+        (tmp_path / "raw.jsonl").write_text(lines(record(i) for i in range(1, 150)))
+        for start in (lambda: list(readiness(file)), Pipe(file).run):
+            with pytest.raises(ConnectorError, match="is not the file that was read before"):
+                start()
 
 
 class TestFile:

@@ -94,6 +94,13 @@ class FileSource(Source):
         self._compare(position)
         return self._position()
 
+    def probe(self, position: Position | None) -> bool:
+        try:
+            self.begin(position)
+        finally:
+            self.close()
+        return True
+
     def _position(self) -> Position:
         return {"at": self._at, "tail": [zlib.crc32(self._tail)]}
 
@@ -254,7 +261,11 @@ class FileSink(Sink):
             raise ConnectorError(f"{self._path}: another pipeline writes to it; name another file") from None
         except OSError as error:
             raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); check its folder") from None
-        size = os.fstat(self._file.fileno()).st_size
+        self._look(mark, os.fstat(self._file.fileno()).st_size)
+        self._file.seek(self._at)
+
+    def _look(self, mark: Position | None, size: int) -> None:
+        """Compare what is there with what a checkpoint remembers."""
         if mark is None and size:
             raise ConnectorError(
                 f"{self._path}: holds something that no state knows of; remove it, name another file, or bring its state back"
@@ -263,7 +274,13 @@ class FileSink(Sink):
         if size < self._at:
             raise ConnectorError(f"{self._path}: is shorter than the state remembers; bring back the file that was written")
         self._beyond = size - self._at
-        self._file.seek(self._at)
+
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        there = os.path.exists(self._path)
+        if not os.access(self._path if there else os.path.dirname(self._path) or os.curdir, os.W_OK):
+            raise ConnectorError(f"{self._path}: cannot be written; check its folder, and the permissions")
+        self._look(mark, os.path.getsize(self._path) if there else 0)
+        return True
 
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
         if not len(batch):

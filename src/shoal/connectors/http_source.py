@@ -109,6 +109,15 @@ class HttpSource(Source):
         self._thread.start()
         return self._position()
 
+    def probe(self, position: Position | None) -> bool:
+        """Read what is secret; whether the port is free only a beginning tells, since a pipeline that runs has it."""
+        library("uvicorn", "http")
+        if self._settings.token:
+            self._settings.token.read()
+        if self._settings.tls:
+            self._settings.tls.context()
+        return False
+
     def _position(self) -> Position:
         return {"batches": self._batches, "keys": list(self._recent)}
 

@@ -43,6 +43,9 @@ class MqttSource(Source):
         self._session.connect()
         return {"messages": self._read}
 
+    def probe(self, position: Position | None) -> bool:
+        return Session.probe(self._settings)
+
     def _on_return(self) -> None:
         """All that was not acknowledged will be sent again, under other ids."""
         with self._changed:

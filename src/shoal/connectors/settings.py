@@ -89,7 +89,7 @@ class Leaving(Part):
 def plain(url: str) -> str:
     """An address without a password in it."""
     if "@" in url:
-        raise refusal("has credentials in it; name them under options")
+        raise refusal("has credentials in it; write them as secrets, under options or token")
     return url
 
 

@@ -57,7 +57,7 @@ def opened(path: Path, secret: str) -> Iterator[dict[str, Any]]:
     try:
         lines = path.read_bytes().split(b"\n")[:-1]
     except OSError as error:
-        raise StateError(f"{path}: cannot be read ({reason(error)}); run the pipeline first, or check its permissions") from None
+        raise StateError(f"{path}: cannot be read ({reason(error)}); run the pipeline first, or check the rights") from None
     for number, line in enumerate(lines, 1):
         try:
             letter = json.loads(line)

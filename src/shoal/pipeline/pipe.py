@@ -29,7 +29,7 @@ from shoal.connectors.registry import SINKS, SOURCES, connector
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block, Parser, parser
 from shoal.pipeline.dead_letters import DeadLetterFile
-from shoal.pipeline.fitness import described, differences, files, stale
+from shoal.pipeline.fitness import described, files, fitting
 from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.lateness import Lateness
 from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
@@ -126,7 +126,7 @@ class Pipe:
             store = Store(self.file.state.dir, vault)
             stack.callback(store.close)
             stack.callback(self.source.close)
-            for _, sink in self._sinks():
+            for _, sink in self.sinks():
                 stack.callback(sink.close)
             try:
                 self._open(store)
@@ -148,22 +148,20 @@ class Pipe:
     def _open(self, store: Store) -> None:
         found = store.found()
         _warn(store)
-        facts = found.checkpoint.facts if found else {}
-        if found:
-            self._restore(found)
+        facts = self._restore(found) if found else {}
         self._position = facts.get("position")
         if self.source.replays:
             self._position = self.source.begin(self._position)
         self._parser: Parser | None = None
-        for name, sink in self._sinks():
+        for name, sink in self.sinks():
             sink.begin(facts.get("marks", {}).get(name), self.sequence)
         if found:
             self._replay(store, found)
         if not self.source.replays:  # what the journal kept of it, it does not see again
             self._position = self.source.begin(self._position)
-        for _, sink in self._sinks():
+        for _, sink in self.sinks():
             sink.caught_up(self.sequence)
-        for _, sink in self._sinks():
+        for _, sink in self.sinks():
             sink.harden()
         self._journal = store.journal()
         store.save(self._checkpoint(), store.number)
@@ -171,24 +169,15 @@ class Pipe:
         if self.watcher:
             self.watcher.started(self.anonymizer.stats)
 
-    def _restore(self, found: Found) -> None:
-        facts = found.checkpoint.facts
-        changed = differences(facts["parts"], described(self.policy, self.file))
-        if changed and not found.is_settled:
-            raise StateError(stale(self.file, facts["held"], changed))
+    def _restore(self, found: Found) -> dict[str, Any]:
+        facts, changed = fitting(found, self.policy, self.file)
         self.sequence = facts["sequence"]
-        if "source" in changed:
-            facts["position"] = None
-            facts["newest"] = facts["clock"] = None
-        if "sink" in changed:
-            facts["marks"].pop("sink")
-        for name in differences(facts["files"], files(self.file)):
-            facts["marks"].pop(name, None)
         if not any(name.startswith("policy") for name in changed):
             self.anonymizer.restore(found.checkpoint.snapshot)
         self._lateness.newest = facts["newest"] if facts["newest"] is not None else -math.inf
         if facts["clock"] is not None:
             self._clock.reached(facts["clock"])
+        return facts
 
     def _replay(self, store: Store, found: Found) -> None:
         count = 0
@@ -332,7 +321,7 @@ class Pipe:
         number = store.number
 
         def written() -> tuple[float, int]:
-            for _, sink in self._sinks():
+            for _, sink in self.sinks():
                 sink.harden()
             return self._monotonic() - begun, store.save(checkpoint, number)
 
@@ -355,13 +344,14 @@ class Pipe:
         newest = self._lateness.newest
         facts = {
             "position": self._position, "sequence": self.sequence, "held": self._held,
-            "marks": {name: sink.mark for name, sink in self._sinks()},
+            "marks": {name: sink.mark for name, sink in self.sinks()},
             "newest": newest if math.isfinite(newest) else None, "clock": self._clock.now,
             "parts": described(self.policy, self.file), "files": files(self.file),
         }  # fmt: skip
         return Checkpoint(facts, self.anonymizer.snapshot())
 
-    def _sinks(self) -> Iterable[tuple[str, Sink]]:
+    def sinks(self) -> Iterable[tuple[str, Sink]]:
+        """All that is written to, by its key in the pipeline's file."""
         yield "sink", self.sink
         if self._trace:
             yield "trace", self._trace
