@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from cli.base import ENVIRONMENT, files, shoal_run
 from shoal.cli import app, terminal
-from shoal.cli.kernels import compile_kernels
 from shoal.compiled import is_compiled
+from shoal.pipeline.kernels import compile_kernels
 from shoal.policy.algorithm import WINDOWED
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import socket
 import threading
 from collections import deque
@@ -17,6 +16,7 @@ from pydantic import Field, model_validator
 from shoal.connectors.connector import Delivery, Position, Source
 from shoal.connectors.delivery import taken
 from shoal.connectors.library import library
+from shoal.connectors.loopback import is_loopback
 from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Arriving, Tls
 from shoal.errors import ConnectorError
@@ -64,7 +64,7 @@ class HttpSource(Source):
 
         @model_validator(mode="after")
         def _guarded(self) -> Self:
-            if self.token is None and not _is_loopback(self.host):
+            if self.token is None and not is_loopback(self.host):
                 raise refusal(("token", "is missing, but host is not loopback; name a secret, or listen on 127.0.0.1"))
             if self.tls is not None and self.tls.cert is None:
                 raise refusal(("tls", "has no cert and key, which a server needs; give both"))
@@ -209,17 +209,6 @@ class HttpSource(Source):
         self._server.should_exit = True
         self._thread.join()
         self._thread = None
-
-
-def _is_loopback(host: str) -> bool:
-    """
-    >>> [_is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
-    [True, True, True, False, False]
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _listening(host: str, port: int) -> socket.socket:

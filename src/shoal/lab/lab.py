@@ -16,7 +16,7 @@ from shoal.errors import InputError, PolicyError
 from shoal.formats import SUFFIXES
 from shoal.lab import calls, upload
 from shoal.lab.chance import chances
-from shoal.lab.comparison import WINDOWED, compared, ready
+from shoal.lab.comparison import compared
 from shoal.lab.desk import Desk
 from shoal.lab.draft import about, draft
 from shoal.lab.message import Message, placed
@@ -26,7 +26,9 @@ from shoal.lab.sheet import Entry, Role, Sheet
 from shoal.lab.trial import Trial, risks
 from shoal.lab.writing import text, written
 from shoal.pipeline import check
+from shoal.pipeline.kernels import compile_kernels
 from shoal.policy import Policy
+from shoal.policy.algorithm import WINDOWED
 from shoal.policy.hierarchy_file import parse
 
 CHECKED = 10_000
@@ -113,7 +115,7 @@ class Lab:
 
     def warm(self) -> None:
         """Load what the first trial needs, so that it is not the one to wait for it."""
-        self._desk.ask("warm", lambda still: ready(Sheet().algorithm))
+        self._desk.ask("warm", lambda still: compile_kernels(Sheet().algorithm))
 
     def receive(self, name: str, chunks: Iterable[bytes], complete: bool = True) -> dict[str, Any]:
         """Take over a file, or the beginning of a text, and draft anew.

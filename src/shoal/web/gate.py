@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import os
 import secrets
 from hashlib import sha256
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 
+from shoal.connectors.loopback import is_loopback
 from shoal.errors import InputError
 
 COOKIE = "shoal"
@@ -49,17 +49,6 @@ class Gate:
     @property
     def cookie(self) -> str:
         return self._pass
-
-
-def is_loopback(host: str) -> bool:
-    """
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.org")]
-    [True, True, True, False, False]
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def token_for(host: str, file: str | None = None) -> str | None:
