@@ -30,7 +30,7 @@ def demo(
         int | None, typer.Option(help="The length of the stream: 200,000; live without end.", min=1, metavar="N")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, another stream.", min=0, metavar="N")] = 0,
-    algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "fads",
+    algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "tide",
     live: Annotated[bool, typer.Option("--live", help="In real time, with a page to watch; no files.")] = False,
     port: Port = PORT,
     host: Host = "127.0.0.1",
