@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -72,6 +73,21 @@ def test_a_table_whose_last_rows_cannot_be_read(tmp_path: Path) -> None:
     later.fields = ["n"]
     later.begin(found[-1].position)
     assert later.read(0) is None and later.ended
+
+
+def test_a_disk_that_is_full_is_told_when_it_is_hardened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = FileSink(FileSink.Settings(path=tmp_path / "clean.jsonl"))
+    sink.begin(None, 0)
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(ConnectorError) as error:
+        sink.harden()
+    sink.close()
+    said = "cannot be written (no space left on device); make room, and start again"
+    assert str(error.value) == f"{tmp_path / 'clean.jsonl'}: {said}"
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])

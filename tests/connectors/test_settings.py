@@ -23,7 +23,7 @@ def problems(error: ValidationError) -> Any:
     return error.errors()[0]["ctx"]["problems"]
 
 
-@pytest.mark.parametrize("key", ["sasl.password", "ssl.key.password", "ssl.key.pem", "sasl.oauthbearer.client.secret"])
+@pytest.mark.parametrize("key", ["sasl.password", "ssl.key.pem", "sasl.oauthbearer.client.secret", "X_API_KEY"])
 def test_a_secret_in_the_clear(key: str) -> None:
     with pytest.raises(ValidationError) as error:
         KafkaSource.Settings(**KAFKA, options={key: "hunter2"})

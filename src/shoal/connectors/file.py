@@ -7,6 +7,7 @@ import os
 import time
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -304,12 +305,17 @@ class FileSink(Sink):
             else:
                 self._cut(there, data)
         while len(data):
-            try:
+            with self._guarded():
                 done = self._file.write(data)
-            except OSError as error:
-                raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); make room, and start again") from None
             self._at += done
             data = data[done:]
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); make room, and start again") from None
 
     def _cut(self, there: bytes, data: bytes | memoryview) -> None:
         """Remove what comes again: what a power cut left is full of zeros."""
@@ -336,7 +342,8 @@ class FileSink(Sink):
         return {"at": self._at}
 
     def harden(self) -> None:
-        os.fsync(self._file.fileno())
+        with self._guarded():
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         if self._file:

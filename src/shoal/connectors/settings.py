@@ -14,7 +14,10 @@ from shoal.errors import ConnectorError
 from shoal.policy.part import Part, refusal
 from shoal.policy.scalar import Name
 
-SECRETS = ("password", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "cookie")
+SECRETS = (
+    "password", "passphrase", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "api_key", "apikey",
+    "cookie",
+)  # fmt: skip
 """How the names of options end whose values are secret."""
 
 
