@@ -10,10 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from shoal.anonymizer import Rejection
 from shoal.connectors import Position
 from shoal.connectors.file import FileSink
 from shoal.errors import StateError
+from shoal.formats import Block
 from shoal.formats.dialects import dumps
 from shoal.formats.source import reason
 from shoal.pipeline.pipeline_file import DeadLetters
@@ -28,13 +31,9 @@ class DeadLetterFile:
         encrypted = self._vault is not None
         self.sink = FileSink(FileSink.Settings(path=settings.file), repeats=not encrypted, private=encrypted)
 
-    @property
-    def wants_records(self) -> bool:
-        return self._vault is not None
-
-    def write(
-        self, rejections: Sequence[Rejection], position: Position, at: float, records: Mapping[int, Mapping[str, Any]]
-    ) -> None:
+    def write(self, rejections: Sequence[Rejection], block: Block, position: Position, at: float) -> None:
+        """A letter for each rejected record of a block, which came at some time of day before a position."""
+        records = _records(block, rejections) if self._vault else {}
         place = {name: value for name, value in position.items() if isinstance(value, str | int | float)}
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         for rejection in rejections:
@@ -66,6 +65,20 @@ def opened(path: Path, secret: str) -> Iterator[dict[str, Any]]:
         except (Damaged, ValueError):
             raise StateError(f"{path}: line {number} is damaged; bring an intact copy back") from None
         yield letter
+
+
+def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapping[str, Any]]:
+    """The rejected records that could be read, by row."""
+    places = {int(row): i for i, row in enumerate(block.rows)}
+    found = {each.row: block.batch.slice(places[each.row], 1) for each in rejections if each.row in places}
+    return {row: record for row, piece in found.items() if (record := _record(piece)) is not None}
+
+
+def _record(piece: pa.RecordBatch) -> Mapping[str, Any] | None:
+    try:
+        return piece.to_pylist()[0]
+    except (pa.ArrowException, OverflowError, ValueError):  # what Python has no value for, such as the year 10000
+        return None
 
 
 def _sealed(vault: Vault, text: str) -> str:

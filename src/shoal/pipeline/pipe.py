@@ -12,10 +12,10 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,15 +27,17 @@ from shoal.connectors.connector import Sink, Source
 from shoal.connectors.file import FileSink
 from shoal.connectors.registry import SINKS, SOURCES, connector
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
-from shoal.formats import Block, Parser, parser
+from shoal.formats import Block
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.fitness import described, files, fitting
+from shoal.pipeline.intake import Intake
 from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.lateness import Lateness
 from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
 from shoal.pipeline.store import KEPT, Checkpoint, Found, Store
 from shoal.pipeline.stream_clock import StreamClock
 from shoal.pipeline.vault import Vault
+from shoal.pipeline.watcher import Watcher
 from shoal.policy import Policy
 
 TICK = 0.01
@@ -45,20 +47,6 @@ PATIENCE = 0.1
 """Seconds for which a source is waited for; so long it takes at most until a request to stop is heard."""
 
 log = logging.getLogger("shoal.pipe")
-
-
-class Watcher(Protocol):
-    """Is told what happens, in figures."""
-
-    def started(self, stats: Stats | FilterStats) -> None: ...
-
-    def after(self, anonymizer: Anonymizer, answer: pa.RecordBatch) -> None: ...
-
-    def checkpointed(self, seconds: float, size: int) -> None: ...
-
-    def lag(self, waiting: int | None) -> None: ...
-
-    def stopped(self, reason: str) -> None: ...
 
 
 class Pipe:
@@ -152,7 +140,7 @@ class Pipe:
         self._position = facts.get("position")
         if self.source.replays:
             self._position = self.source.begin(self._position)
-        self._parser: Parser | None = None
+        self._intake = Intake(self.source)
         for name, sink in self.sinks():
             sink.begin(facts.get("marks", {}).get(name), self.sequence)
         if found:
@@ -262,20 +250,8 @@ class Pipe:
         elif entry.kind == "flush":
             self._publish(self.anonymizer.flush())
         else:
-            for block in self._blocks(payloads):
+            for block in self._intake.blocks(payloads, self.anonymizer.stats.received):
                 self._take_in(block, entry)
-
-    def _blocks(self, payloads: Sequence[Payload]) -> Iterator[Block]:
-        if payloads and isinstance(payloads[0], Block):
-            yield from (payload for payload in payloads if isinstance(payload, Block))
-            return
-        if self._parser is None:
-            source = self.source
-            self._first = self.anonymizer.stats.received
-            self._parser = parser(source.format, source.fields, source.passed, source.columns)
-        for block in self._parser.blocks([payload for payload in payloads if isinstance(payload, bytes)]):
-            bad = [(row + self._first, reason) for row, reason in block.bad]
-            yield block._replace(rows=block.rows + self._first, bad=bad)
 
     def _take_in(self, block: Block, entry: Entry) -> None:
         block_in_time, late = self._lateness.in_time(block)
@@ -289,8 +265,7 @@ class Pipe:
         self.anonymizer.refuse([*late, *(Rejection(row, None, reason) for row, reason in block.bad)])
         if self.anonymizer.rejected and self._letters:
             self._sync()
-            records = _records(block, self.anonymizer.rejected) if self._letters.wants_records else {}
-            self._letters.write(sorted(self.anonymizer.rejected), entry.position or {}, entry.at, records)
+            self._letters.write(sorted(self.anonymizer.rejected), block, entry.position or {}, entry.at)
         self._publish(answer)
 
     def _publish(self, answer: pa.RecordBatch) -> None:
@@ -362,17 +337,3 @@ class Pipe:
 def _warn(store: Store) -> None:
     while store.warnings:
         log.warning(store.warnings.pop(0))
-
-
-def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapping[str, Any]]:
-    """The rejected records that could be read, by row."""
-    places = {int(row): i for i, row in enumerate(block.rows)}
-    found = {each.row: block.batch.slice(places[each.row], 1) for each in rejections if each.row in places}
-    return {row: record for row, piece in found.items() if (record := _record(piece)) is not None}
-
-
-def _record(piece: pa.RecordBatch) -> Mapping[str, Any] | None:
-    try:
-        return piece.to_pylist()[0]
-    except (pa.ArrowException, OverflowError, ValueError):  # what Python has no value for, such as the year 10000
-        return None
