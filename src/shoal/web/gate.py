@@ -62,6 +62,8 @@ def token_for(host: str, file: str | None = None) -> str | None:
             found = Path(file).read_text(encoding="utf-8").strip()
         except (OSError, ValueError):
             raise InputError(f"{file}: cannot be read; name a file that holds the page's token") from None
+        if not found:
+            raise InputError(f"{file}: is empty; write the page's token into it")
     else:
         found = os.environ.get("SHOAL_TOKEN", "").strip()
     if not found:
