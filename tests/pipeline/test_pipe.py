@@ -155,6 +155,7 @@ def test_dead_letters_tell_where_and_why_and_never_what(tmp_path: Path) -> None:
     assert [(letter["row"], letter["field"]) for letter in letters] == [(1, "city"), (2, None)]
     assert "Atlantis" not in (tmp_path / "dead.jsonl").read_text() and stats.rejected == 2
     assert set(letters[0]) == {"time", "row", "field", "reason", "position"}
+    assert set(letters[0]["position"]) == {"at"}  # and no checksum of what was read
 
 
 def test_dead_letters_hold_the_record_only_encrypted(tmp_path: Path) -> None:
@@ -596,6 +597,7 @@ class TestReadiness:
         ("{path: clean.jsonl", "{path: none/clean.jsonl", "clean.jsonl: cannot be written; check its folder"),
         ("{path: clean.jsonl", "{path: other.jsonl", "other.jsonl: holds something that no state knows of"),
         ("trace.jsonl", "clean.jsonl", "trace: is the same file as sink"),
+        ("dir: state", "dir: raw.jsonl/state", "raw.jsonl/state: cannot be written; name another folder"),
         ("{file: {path: clean.jsonl}}", "{mqtt: {host: 127.0.0.1, port: 9, topic: t}}", "mqtt 127.0.0.1:9: cannot be reached"),
         ("{file: {path: clean.jsonl}}", "{http: {url: 'http://127.0.0.1:9/'}}", r"http http://127.0.0.1:9/: cannot be reached"),
     ])  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
+from shoal.errors import StateError
 from shoal.pipeline.fitness import fitting
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
@@ -19,6 +21,9 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         PolicyError, StateError, ConnectorError, InputError: it could not start.
     """
     pipe = Pipe(file)
+    nearest = next(each for each in (file.state.dir, *file.state.dir.absolute().parents) if each.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise StateError(f"{file.state.dir}: cannot be written; name another folder, or check its permissions")
     store = Store(file.state.dir, Vault(file.state.key.read()), look=True)
     found = store.found()
     yield from store.warnings
