@@ -47,9 +47,9 @@ class MqttSource(Source):
         return Session.probe(self._settings)
 
     def _on_return(self) -> None:
-        """All that was not acknowledged will be sent again, under other ids."""
+        """All that was not acknowledged will be sent again, under other ids; but for what was published with QoS 0."""
         with self._changed:
-            self._arrived.clear()
+            self._arrived = deque(message for message in self._arrived if not message.qos)
             self._unsafe.clear()
 
     def _on_message(self, message: Any) -> None:
