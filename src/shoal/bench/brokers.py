@@ -40,6 +40,8 @@ BATCH = 20_000
 
 
 class Row(TypedDict):
+    """A pipeline over one broker."""
+
     name: str
     tuples: int
     rate: float  # tuples a second
@@ -65,6 +67,7 @@ def absent() -> list[str]:
 
 
 def records(count: int) -> list[dict[str, Any]]:
+    """Records that the policy fits, a fifth of them without a pulse."""
     return [{"pid": i % 4000, "age": i * 7 % 100, "pulse": None if i % 5 == 0 else 30 + i * 13 % 190} for i in range(count)]
 
 
