@@ -27,7 +27,7 @@ PARTS: Mapping[str, ModuleType] = {
     "zanon": zanon,
     "pipe": pipe,
 }
-"""Each part is a module of two functions: `measure` takes a session and gives figures that JSON can hold, `tables` shows them."""
+"""A part is a module of two functions: `measure` takes a session and gives figures that JSON can hold, `tables` shows them."""
 
 
 @dataclass(frozen=True)
