@@ -146,6 +146,29 @@ def test_the_clock_moves_on_while_nothing_comes(tmp_path: Path) -> None:
     assert held(tmp_path)
 
 
+def test_a_slow_disk_is_waited_for_without_haste(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = Pipe(place(tmp_path, 10, window=COUNT, follow=True, checkpoint="10ms"))
+    save, read, reads = Store.save, pipe.source.read, 0
+
+    def slow(*arguments: Any) -> int:
+        time.sleep(0.3)
+        return save(*arguments)
+
+    def counted(seconds: float) -> Delivery | None:
+        nonlocal reads
+        reads += 1
+        return read(seconds)
+
+    monkeypatch.setattr(Store, "save", slow)
+    pipe.source.read = counted  # type: ignore[method-assign]
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(pipe.run)
+        time.sleep(1.5)
+        pipe.stop()
+        running.result()
+    assert reads < 100
+
+
 def test_dead_letters_tell_where_and_why_and_never_what(tmp_path: Path) -> None:
     file = place(tmp_path, window=COUNT, more="dead_letters: {file: dead.jsonl}")
     bad = record(3, city="Atlantis")

@@ -189,7 +189,7 @@ class Pipe:
         checkpoint, tick, look = now + self.file.state.checkpoint, now, now
         while not self._stop.is_set() and not self.source.ended:
             waits = self._waits
-            until = min(checkpoint, tick if waits else math.inf, now + PATIENCE)
+            until = min(math.inf if self._is_saving else checkpoint, tick if waits else math.inf, now + PATIENCE)
             moment = self._clock.now
             delivery = self.source.read(max(until - self._monotonic(), 0))
             if delivery and delivery.payloads:
@@ -198,7 +198,7 @@ class Pipe:
             if waits and now >= tick:
                 self._tick(moment)
                 tick = now + TICK
-            if now >= checkpoint and (self._saving is None or self._saving.done()):
+            if now >= checkpoint and not self._is_saving:
                 self._save(store, pool)
                 checkpoint = now + self.file.state.checkpoint
             if self.watcher and now >= look:
@@ -210,6 +210,10 @@ class Pipe:
         self._save(store, pool)
         self._saved(wait=True)
         log.info("stopped: %d tuples have left, %d are held", self.sequence, self._held)
+
+    @property
+    def _is_saving(self) -> bool:
+        return self._saving is not None and not self._saving.done()
 
     @property
     def _held(self) -> int:
