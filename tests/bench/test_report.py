@@ -10,6 +10,7 @@ import pytest
 
 from shoal.bench import PARTS, Report, measure, plot
 from shoal.bench.files import FORMATS
+from shoal.cli.bench import EXAMPLES
 from shoal.errors import InputError
 from tests.bench.adult import TINY
 
@@ -114,3 +115,10 @@ def test_unknown_parts_and_algorithms_are_refused(data: Path) -> None:
         measure(["sped"], data=data)
     with pytest.raises(InputError, match="algorithm 'fades' is none; known are fads"):
         measure(["speed"], algorithms=["fades"], data=data)
+
+
+def test_each_part_is_described() -> None:
+    readme = (Path(__file__).parents[2] / "benchmarks/README.md").read_text()
+    for part in PARTS:
+        assert f"| `{part}` |" in readme
+        assert f"\n  {part} " in EXAMPLES

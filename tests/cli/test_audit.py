@@ -96,7 +96,10 @@ def test_json_on_standard_output_is_alone_there(shoal: Shoal) -> None:
             (*FILES, "--trace", "people.jsonl"),
             "people.jsonl: has no field 'row'; give the trace of the run that wrote the output",
         ),
-        ((*FILES, "--json", "no/where.json"), "no/where.json: cannot be written (no such file or directory)"),
+        (
+            (*FILES, "--json", "no/where.json"),
+            "no/where.json: cannot be written (no such file or directory); name another place",
+        ),
     ],
 )
 def test_bad_input(arguments: tuple[str, ...], said: str, shoal: Shoal, folder: Path) -> None:

@@ -119,6 +119,18 @@ class SourceConformance:
     def test_closes_before_it_begins(self, feed: Feed) -> None:
         feed.source().close()
 
+    def test_a_probe_takes_nothing_away(self, feed: Feed) -> None:
+        source = feed.source()
+        source.begin(None)
+        feed.source().probe(None)
+        feed.give(range(20))
+        found, position = drained(source, 20)
+        feed.source().probe(json.loads(json.dumps(position)))
+        feed.give(range(20, 30))
+        more, _ = drained(source, 10)
+        source.close()
+        assert sorted(found + more) == list(range(30))
+
     def test_a_position_survives_a_restart(self, feed: Feed) -> None:
         source = feed.source()
         source.begin(None)
@@ -250,6 +262,27 @@ class SinkConformance:
 
     def test_closes_before_it_begins(self, store: Store) -> None:
         store.sink().close()
+
+    def test_a_probe_changes_nothing(self, store: Store) -> None:
+        store.sink().probe(None, 0)
+        sink = store.sink()
+        sink.begin(None, 0)
+        sink.caught_up(0)
+        sink.write(batch(range(10)), 0)
+        store.sink().probe(sink.mark, 10)
+        sink.write(batch(range(10, 20)), 10)
+        sink.close()
+        assert store.held() == pairs(range(20))
+
+    def test_a_probe_finds_what_is_not_ours(self, store: Store) -> None:
+        sink = store.sink()
+        if not sink.remembers:
+            pytest.skip("it does not know what it has")
+        sink.begin(None, 0)
+        sink.write(batch(range(5)), 0)
+        sink.close()
+        with pytest.raises(ConnectorError):
+            store.sink().probe(None, 0)
 
     def test_a_state_that_is_too_old_is_refused(self, store: Store) -> None:
         sink = store.sink()

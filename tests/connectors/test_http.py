@@ -127,6 +127,18 @@ class TestSource(SourceConformance):
         assert [answer.result(5).status_code for answer in waiting] == [200, 200]
         source.close()
 
+    def test_a_delivery_is_bounded(self, feed: HttpFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("shoal.connectors.delivery.MOST", 20)
+        source = feed.source()
+        source.begin(None)
+        answers = [feed.pool.submit(httpx.post, feed.url, content=f'{{"n": {n}}}\n') for n in range(5)]
+        while (source.lag or 0) < 5:
+            time.sleep(0.01)
+        sizes = [len(delivery.payloads) for delivery in deliveries(source, 5)]
+        assert sizes == [3, 2]  # of 9 bytes each
+        assert [answer.result(5).status_code for answer in answers] == [200] * 5
+        source.close()
+
     @pytest.mark.parametrize("body", [b"x" * 101, iter([b"x" * 60, b"x" * 60])])
     def test_a_body_that_is_too_large(self, feed: HttpFeed, body: Any) -> None:
         source = feed.source(largest=100)

@@ -55,6 +55,7 @@ class KafkaStore(Store):
     def __init__(self, cluster: MockCluster) -> None:
         self.broker = cluster
         self.brokers, self.name = cluster.brokers, next(_names)
+        Producer({"bootstrap.servers": self.brokers}).list_topics(self.name, timeout=10)  # which the mock takes for a wish
 
     def sink(self) -> KafkaSink:
         return KafkaSink(KafkaSink.Settings(brokers=self.brokers, topic=self.name, id=self.name))

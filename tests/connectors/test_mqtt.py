@@ -178,6 +178,31 @@ class TestSource(SourceConformance):
         assert sum(sizes) == 200
         assert max(sizes) <= 15
 
+    def test_a_delivery_is_bounded(self, feed: MqttFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("shoal.connectors.delivery.MOST", 20)
+        source = feed.source()
+        source.begin(None)
+        feed.give(range(9))
+        assert max(len(delivery.payloads) for delivery in deliveries(source, 9)) == 3  # of 8 bytes each
+        source.close()
+
+    def test_what_the_broker_will_not_send_again_is_kept_over_a_break(self, feed: MqttFeed) -> None:
+        source = feed.source()
+        source.begin(None)
+        client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+        client.connect("127.0.0.1", feed.broker.port)
+        client.loop_start()
+        client.publish(feed.name, '{"n": 0}', qos=0).wait_for_publish(10)
+        while not source._arrived:
+            time.sleep(0.01)
+        with absence(feed.broker):
+            time.sleep(0.2)
+        client.disconnect()
+        client.loop_stop()
+        feed.give(range(1, 3))
+        assert drained(source, 3)[0] == [0, 1, 2]
+        source.close()
+
     def test_retained_messages_are_passed_over(self, mosquitto_broker: Broker) -> None:
         feed = MqttFeed(mosquitto_broker, "3.1.1")
         feed.give(range(1), retain=True)

@@ -12,6 +12,7 @@ from shoal.connectors.kafka_source import KafkaSource
 from shoal.connectors.mqtt_source import MqttSource
 from shoal.connectors.nats_source import NatsSource
 from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Tls
 from shoal.errors import ConnectorError
 
@@ -22,7 +23,7 @@ def problems(error: ValidationError) -> Any:
     return error.errors()[0]["ctx"]["problems"]
 
 
-@pytest.mark.parametrize("key", ["sasl.password", "ssl.key.password", "ssl.key.pem", "sasl.oauthbearer.client.secret"])
+@pytest.mark.parametrize("key", ["sasl.password", "ssl.key.pem", "sasl.oauthbearer.client.secret", "X_API_KEY"])
 def test_a_secret_in_the_clear(key: str) -> None:
     with pytest.raises(ValidationError) as error:
         KafkaSource.Settings(**KAFKA, options={key: "hunter2"})
@@ -39,11 +40,22 @@ def test_a_secret_from_a_file_in_the_folder(tmp_path: Path) -> None:
     assert "hunter2" not in repr(settings) + settings.model_dump_json()
 
 
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_a_secret_that_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (tmp_path / "password").write_text(text)
+    with pytest.raises(ConnectorError) as error:
+        Secret(file=tmp_path / "password").read()
+    assert str(error.value) == f"{tmp_path / 'password'}: is empty; write the secret into it"
+    monkeypatch.setenv("PASSWORD", "")
+    with pytest.raises(ConnectorError, match="PASSWORD: is not set in the environment; set it to the secret"):
+        Secret(env="PASSWORD").read()
+
+
 def test_credentials_in_an_address() -> None:
     for settings, more in ((NatsSource.Settings, {"stream": "S"}), (HttpSink.Settings, {})):
         with pytest.raises(ValidationError) as error:
             settings(url="nats://user:hunter2@localhost", **more)
-        assert problems(error.value) == (("", "has credentials in it; name them under options"),)
+        assert problems(error.value) == (("", "has credentials in it; write them as secrets, under options or token"),)
 
 
 @pytest.mark.parametrize("more", [{"format": "csv"}, {"columns": ["a"]}])
@@ -88,10 +100,11 @@ def test_a_client_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPat
     for names, given, how in ((SOURCES, SAMPLES[name][0], (None,)), (SINKS, SAMPLES[name][1], (None, 0))):
         kind = connector(names, name)
         made = kind(kind.Settings(**given))
-        with pytest.raises(ConnectorError) as error:
-            made.begin(*how)
+        for attempt in (made.probe, made.begin):
+            with pytest.raises(ConnectorError) as error:
+                attempt(*how)
+            assert str(error.value) == f"the client of '{name}' is not installed; install it with pip install 'shoal[{name}]'"
         made.close()
-        assert str(error.value) == f"the client of '{name}' is not installed; install it with pip install 'shoal[{name}]'"
 
 
 def test_an_option_that_the_client_does_not_know() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,12 @@ from typer.testing import CliRunner
 
 from cli.base import ENVIRONMENT, files, shoal_run
 from shoal.cli import app, terminal
-from shoal.cli.kernels import compile_kernels
+from shoal.cli.demo import demo
 from shoal.compiled import is_compiled
+from shoal.demo import policy_of, prepare
+from shoal.pipeline.kernels import compile_kernels
 from shoal.policy.algorithm import WINDOWED
+from shoal.policy.document import DEFAULT
 
 
 @pytest.mark.parametrize("name", WINDOWED)
@@ -28,7 +32,7 @@ def test_each_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: s
 
 
 def test_a_demo_and_every_command_it_prints(tmp_path: Path) -> None:
-    compile_kernels("fads")
+    compile_kernels(DEFAULT.name)
     done = shoal_run("demo", "a demo", "--tuples", "3000", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines()[:-7])) <= 100
@@ -46,8 +50,13 @@ def test_a_demo_and_every_command_it_prints(tmp_path: Path) -> None:
     assert files(tmp_path / "a demo") == {*made, "anonymized.parquet", "trace.jsonl"}
 
 
+def test_the_algorithm_is_the_default_of_a_policy() -> None:
+    chosen = {signature(each).parameters["algorithm"].default for each in (demo, prepare, policy_of)}
+    assert chosen == {DEFAULT.name}
+
+
 def test_a_short_demo(tmp_path: Path) -> None:
-    compile_kernels("fads")
+    compile_kernels(DEFAULT.name)
     done = shoal_run("demo", "--tuples", "1", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "1 (100.0 %)" in done.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.cli.kernels import compile_kernels
+from shoal.pipeline.kernels import compile_kernels
 from tests.docs.base import blocks, read
 
 TUTORIAL = blocks(read("docs/tutorial.md"))

@@ -86,6 +86,8 @@ def test_other_pages_cannot_ask(client: TestClient) -> None:
 def test_bodies_are_bounded(client: TestClient) -> None:
     assert client.post("/api/check", content=b" " * (17 << 20)).status_code == 413
     assert client.post("/api/check", content=iter([b"{}"])).status_code == 411
+    both = {"content-length": "2", "transfer-encoding": "chunked"}
+    assert client.post("/api/check", content=iter([b"{}"]), headers=both).status_code == 411
 
 
 def test_elsewhere_the_token_is_needed(lab: Lab) -> None:

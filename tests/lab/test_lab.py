@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -153,13 +154,15 @@ def test_transactions(tmp_path: Path) -> None:
     assert curve["best"] in [row["z"] for row in curve["rows"]]
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "several.csv.gz", "jsonl", "parquet"])
 def test_what_is_handed_over(tmp_path: Path, kind: str) -> None:
     source = people(tmp_path)
     table = pa.csv.read_csv(source)
     data = source.read_bytes()
     if kind == "csv.gz":
         data = gzip.compress(data)
+    elif kind == "several.csv.gz":  # one behind the other, as several programs write them
+        data = gzip.compress(data[:5000]) + gzip.compress(data[5000:]) + b"\0" * 8
     elif kind != "csv":
         target = tmp_path / f"people.{kind}"
         if kind == "parquet":
@@ -175,6 +178,20 @@ def test_what_is_handed_over(tmp_path: Path, kind: str) -> None:
         folder = lab.folder
         assert list(folder.iterdir()) and folder.stat().st_mode & 0o077 == 0
     assert not folder.exists()
+
+
+def test_two_files_that_are_handed_over_at_a_time(tmp_path: Path) -> None:
+    data = people(tmp_path).read_bytes()
+
+    def chunks(lab: Lab) -> Iterator[bytes]:
+        yield data[:1000]
+        lab.receive("other.csv", [data])
+        yield data[1000:]
+
+    with Lab() as lab:
+        assert lab.receive("people.csv", chunks(lab))["sample"]["name"] == "people.csv"
+        assert lab.trial(fads(lab))["released"] == 600
+        assert len(list(lab.folder.iterdir())) == 1
 
 
 def test_a_large_text_is_cut_not_swallowed(tmp_path: Path) -> None:

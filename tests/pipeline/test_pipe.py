@@ -19,10 +19,10 @@ import shoal
 from shoal.anonymizer import Stats
 from shoal.audit import audit
 from shoal.connectors.connector import Delivery, Position, Source
-from shoal.errors import ConnectorError, PolicyError, StateError
-from shoal.pipeline.fitness import fitness
+from shoal.errors import ConnectorError, PolicyError, ShoalError, StateError
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline.readiness import readiness
 from shoal.pipeline.store import Store
 from shoal.pipeline.vault import Vault
 
@@ -146,6 +146,29 @@ def test_the_clock_moves_on_while_nothing_comes(tmp_path: Path) -> None:
     assert held(tmp_path)
 
 
+def test_a_slow_disk_is_waited_for_without_haste(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = Pipe(place(tmp_path, 10, window=COUNT, follow=True, checkpoint="10ms"))
+    save, read, reads = Store.save, pipe.source.read, 0
+
+    def slow(*arguments: Any) -> int:
+        time.sleep(0.3)
+        return save(*arguments)
+
+    def counted(seconds: float) -> Delivery | None:
+        nonlocal reads
+        reads += 1
+        return read(seconds)
+
+    monkeypatch.setattr(Store, "save", slow)
+    pipe.source.read = counted  # type: ignore[method-assign]
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(pipe.run)
+        time.sleep(1.5)
+        pipe.stop()
+        running.result()
+    assert reads < 100
+
+
 def test_dead_letters_tell_where_and_why_and_never_what(tmp_path: Path) -> None:
     file = place(tmp_path, window=COUNT, more="dead_letters: {file: dead.jsonl}")
     bad = record(3, city="Atlantis")
@@ -155,6 +178,7 @@ def test_dead_letters_tell_where_and_why_and_never_what(tmp_path: Path) -> None:
     assert [(letter["row"], letter["field"]) for letter in letters] == [(1, "city"), (2, None)]
     assert "Atlantis" not in (tmp_path / "dead.jsonl").read_text() and stats.rejected == 2
     assert set(letters[0]) == {"time", "row", "field", "reason", "position"}
+    assert set(letters[0]["position"]) == {"at"}  # and no checksum of what was read
 
 
 def test_dead_letters_hold_the_record_only_encrypted(tmp_path: Path) -> None:
@@ -166,6 +190,19 @@ def test_dead_letters_hold_the_record_only_encrypted(tmp_path: Path) -> None:
     assert "Atlantis" not in (tmp_path / "dead.jsonl").read_text()
     (letter,) = opened(tmp_path / "dead.jsonl", KEY)
     assert letter["record"]["city"] == "Atlantis"
+
+
+def test_dead_letters_that_are_not_there_or_not_whole(tmp_path: Path) -> None:
+    from shoal.pipeline.dead_letters import opened
+
+    path = tmp_path / "dead.jsonl"
+    with pytest.raises(StateError, match=r"dead.jsonl: cannot be read \(no such file or directory\); run the pipeline first"):
+        list(opened(path, KEY))
+    path.write_text('{"row": 1}\n{"row": 2, "rec')  # the pipeline is writing it
+    assert list(opened(path, KEY)) == [{"row": 1}]
+    path.write_text('{"row": 1}\n{"row":\n{"row": 3}\n')
+    with pytest.raises(StateError, match=r"dead.jsonl: line 2 is damaged; bring an intact copy back"):
+        list(opened(path, KEY))
 
 
 def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:
@@ -184,7 +221,7 @@ def test_a_second_instance_is_refused(tmp_path: Path) -> None:
     file = place(tmp_path, 10)
     Pipe(file).run()
     store = Store(file.state.dir, Vault(KEY))
-    assert list(fitness(file))[-1] == "the state fits"  # to look is allowed
+    assert "the state fits" in list(readiness(file))  # to look is allowed
     with pytest.raises(StateError, match="another pipeline uses this state; stop it first"):
         Pipe(file).run()
     store.close()
@@ -463,6 +500,15 @@ class TestDamage:
         Pipe(file).run()
         assert newest not in set(file.state.dir.glob("checkpoint-*"))
 
+    def test_a_refusal_lets_go_of_the_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = place(tmp_path, 10)
+        Pipe(file).run()
+        monkeypatch.setenv("SHOAL_KEY", "another key, which is long enough too")
+        with pytest.raises(StateError, match="is not the key"):
+            Pipe(file).run()
+        monkeypatch.setenv("SHOAL_KEY", KEY)
+        assert Pipe(file).run().received == 10  # since the beginning
+
     def test_another_key(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = self.crashed(tmp_path)
         monkeypatch.setenv("SHOAL_KEY", KEY[::-1])
@@ -493,11 +539,11 @@ class TestChange:
         with pytest.raises(StateError, match=said):
             Pipe(file).run()
         with pytest.raises(StateError, match=said):
-            list(fitness(file))
+            list(readiness(file))
 
     def test_after_a_drain_it_goes_on_under_the_new_policy(self, tmp_path: Path) -> None:
         file = self.changed(tmp_path, drain=True)
-        assert "changed since: policy (privacy); nothing is held, so it can start" in list(fitness(file))
+        assert "changed since: policy (privacy); nothing is held, so it can start" in list(readiness(file))
         said = tmp_path / "pipeline.yaml"
         said.write_text(said.read_text().replace("follow: true", "follow: false"))
         with (tmp_path / "raw.jsonl").open("a") as raw:
@@ -538,9 +584,61 @@ class TestChange:
 
     def test_the_same_state_fits(self, tmp_path: Path) -> None:
         file = place(tmp_path, 10)
-        assert list(fitness(file)) == [f"{file.state.dir}: no state yet; the pipeline begins anew"]
+        assert next(readiness(file)) == f"{file.state.dir}: no state yet; the pipeline begins anew"
         Pipe(file).run()
-        assert list(fitness(file))[-1] == "the state fits"
+        assert "the state fits" in list(readiness(file))
+
+
+class TestReadiness:
+    """What is told of a pipeline that has not started: all that would keep it from starting, and nothing is changed."""
+
+    def test_nothing_is_written(self, tmp_path: Path) -> None:
+        file = place(tmp_path, 10, more="dead_letters: {file: dead.jsonl}")
+        before = sorted(path.name for path in tmp_path.iterdir())
+        assert list(readiness(file))[1:] == [
+            "source: file can be read", "sink: file can be written", "trace: file can be written",
+            "dead_letters: file can be written",
+        ]  # fmt: skip
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+    def test_beside_a_pipeline_that_runs(self, tmp_path: Path) -> None:
+        pipe = Pipe(place(tmp_path, 100, window=COUNT, follow=True))
+        real, told = pipe._deliver, []
+
+        def deliver(*arguments: object) -> None:
+            real(*arguments)  # type: ignore[arg-type]
+            told.extend(readiness(pipe.file))
+            pipe.stop()
+
+        pipe._deliver = deliver  # type: ignore[method-assign]
+        assert pipe.run().held > 0  # type: ignore[union-attr]
+        assert told[1:] == ["the state fits", "source: file can be read", "sink: file can be written",
+            "trace: file can be written"]  # fmt: skip
+
+    @pytest.mark.parametrize(("old", "new", "said"), [
+        ("raw.jsonl", "none.jsonl", r"none.jsonl: cannot be read \(no such file or directory\)"),
+        ("{path: clean.jsonl", "{path: none/clean.jsonl", "clean.jsonl: cannot be written; check its folder"),
+        ("{path: clean.jsonl", "{path: other.jsonl", "other.jsonl: holds something that no state knows of"),
+        ("trace.jsonl", "clean.jsonl", "trace: is the same file as sink"),
+        ("dir: state", "dir: raw.jsonl/state", "raw.jsonl/state: cannot be written; name another folder"),
+        ("{file: {path: clean.jsonl}}", "{mqtt: {host: 127.0.0.1, port: 9, topic: t}}", "mqtt 127.0.0.1:9: cannot be reached"),
+        ("{file: {path: clean.jsonl}}", "{http: {url: 'http://127.0.0.1:9/'}}", r"http http://127.0.0.1:9/: cannot be reached"),
+    ])  # fmt: skip
+    def test_what_would_keep_it_from_starting(self, tmp_path: Path, old: str, new: str, said: str) -> None:
+        place(tmp_path, 10)
+        (tmp_path / "other.jsonl").write_text("{}\n")
+        text = (tmp_path / "pipeline.yaml").read_text()
+        (tmp_path / "pipeline.yaml").write_text(text.replace(old, new))
+        with pytest.raises(ShoalError, match=said):
+            list(readiness(PipelineFile.load(tmp_path / "pipeline.yaml")))
+
+    def test_a_source_that_was_exchanged(self, tmp_path: Path) -> None:
+        file = place(tmp_path, 100, window="{count: 1000}", follow=True)
+        stopped(file)
+        (tmp_path / "raw.jsonl").write_text(lines(record(i) for i in range(1, 150)))
+        for start in (lambda: list(readiness(file)), Pipe(file).run):
+            with pytest.raises(ConnectorError, match="is not the file that was read before"):
+                start()
 
 
 class TestFile:

@@ -4,7 +4,7 @@ import type { Past } from "./past";
 import type { Snapshot } from "./snapshot";
 import type { Tile } from "./tile";
 
-export interface Promise_ {
+export interface Claim {
   title: string;
   value: string;
   relation: string;
@@ -16,7 +16,7 @@ export interface Promise_ {
 export interface Board {
   tiles: Tile[];
   cards: HTMLElement[];
-  promise(told: Snapshot): Promise_;
+  promise(told: Snapshot): Claim;
   /** Several times a second. */
   figures(told: Snapshot): void;
   /** Once a second. */

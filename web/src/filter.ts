@@ -1,6 +1,6 @@
 /** The page of z-anonymity, which holds no tuple. */
 
-import type { Board, Promise_ } from "./board";
+import type { Board, Claim } from "./board";
 import { Card, Lines, type Line } from "./chart";
 import { count, NONE, percent, seconds, short } from "./format";
 import type { Past } from "./past";
@@ -45,7 +45,7 @@ export class Filter implements Board {
     [this.held, new Lines(this.held, HELD, short), ["held"]],
   ];
 
-  promise(told: Snapshot): Promise_ {
+  promise(told: Snapshot): Claim {
     const common = { title: "Behind every released item", relation: "" };
     if (told.z == null) {
       const verdict = "z follows the stream, and is not known yet: nothing is released.";

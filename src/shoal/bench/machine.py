@@ -14,6 +14,8 @@ import pyarrow as pa
 
 
 class Machine(TypedDict):
+    """What figures depend on."""
+
     cpu: str
     cores: int
     memory: int | None  # bytes
@@ -38,6 +40,7 @@ def machine() -> Machine:
 
 
 def load() -> list[float]:
+    """The load average of the last minute, where the system tells it."""
     return [os.getloadavg()[0]] if hasattr(os, "getloadavg") else []
 
 

@@ -23,12 +23,12 @@ def measure(
     settings: Settings = FULL,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
-    """Measure speed, files, growth, loss, twins, threads, the roofline and the audit, or some of them.
+    """Measure some parts, one after the other.
 
     Parameters
     ----------
     parts
-        Names of `PARTS`.
+        Names of `PARTS`, whose modules say what they measure.
     algorithms
         Those to measure; all by default. `files` and `audit` take only the first, which by default is FADS.
     data

@@ -15,6 +15,8 @@ from shoal.errors import ShoalError
 
 
 class Process(NamedTuple):
+    """What a process took."""
+
     seconds: float
     peak: int  # bytes resident at most
 

@@ -27,10 +27,13 @@ PARTS: Mapping[str, ModuleType] = {
     "zanon": zanon,
     "pipe": pipe,
 }
+"""A part is a module of two functions: `measure` takes a session and gives figures that JSON can hold, `tables` shows them."""
 
 
 @dataclass(frozen=True)
 class Report:
+    """The figures of the parts that were measured, with the machine and the sizes."""
+
     machine: Machine
     parameters: dict[str, Any]
     parts: dict[str, Any]

@@ -28,6 +28,8 @@ class Progress(NamedTuple):
 
 @dataclass
 class Session:
+    """One measurement: what was asked for, and what was found so far."""
+
     data: str | PathLike[str] | None
     settings: Settings
     contenders: Sequence[Contender]

@@ -24,6 +24,8 @@ class Timing(TypedDict):
 
 
 class Job(NamedTuple):
+    """A piece of work that is timed."""
+
     label: str
     work: Callable[[], Any]
     tuples: int = 1
@@ -32,6 +34,8 @@ class Job(NamedTuple):
 
 
 class Timed(NamedTuple):
+    """What a job gave, and how long it took."""
+
     result: Any  # of the last round
     timing: Timing
 

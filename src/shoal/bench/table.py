@@ -10,6 +10,8 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class Table:
+    """Figures as text, with notes below."""
+
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -58,6 +60,10 @@ def _three(number: float) -> str:
 
 
 def whole(number: float | None) -> str:
+    """
+    >>> whole(1234.6), whole(None)
+    ('1,235', '-')
+    """
     return NOTHING if number is None else f"{number:,.0f}"
 
 

@@ -50,31 +50,18 @@ def audit(
     with reported(policy):
         from shoal.audit import audit as judged
         from shoal.cli.seconds import seconds
-        from shoal.cli.terminal import errors, output
+        from shoal.cli.terminal import errors, output, write
 
         with _shown(errors()) as on_progress:
             allowed = None if late is None else seconds("--late", late)
             report = judged(policy, source, target, trace, late=allowed, on_progress=on_progress)
         _show(report, target, errors() if json == "-" else output())
-        if json == "-":
-            typer.echo(report.to_json())
-        elif json:
-            _write(json, report.to_json() + "\n")
+        if json:
+            write(json, report.to_json())
         if html:
-            _write(html, report.to_html())  # type: ignore[attr-defined, unused-ignore]
+            write(html, report.to_html())  # type: ignore[attr-defined, unused-ignore]
     if not report.held:
         raise typer.Exit(BROKEN)
-
-
-def _write(path: str, text: str) -> None:
-    from pathlib import Path
-
-    from shoal.errors import InputError
-
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({(error.strerror or 'no access').lower()})") from None
 
 
 def _show(report: Report, target: str, console: Console) -> None:

@@ -78,12 +78,10 @@ def _bench(
     plot: str | None,
 ) -> None:
     from dataclasses import replace
-    from pathlib import Path
 
     from shoal import bench
     from shoal.bench.plot import check
-    from shoal.cli.terminal import errors, output
-    from shoal.errors import InputError
+    from shoal.cli.terminal import errors, output, write
 
     asked = list(bench.PARTS) if ALL in parts else parts or list(bench.DEFAULT)
     settings = bench.QUICK if quick else bench.FULL
@@ -95,13 +93,8 @@ def _bench(
     with _shown(errors()) as on_progress:
         report = bench.measure(asked, algorithms=names, data=data, settings=settings, on_progress=on_progress)
     _print(report, errors() if json == "-" else output())
-    if json == "-":
-        typer.echo(report.to_json())
-    elif json:
-        try:
-            Path(json).write_text(report.to_json() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{json}: cannot be written ({(error.strerror or 'no access').lower()})") from None
+    if json:
+        write(json, report.to_json())
     if plot:
         bench.plot(report, plot)
 

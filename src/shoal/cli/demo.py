@@ -30,7 +30,7 @@ def demo(
         int | None, typer.Option(help="The length of the stream: 200,000; live without end.", min=1, metavar="N")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, another stream.", min=0, metavar="N")] = 0,
-    algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "fads",
+    algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "tide",
     live: Annotated[bool, typer.Option("--live", help="In real time, with a page to watch; no files.")] = False,
     port: Port = PORT,
     host: Host = "127.0.0.1",
@@ -49,7 +49,7 @@ def demo(
 
 def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     import shoal
-    from shoal.cli.comparison import comparison
+    from shoal.cli.before_after import before_after
     from shoal.cli.figures import count
     from shoal.cli.kernels import prepare as ready
     from shoal.cli.progress import shown
@@ -72,7 +72,7 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     assert policy.person and policy.time
     console.print("\nA few tuples as they came, and as they left (→):\n")
     gap = 2 if console.width >= 100 else 1
-    console.print(comparison(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
+    console.print(before_after(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
     files.trace.unlink()
     console.print(summary(policy, stats, elapsed))
     shoal_ = command()

@@ -35,7 +35,7 @@ Examples:
 
 def pipe(
     pipeline: Annotated[str, typer.Argument(help="The pipeline, a YAML file.", metavar="PIPELINE", show_default=False)],
-    check: Annotated[bool, typer.Option("--check", help="Only say whether the stored state fits.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it could start: state, source, sink.")] = False,
     drain: Annotated[bool, typer.Option("--drain", help="Publish everything that is held, and end.")] = False,
     letters: Annotated[bool, typer.Option("--dead-letters", help="Print the encrypted dead letters. Private.")] = False,
     page: Annotated[
@@ -131,10 +131,10 @@ def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:
 
 
 def _check(path: str) -> None:
-    from shoal.pipeline.fitness import fitness
     from shoal.pipeline.pipeline_file import PipelineFile
+    from shoal.pipeline.readiness import readiness
 
-    for line in fitness(PipelineFile.load(path)):
+    for line in readiness(PipelineFile.load(path)):
         typer.echo(line)
 
 

@@ -59,7 +59,7 @@ def _plan(
     from shoal import model
     from shoal.cli import curves
     from shoal.cli.seconds import seconds
-    from shoal.cli.terminal import errors, output, say
+    from shoal.cli.terminal import errors, output, say, write
     from shoal.pipeline.events import read
 
     if plot:
@@ -72,7 +72,7 @@ def _plan(
         say(errors(), f"{data}: {events.left_out:,} rows without a user, an item or a time left out")
     _print(found, errors() if json == "-" else output())
     if json:
-        _write(found, json)
+        write(json, _json(found))
     if plot:
         curves.draw(found, plot)
 
@@ -122,23 +122,13 @@ def _advice(found: Plan) -> str:
     return f"{setting}: {outcome}"
 
 
-def _write(found: Plan, path: str) -> None:
+def _json(found: Plan) -> str:
     from dataclasses import asdict
     from json import dumps
-    from pathlib import Path
-
-    from shoal.errors import InputError
 
     plain = asdict(found)
     for window in [*plain["windows"], plain]:
         window["best"] = window["best"]._asdict()
         window["rows"] = [row._asdict() for row in window.get("rows", [])]
     del plain["rows"]
-    text = dumps(plain, indent=2)
-    if path == "-":
-        typer.echo(text)
-        return
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({(error.strerror or 'no access').lower()})") from None
+    return dumps(plain, indent=2)

@@ -8,8 +8,11 @@ import shutil
 import sys
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.text import Text
+
+from shoal.errors import InputError
 
 _PLAIN_WIDTH = 100
 
@@ -28,6 +31,21 @@ def errors() -> Console:
 def say(console: Console, line: str, style: str = "") -> None:
     """One line: whole in a pipe, wrapped between words on a terminal."""
     console.print(Text(line, style), soft_wrap=not console.is_terminal)
+
+
+def write(path: str, text: str) -> None:
+    """Write a text to a file, or to standard output if that is `-`.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    if path == "-":
+        typer.echo(text)
+        return
+    try:
+        Path(path).write_text(text.removesuffix("\n") + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({(error.strerror or 'no access').lower()}); name another place") from None
 
 
 def command() -> str:

@@ -16,7 +16,8 @@ import pyarrow as pa
 from shoal.formats import Block
 
 Position = Mapping[str, Any]
-"""Where a source stands, or what a sink has: what JSON can hold."""
+"""Where a source stands, or what a sink has: what JSON can hold. Its numbers and texts are told in dead letters, so that what
+comes from the records themselves must stand in a list."""
 
 Payload = bytes | Block
 """Whole records: lines of JSON or CSV, an Arrow stream, or a block that is read already."""
@@ -65,6 +66,15 @@ class Source(ABC):
         Where it stands now.
         """
 
+    def probe(self, position: Position | None) -> bool:
+        """Look whether it could begin there, also while a pipeline reads from it, and change nothing; False if only a beginning
+        would tell. It is a source that has not begun, and need not be closed.
+
+        Raises:
+            ConnectorError, InputError: it could not.
+        """
+        return False
+
     def replay(self, until: Position) -> Sequence[Payload]:
         """Again what lies from here up to a position, in the same order.
 
@@ -110,6 +120,15 @@ class Sink(ABC):
         Raises:
             ConnectorError: at the very beginning, what is there already is not ours.
         """
+
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        """Look whether it could begin so, also while a pipeline writes to it, and change nothing; False if only a beginning
+        would tell. It is a sink that has not begun, and need not be closed.
+
+        Raises:
+            ConnectorError: it could not.
+        """
+        return False
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -22,6 +24,9 @@ from shoal.policy.part import Part, refusal
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
+TAIL = 4 << 10
+"""Bytes by which a file is known again: those before a position of a text, the last ones of a table."""
+
 PAUSE = 0.02
 """Seconds after which a followed file is looked at again."""
 
@@ -52,7 +57,10 @@ File = Annotated[Path, AfterValidator(_beside), AfterValidator(_known)]
 
 
 class FileSource(Source):
-    """Reads a file of any kind; text may be followed as it grows."""
+    """Reads a file of any kind; text may be followed as it grows.
+
+    A position is how much was read, and a checksum by which it is noticed if another file has the name by then.
+    """
 
     identity = ("path",)
     replays = True
@@ -72,6 +80,7 @@ class FileSource(Source):
         self._kind = kind(self._path)
         self._at = 0  # bytes of text, else rows
         self._read = bytearray()  # text that was read and not given yet
+        self._tail = b""
         self._blocks: Iterator[Block] | None = None
         self._bytes: Bytes | None = None
 
@@ -81,8 +90,30 @@ class FileSource(Source):
             self._begin_text()
         else:
             reader = open_reader(self._path, self.fields, passed=self.passed)
-            self._blocks = (block for block in reader if block.rows[-1] >= self._at)
-        return {"at": self._at}
+            self._blocks = (block for block in reader if _end(block) > self._at)
+            self._tail = _last_bytes(self._path)
+        self._compare(position)
+        return self._position()
+
+    def probe(self, position: Position | None) -> bool:
+        try:
+            self.begin(position)
+        finally:
+            self.close()
+        return True
+
+    def _position(self) -> Position:
+        return {"at": self._at, "tail": [zlib.crc32(self._tail)]}
+
+    def _compare(self, position: Position | None) -> None:
+        """
+        Raises:
+            ConnectorError: what was read up to there is something else than what was read before.
+        """
+        if position and "tail" in position and position["tail"] != self._position()["tail"]:
+            raise ConnectorError(
+                f"{self._path}: is not the file that was read before; bring that one back, or begin anew with another state"
+            )
 
     def _begin_text(self) -> None:
         if self._kind == "csv":
@@ -93,12 +124,14 @@ class FileSource(Source):
         if not self._at:
             beginning = self._bytes.read(CHUNK)
             self._at = skipped = _header(beginning, self._kind)
+            self._tail = beginning[:skipped][-TAIL:]
             self._read += beginning[skipped:]
         while skipped < self._at:
-            found = len(self._bytes.read(min(CHUNK, self._at - skipped)))
+            found = self._bytes.read(min(CHUNK, self._at - skipped))
             if not found:
                 raise ConnectorError(f"{self._path}: is shorter than the state remembers; give the file that was read before")
-            skipped += found
+            self._tail = (self._tail + found)[-TAIL:]
+            skipped += len(found)
 
     def replay(self, until: Position) -> Sequence[Payload]:
         payloads: list[Payload] = []
@@ -107,6 +140,7 @@ class FileSource(Source):
             if found is None:
                 raise ConnectorError(f"{self._path}: is shorter than the state remembers; give the file that was read before")
             payloads.append(found)
+        self._compare(until)
         return payloads
 
     def read(self, seconds: float) -> Delivery | None:
@@ -115,7 +149,7 @@ class FileSource(Source):
         while found is None and not self.ended and (left := until - time.monotonic()) > 0:
             time.sleep(min(PAUSE, left))
             found = self._next()
-        return None if found is None else Delivery([found], {"at": self._at})
+        return None if found is None else Delivery([found], self._position())
 
     def _next(self, most: int = LONGEST) -> Payload | None:
         return self._next_text(most) if self._blocks is None else self._next_block()
@@ -126,7 +160,7 @@ class FileSource(Source):
         if block is None:
             self.ended = True
             return None
-        self._at = 1 + max(int(block.rows[-1]) if len(block.rows) else -1, *(row for row, _ in block.bad), -1)
+        self._at = _end(block)
         return block
 
     def _next_text(self, most: int) -> bytes | None:
@@ -165,6 +199,7 @@ class FileSource(Source):
         piece = bytes(memoryview(self._read)[:size])
         del self._read[:size]
         self._at += size
+        self._tail = (self._tail + piece[-TAIL:])[-TAIL:]
         return piece
 
     def acknowledge(self, position: Position) -> None:
@@ -182,6 +217,17 @@ class FileSource(Source):
     def close(self) -> None:
         if self._bytes:
             self._bytes.close()
+
+
+def _end(block: Block) -> int:
+    """The number of the row that follows a block, those that cannot be read included."""
+    return 1 + max([*block.rows[-1:].tolist(), *(row for row, _ in block.bad)], default=-1)
+
+
+def _last_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(max(os.path.getsize(path) - TAIL, 0))
+        return file.read()
 
 
 def _header(beginning: bytes, kind: str) -> int:
@@ -216,7 +262,11 @@ class FileSink(Sink):
             raise ConnectorError(f"{self._path}: another pipeline writes to it; name another file") from None
         except OSError as error:
             raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); check its folder") from None
-        size = os.fstat(self._file.fileno()).st_size
+        self._look(mark, os.fstat(self._file.fileno()).st_size)
+        self._file.seek(self._at)
+
+    def _look(self, mark: Position | None, size: int) -> None:
+        """Compare what is there with what a checkpoint remembers."""
         if mark is None and size:
             raise ConnectorError(
                 f"{self._path}: holds something that no state knows of; remove it, name another file, or bring its state back"
@@ -225,7 +275,13 @@ class FileSink(Sink):
         if size < self._at:
             raise ConnectorError(f"{self._path}: is shorter than the state remembers; bring back the file that was written")
         self._beyond = size - self._at
-        self._file.seek(self._at)
+
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        there = os.path.exists(self._path)
+        if not os.access(self._path if there else os.path.dirname(self._path) or os.curdir, os.W_OK):
+            raise ConnectorError(f"{self._path}: cannot be written; check its folder, and the permissions")
+        self._look(mark, os.path.getsize(self._path) if there else 0)
+        return True
 
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
         if not len(batch):
@@ -249,12 +305,17 @@ class FileSink(Sink):
             else:
                 self._cut(there, data)
         while len(data):
-            try:
+            with self._guarded():
                 done = self._file.write(data)
-            except OSError as error:
-                raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); make room, and start again") from None
             self._at += done
             data = data[done:]
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); make room, and start again") from None
 
     def _cut(self, there: bytes, data: bytes | memoryview) -> None:
         """Remove what comes again: what a power cut left is full of zeros."""
@@ -281,7 +342,8 @@ class FileSink(Sink):
         return {"at": self._at}
 
     def harden(self) -> None:
-        os.fsync(self._file.fileno())
+        with self._guarded():
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         if self._file:

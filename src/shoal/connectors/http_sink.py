@@ -53,6 +53,18 @@ class HttpSink(Sink):
         verify = given.tls.context() if given.tls else True
         self._client = self._httpx.Client(headers=headers, verify=verify, timeout=given.timeout)
 
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        """Ask for the options of the url, which has no effect there; any answer will do."""
+        self.begin(mark, sequence)
+        try:
+            self._client.options(self._settings.url)
+        except (self._httpx.HTTPError, self._httpx.InvalidURL) as error:
+            reason = type(error).__name__
+            raise ConnectorError(f"http {self._settings.url}: cannot be reached ({reason}); check url and TLS") from None
+        finally:
+            self.close()
+        return True
+
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
         form = "lines" if self._settings.format == "json" else "arrow"
         for message in messages(batch, sequence, form, self._settings.largest):

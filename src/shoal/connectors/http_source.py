@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import socket
 import threading
 from collections import deque
+from contextlib import ExitStack
 from hashlib import blake2b
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from shoal.connectors.connector import Delivery, Position, Source
+from shoal.connectors.delivery import taken
 from shoal.connectors.library import library
+from shoal.connectors.loopback import is_loopback
 from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Arriving, Tls
 from shoal.errors import ConnectorError
@@ -54,13 +56,15 @@ class HttpSource(Source):
         path: Name = Field(default="/", description="the path that records are posted to")
         token: Secret | None = Field(default=None, description="what Authorization: Bearer must say; needed beyond loopback")
         tls: Tls | None = Field(default=None, description="the server's cert and key; with ca, clients need a certificate")
-        largest: Count = Field(default=16 << 20, description="bytes of a request; a larger one is answered 413")
+        largest: Annotated[Count, Field(le=1 << 30)] = Field(
+            default=16 << 20, description="bytes of a request; a larger one is answered 413"
+        )
         waiting: Count = Field(default=64, description="requests that may wait at a time; one more is answered 503")
         remember: Count = Field(default=128, description="how many values of Idempotency-Key are remembered")
 
         @model_validator(mode="after")
         def _guarded(self) -> Self:
-            if self.token is None and not _is_loopback(self.host):
+            if self.token is None and not is_loopback(self.host):
                 raise refusal(("token", "is missing, but host is not loopback; name a secret, or listen on 127.0.0.1"))
             if self.tls is not None and self.tls.cert is None:
                 raise refusal(("tls", "has no cert and key, which a server needs; give both"))
@@ -104,6 +108,15 @@ class HttpSource(Source):
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, name="shoal-http", daemon=True)
         self._thread.start()
         return self._position()
+
+    def probe(self, position: Position | None) -> bool:
+        """Read what is secret; whether the port is free only a beginning tells, since a pipeline that runs has it."""
+        library("uvicorn", "http")
+        if self._settings.token:
+            self._settings.token.read()
+        if self._settings.tls:
+            self._settings.tls.context()
+        return False
 
     def _position(self) -> Position:
         return {"batches": self._batches, "keys": list(self._recent)}
@@ -162,8 +175,7 @@ class HttpSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = list(self._arrived)
-            self._arrived.clear()
+            some = taken(self._arrived)
         for batch in some:
             self._batches += 1
             self._given.append((self._batches, batch))
@@ -199,24 +211,15 @@ class HttpSource(Source):
         self._thread = None
 
 
-def _is_loopback(host: str) -> bool:
-    """
-    >>> [_is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
-    [True, True, True, False, False]
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
+        with ExitStack() as stack:
+            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(128)
+            stack.pop_all()
     except OSError as error:
         raise ConnectorError(f"http {host}:{port}: cannot be listened on ({error.strerror}); use another address") from None
     return listener

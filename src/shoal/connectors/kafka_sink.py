@@ -53,14 +53,33 @@ class KafkaSink(Sink):
 
     def begin(self, mark: Position | None, sequence: int) -> None:
         self._kafka = library("confluent_kafka", "kafka")
-        given, name = self._settings.client(), self._settings.id
+        given = self._settings.client()
         self._largest = int(given.get("message.max.bytes", LARGEST + HEADERS)) - HEADERS
-        self._producer = connected(self._kafka.Producer, silent({"linger.ms": 5, **given, "transactional.id": name}))
+        mine = {"transactional.id": self._settings.id}
+        self._producer = connected(self._kafka.Producer, silent({"linger.ms": 5, **given, **mine}))
         partitions(self._kafka, self._producer, self._settings.topic)
-        group = {"group.id": name, "enable.auto.commit": False}
-        self._reader = connected(self._kafka.Consumer, silent({"bootstrap.servers": self._settings.brokers, **given, **group}))
+        self._open_reader()
         self._patiently(lambda: self._producer.init_transactions(STEP))
-        stands = self._committed()
+        self._look(mark, sequence)
+
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        try:
+            self._kafka = library("confluent_kafka", "kafka")
+            self._open_reader()
+            partitions(self._kafka, self._reader, self._settings.topic)
+            self._look(mark, sequence)
+        finally:
+            self.close()
+        return True
+
+    def _open_reader(self) -> None:
+        """What tells how far the topic is; it joins no group, and takes nothing from other pipelines."""
+        group = {"group.id": self._settings.id, "enable.auto.commit": False}
+        self._reader = connected(self._kafka.Consumer, silent({**self._settings.client(), **group}))
+
+    def _look(self, mark: Position | None, sequence: int) -> None:
+        """Compare what the topic has with what a checkpoint remembers."""
+        stands, name = self._committed(), self._settings.id
         if mark is None and stands is not None:
             raise ConnectorError(
                 f"kafka: group {name!r} says that topic {self._settings.topic!r} has tuples of which this pipeline knows "

@@ -62,6 +62,13 @@ class KafkaSource(Source):
         self._consumer.assign([self._place(number, offset) for number, offset in self._offsets.items()])
         return self._position()
 
+    def probe(self, position: Position | None) -> bool:
+        try:
+            self.begin(position)
+        finally:
+            self.close()
+        return True
+
     def _place(self, number: int, offset: int = -1001) -> Any:
         return self._kafka.TopicPartition(self._settings.topic, number, offset)
 

@@ -104,6 +104,18 @@ class Session:
             raise ConnectorError(f"{place}: {reason}")
         self.has_begun = True
 
+    @classmethod
+    def probe(cls, given: Broker) -> bool:
+        """Connect for a moment, as another client, so that a session under the own name stays as it is.
+
+        Raises:
+            ConnectorError: the broker is not there, or refuses.
+        """
+        session = cls(given.model_copy(update={"client": f"{given.client}-probe"}), lasting=False, subscribe=False)
+        session.connect()
+        session.close()
+        return True
+
     def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.value >= FAILED:
             self._settle(f"refuses the connection ({reason.getName()}); check user, password and client")

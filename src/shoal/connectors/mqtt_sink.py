@@ -44,6 +44,9 @@ class MqttSink(Sink):
         self._session.client.on_publish = self._on_publish
         self._session.connect()
 
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        return Session.probe(self._settings)
+
     def _on_publish(self, client: Any, data: Any, mid: int, reason: Any, properties: Any) -> None:
         self._answers.put((mid, reason.value))
 

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 from shoal.connectors.connector import Delivery, Position, Source
+from shoal.connectors.delivery import taken
 from shoal.connectors.mqtt_session import Broker, Session
 from shoal.connectors.settings import Arriving
 
@@ -42,10 +43,13 @@ class MqttSource(Source):
         self._session.connect()
         return {"messages": self._read}
 
+    def probe(self, position: Position | None) -> bool:
+        return Session.probe(self._settings)
+
     def _on_return(self) -> None:
-        """All that was not acknowledged will be sent again, under other ids."""
+        """All that was not acknowledged will be sent again, under other ids; but for what was published with QoS 0."""
         with self._changed:
-            self._arrived.clear()
+            self._arrived = deque(message for message in self._arrived if not message.qos)
             self._unsafe.clear()
 
     def _on_message(self, message: Any) -> None:
@@ -63,8 +67,7 @@ class MqttSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = list(self._arrived)
-            self._arrived.clear()
+            some = taken(self._arrived)
             self._changed.notify_all()
             for message in some:
                 self._read += 1

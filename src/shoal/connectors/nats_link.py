@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 
 class Server(Part):
+    """Where a stream is."""
+
     url: Url = Field(description="the server, such as nats://127.0.0.1:4222; several, separated by commas")
     stream: Name = Field(description="the stream, which must exist")
     tls: Tls | None = Field(default=None, description="the files of TLS")

@@ -78,6 +78,13 @@ class NatsSink(Sink):
         link.on_return = self._doubt
         await link.client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
 
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        try:
+            self.begin(mark, sequence)
+        finally:
+            self.close()
+        return True
+
     def _doubt(self) -> None:
         """What is in flight may have got lost."""
         if self._done and not self._done.done():

@@ -85,6 +85,14 @@ class NatsSource(Source):
         self._link.on_return = self._doubt
         self._keeper = asyncio.ensure_future(self._keep())
 
+    def probe(self, position: Position | None) -> bool:
+        link = Link(self._settings)
+        try:
+            link.call(link.info())
+        finally:
+            link.close()
+        return True
+
     def _doubt(self) -> None:
         """Something may have got lost."""
         self._is_stale = True

@@ -38,7 +38,7 @@ class Secret(Part):
     def read(self) -> str:
         """
         Raises:
-            ConnectorError: it is not there.
+            ConnectorError: it is not there, or empty.
         """
         if self.env is not None:
             found = os.environ.get(self.env)
@@ -47,6 +47,9 @@ class Secret(Part):
             return found
         assert self.file is not None
         try:
-            return self.file.read_text(encoding="utf-8").rstrip("\r\n")
+            found = self.file.read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError):
             raise ConnectorError(f"{self.file}: cannot be read as a secret; check the name and the permissions") from None
+        if not found:
+            raise ConnectorError(f"{self.file}: is empty; write the secret into it")
+        return found

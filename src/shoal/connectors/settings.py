@@ -14,7 +14,10 @@ from shoal.errors import ConnectorError
 from shoal.policy.part import Part, refusal
 from shoal.policy.scalar import Name
 
-SECRETS = ("password", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "cookie")
+SECRETS = (
+    "password", "passphrase", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "api_key", "apikey",
+    "cookie",
+)  # fmt: skip
 """How the names of options end whose values are secret."""
 
 
@@ -89,7 +92,7 @@ class Leaving(Part):
 def plain(url: str) -> str:
     """An address without a password in it."""
     if "@" in url:
-        raise refusal("has credentials in it; name them under options")
+        raise refusal("has credentials in it; write them as secrets, under options or token")
     return url
 
 

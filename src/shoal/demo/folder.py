@@ -49,7 +49,7 @@ def prepare(
     tuples: int = 200_000,
     *,
     seed: int = 0,
-    algorithm: str = "fads",
+    algorithm: str = "tide",
 ) -> Demo:
     """Write the policy, its hierarchies and a stream of so many tuples into a folder.
 
@@ -76,7 +76,7 @@ def prepare(
     return demo
 
 
-def policy_of(algorithm: str = "fads") -> Policy:
+def policy_of(algorithm: str = "tide") -> Policy:
     """The demo's policy with its hierarchies inside, for those who need no folder.
 
     Raises

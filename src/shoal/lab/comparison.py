@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shoal.anonymizer import Anonymizer, Stats
+from shoal.anonymizer import Stats
 from shoal.errors import PolicyError
 from shoal.lab.sample import Sample
 from shoal.lab.trial import Trial
 from shoal.policy import Policy
-from shoal.policy.algorithm import WINDOWED
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-__all__ = ["WINDOWED", "compared"]
 
 
 def compared(
@@ -70,19 +68,3 @@ def _point(written: Mapping[str, Any], sample: Sample) -> dict[str, float]:
 
 def _distinct(points: list[dict[str, float]], key: str) -> list[dict[str, float]]:
     return list({point[key]: point for point in points}.values())
-
-
-def ready(name: str) -> None:
-    """Load an algorithm's kernels, or compile them, by running it on a few records."""
-    anonymizer = Anonymizer(
-        Policy.parse({
-            "person": "pid",
-            "attributes": {"age": {"quasi": "numeric", "range": [0, 100], "grid": 5}},
-            "privacy": {"k": 2},
-            "window": {"count": 4},
-            "algorithm": {"name": name},
-        })
-    )  # fmt: skip
-    for person in range(6):
-        anonymizer.push({"pid": person, "age": 10 * person})
-    anonymizer.flush()

@@ -16,7 +16,7 @@ from shoal.errors import InputError, PolicyError
 from shoal.formats import SUFFIXES
 from shoal.lab import calls, upload
 from shoal.lab.chance import chances
-from shoal.lab.comparison import WINDOWED, compared, ready
+from shoal.lab.comparison import compared
 from shoal.lab.desk import Desk
 from shoal.lab.draft import about, draft
 from shoal.lab.message import Message, placed
@@ -26,7 +26,9 @@ from shoal.lab.sheet import Entry, Role, Sheet
 from shoal.lab.trial import Trial, risks
 from shoal.lab.writing import text, written
 from shoal.pipeline import check
+from shoal.pipeline.kernels import compile_kernels
 from shoal.policy import Policy
+from shoal.policy.algorithm import WINDOWED
 from shoal.policy.hierarchy_file import parse
 
 CHECKED = 10_000
@@ -113,7 +115,7 @@ class Lab:
 
     def warm(self) -> None:
         """Load what the first trial needs, so that it is not the one to wait for it."""
-        self._desk.ask("warm", lambda still: ready(Sheet().algorithm))
+        self._desk.ask("warm", lambda still: compile_kernels(Sheet().algorithm))
 
     def receive(self, name: str, chunks: Iterable[bytes], complete: bool = True) -> dict[str, Any]:
         """Take over a file, or the beginning of a text, and draft anew.
@@ -125,13 +127,12 @@ class Lab:
         own = Path(mkdtemp(dir=self.folder))
         try:
             path, whole = upload.stored(name, chunks, own)
-            self._open(path, said, whole and complete)
+            before = self._open(path, said, whole and complete)
         except BaseException:
             rmtree(own, ignore_errors=True)
             raise
-        for other in self.folder.iterdir():
-            if other != own:
-                rmtree(other, ignore_errors=True)
+        if before and before.path.is_relative_to(self.folder):
+            rmtree(before.path.parent, ignore_errors=True)
         return self.state()
 
     def draft(self) -> Sheet:
@@ -202,12 +203,13 @@ class Lab:
         name = self._held().name
         return {"cli": calls.commands(name, sheet.is_filter), "python": calls.python(name, sheet.is_filter)}
 
-    def _open(self, path: Path, name: str, complete: bool = True) -> None:
+    def _open(self, path: Path, name: str, complete: bool = True) -> Sample | None:
+        """Take a file as the sample; the one that was there before."""
         found = Sample.read(path, name, self._rows)
         found = replace(found, complete=found.complete and complete)
         draft(found)  # refuses in time what no draft can be made of
-        self._sample = found
-        self._last = None
+        before, self._sample, self._last = self._sample, found, None
+        return before
 
     def _held(self) -> Sample:
         if self._sample is None:

@@ -22,8 +22,8 @@ from shoal.audit.judge import judge, judge_filter
 from shoal.audit.observations import evidence as observations
 from shoal.audit.utility.loss import of_tuples
 from shoal.errors import InputError
-from shoal.lab.cell import cell
 from shoal.lab.sample import Sample
+from shoal.pipeline.cell import cell
 from shoal.policy import Policy
 
 SHOWN = 12

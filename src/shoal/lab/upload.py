@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from shoal.errors import InputError
@@ -16,6 +16,7 @@ WHOLE = 512 << 20
 """Bytes of a Parquet or Arrow file, which can be read only as a whole."""
 
 _LONGEST = 200
+_PIECE = 1 << 20
 
 
 def plain(name: str) -> str:
@@ -71,22 +72,53 @@ def stored(name: str, chunks: Iterable[bytes], folder: Path) -> tuple[Path, bool
 
 
 def _head(chunks: Iterable[bytes], zipped: bool) -> tuple[bytes, bool]:
-    unpack = zlib.decompressobj(wbits=31)
+    """The beginning of a text, in whole lines; and whether that is all of it."""
+    unzip = _Unzip()
     parts: list[bytes] = []
     size = 0
-    for chunk in chunks:
-        try:
-            data = unpack.decompress(chunk, TEXT + 1 - size) if zipped else chunk
-        except zlib.error:
-            raise InputError("the gzip data is damaged; compress it again") from None
+    for data in (piece for chunk in chunks for piece in unzip.pieces(chunk)) if zipped else chunks:
         parts.append(data)
         size += len(data)
         if size > TEXT:
             break
     whole = b"".join(parts)
-    if size <= TEXT and not (zipped and not unpack.eof):
+    if size <= TEXT and (unzip.is_whole or not zipped):
         return whole, True
     end = whole.rfind(b"\n", 0, TEXT) + 1
     if not end:
         raise InputError(f"its first {TEXT >> 20} MB hold no end of a line; is it CSV or JSON lines?")
     return whole[:end], False
+
+
+class _Unzip:
+    """Unpacks gzip data as they come, also several files one behind the other, never much at a time.
+
+    >>> import gzip
+    >>> unzip = _Unzip()
+    >>> list(unzip.pieces(gzip.compress(b"one ") + gzip.compress(b"two"))), unzip.is_whole
+    ([b'one ', b'two'], True)
+    """
+
+    def __init__(self) -> None:
+        self._file = zlib.decompressobj(wbits=31)
+
+    @property
+    def is_whole(self) -> bool:
+        return self._file.eof
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """
+        Raises:
+            InputError: it is damaged.
+        """
+        while chunk:
+            if self._file.eof:
+                chunk = chunk.lstrip(b"\0")  # which some programs fill the end up with
+                if not chunk:
+                    return
+                self._file = zlib.decompressobj(wbits=31)
+            try:
+                yield self._file.decompress(chunk, _PIECE)
+            except zlib.error:
+                raise InputError("the gzip data is damaged; compress it again") from None
+            chunk = self._file.unconsumed_tail or self._file.unused_data

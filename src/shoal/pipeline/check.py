@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 from shoal.errors import InputError, PolicyError
-from shoal.pipeline.sample import Sample
+from shoal.pipeline.sample_check import SampleCheck
 from shoal.policy import Policy
 
 Name = str | PathLike[str]
@@ -50,7 +50,7 @@ def check(policy: Policy | Name, source: Name | None = None, *, rows: int = 10_0
         return Findings(problems=error.problems, warnings=unseen)
     if source is None:
         return Findings(warnings=policy.notes)
-    sample = _sample(policy)
+    sample = _sample_check(policy)
     broken = []
     try:
         sample.read(fspath(source), rows)
@@ -66,12 +66,12 @@ def check(policy: Policy | Name, source: Name | None = None, *, rows: int = 10_0
     )
 
 
-def _sample(policy: Policy) -> Sample:
+def _sample_check(policy: Policy) -> SampleCheck:
     """What looks at the data; only what is needed is loaded."""
     if policy.is_filter:
-        from shoal.pipeline.observations import Observations
+        from shoal.pipeline.observation_check import ObservationCheck
 
-        return Observations(policy)
-    from shoal.pipeline.tuples import Tuples
+        return ObservationCheck(policy)
+    from shoal.pipeline.tuple_check import TupleCheck
 
-    return Tuples(policy)
+    return TupleCheck(policy)

@@ -10,11 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from shoal.anonymizer import Rejection
 from shoal.connectors import Position
 from shoal.connectors.file import FileSink
 from shoal.errors import StateError
+from shoal.formats import Block
 from shoal.formats.dialects import dumps
+from shoal.formats.source import reason
 from shoal.pipeline.pipeline_file import DeadLetters
 from shoal.pipeline.vault import Damaged, Vault
 
@@ -27,13 +31,9 @@ class DeadLetterFile:
         encrypted = self._vault is not None
         self.sink = FileSink(FileSink.Settings(path=settings.file), repeats=not encrypted, private=encrypted)
 
-    @property
-    def wants_records(self) -> bool:
-        return self._vault is not None
-
-    def write(
-        self, rejections: Sequence[Rejection], position: Position, at: float, records: Mapping[int, Mapping[str, Any]]
-    ) -> None:
+    def write(self, rejections: Sequence[Rejection], block: Block, position: Position, at: float) -> None:
+        """A letter for each rejected record of a block, which came at some time of day before a position."""
+        records = _records(block, rejections) if self._vault else {}
         place = {name: value for name, value in position.items() if isinstance(value, str | int | float)}
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         for rejection in rejections:
@@ -47,20 +47,38 @@ class DeadLetterFile:
 
 
 def opened(path: Path, secret: str) -> Iterator[dict[str, Any]]:
-    """Dead letters with their records.
+    """Dead letters with their records; one that is just being written is not there yet.
 
     Raises:
-        StateError: the secret is another one, or a letter is damaged.
+        StateError: the file cannot be read, the secret is another one, or a letter is damaged.
     """
     vault = Vault(secret)
-    for line in path.read_bytes().splitlines():
-        letter = json.loads(line)
-        if "record" in letter:
-            try:
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise StateError(f"{path}: cannot be read ({reason(error)}); run the pipeline first, or check the rights") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            letter = json.loads(line)
+            if "record" in letter:
                 letter["record"] = json.loads(b"".join(vault.opened(base64.b64decode(letter["record"]))))
-            except (Damaged, ValueError):
-                raise StateError(f"{path}: a record in it is damaged; bring an intact copy back") from None
+        except (Damaged, ValueError):
+            raise StateError(f"{path}: line {number} is damaged; bring an intact copy back") from None
         yield letter
+
+
+def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapping[str, Any]]:
+    """The rejected records that could be read, by row."""
+    places = {int(row): i for i, row in enumerate(block.rows)}
+    found = {each.row: block.batch.slice(places[each.row], 1) for each in rejections if each.row in places}
+    return {row: record for row, piece in found.items() if (record := _record(piece)) is not None}
+
+
+def _record(piece: pa.RecordBatch) -> Mapping[str, Any] | None:
+    try:
+        return piece.to_pylist()[0]
+    except (pa.ArrowException, OverflowError, ValueError):  # what Python has no value for, such as the year 10000
+        return None
 
 
 def _sealed(vault: Vault, text: str) -> str:

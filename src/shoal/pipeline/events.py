@@ -53,7 +53,7 @@ def read(path: str, person: str, item: Sequence[str], time: str, rows: int) -> E
     there = np.isfinite(moment) & (user >= 0) & np.all([codes >= 0 for codes in what], axis=0)
     if not there.any():
         raise InputError(f"{path}: no row has a user, an item and a time; name the fields with --person, --item and --time")
-    joined = np.unique(np.stack(what)[:, there], axis=1, return_inverse=True)[1] if len(what) > 1 else what[0][there]
+    joined = np.unique(np.stack(what)[:, there], axis=1, return_inverse=True)[1].ravel() if len(what) > 1 else what[0][there]
     return Events(moment[there], user[there], np.asarray(joined, np.int64), bad + int((~there).sum()))
 
 

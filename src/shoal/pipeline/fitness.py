@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from shoal.anonymizer.secret import secret
 from shoal.connectors.registry import SINKS, SOURCES, connector
 from shoal.errors import StateError
 from shoal.pipeline.pipeline_file import Chosen, PipelineFile
-from shoal.pipeline.store import Store
-from shoal.pipeline.vault import Vault
+from shoal.pipeline.store import Found
 from shoal.policy import Policy, Zanon
 
 
@@ -55,29 +55,24 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def fitness(file: PipelineFile) -> Iterator[str]:
-    """What would happen if the pipeline started now.
+def fitting(found: Found, policy: Policy, file: PipelineFile) -> tuple[dict[str, Any], list[str]]:
+    """What a state says to a pipeline that goes on with it, and which parts have changed.
+
+    Another source has no position yet, and another sink no mark.
 
     Raises:
-        StateError: the stored state cannot be used, or something must leave first.
+        StateError: parts have changed, and something must leave first.
     """
-    policy = Policy.load(file.policy)
-    store = Store(file.state.dir, Vault(file.state.key.read()), look=True)
-    found = store.found()
-    yield from store.warnings
-    if found is None:
-        yield f"{file.state.dir}: no state yet; the pipeline begins anew"
-        return
-    facts, changed = found.checkpoint.facts, differences(found.checkpoint.facts["parts"], described(policy, file))
-    yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"
+    facts = {**found.checkpoint.facts, "marks": dict(found.checkpoint.facts["marks"])}
+    changed = differences(facts["parts"], described(policy, file))
     if changed and not found.is_settled:
-        raise StateError(stale(file, facts["held"], changed))
-    yield f"changed since: {', '.join(changed)}; nothing is held, so it can start" if changed else "the state fits"
-
-
-def stale(file: PipelineFile, held: int, changed: Sequence[str]) -> str:
-    """Why a state cannot be gone on with, and the remedy."""
-    return (
-        f"{file.state.dir}: tuples were taken in under another {', another '.join(changed)} ({held:,} were held at the last "
-        "checkpoint); let them leave with the old files first: shoal pipe OLD.yaml --drain"
-    )
+        raise StateError(
+            f"{file.state.dir}: tuples were taken in under another {', another '.join(changed)} ({facts['held']:,} were held "
+            "at the last checkpoint); let them leave with the old files first: shoal pipe OLD.yaml --drain"
+        )
+    if "source" in changed:
+        facts["position"] = facts["newest"] = facts["clock"] = None
+    others = ["sink"] if "sink" in changed else []
+    for name in [*others, *differences(facts["files"], files(file))]:
+        facts["marks"].pop(name, None)
+    return facts, changed

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from shoal.pipeline.cell import end
 from shoal.pipeline.width import value_of
 from shoal.policy import Policy
 from shoal.policy.attribute import Attribute
@@ -114,7 +115,7 @@ def _text(value: Any, attribute: Attribute | None) -> str:
     low, high = value["lo"], value["hi"]
     if attribute and not attribute.grid:
         low, high = _outward(low, high, attribute)
-    ends = _end(low), _end(high)
+    ends = end(low), end(high)
     if low == high:
         return ends[0]
     shared = ends[0].find(" ") + 1  # a date is told once
@@ -127,13 +128,3 @@ def _outward(low: float, high: float, attribute: Attribute) -> tuple[float, floa
     first = min(math.floor((low - attribute.low) / step), _PARTS - 1)
     last = max(math.ceil((high - attribute.low) / step), first + 1)
     return attribute.low + step * first, attribute.low + step * last
-
-
-def _end(value: Any) -> str:
-    """
-    >>> _end(1200.0), _end(0.1 + 0.2), _end("2025-03-01T08:00:20Z")
-    ('1200', '0.3', '2025-03-01 08:00:20')
-    """
-    if isinstance(value, int | float):
-        return f"{value:.10g}"
-    return str(value).replace("T", " ").removesuffix("Z")

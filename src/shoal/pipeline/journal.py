@@ -29,15 +29,14 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """A file of entries that is being written."""
+    """A file of entries that is being written; the first tells how many the journal before it has."""
 
     def __init__(self, path: Path, vault: Vault, before: int = 0) -> None:
         self._path = path
         self._file = open(path, "xb", buffering=1 << 16, opener=private)  # noqa: SIM115
         self._box = vault.sealing(self._file)
         self._is_safe = False
-        self.size = 0
-        self.count = -1
+        self.count = -1  # entries after the first, which only begins it
         self.add(Entry("begin", before))
         self.sync()
 
@@ -47,7 +46,7 @@ class Journal:
             StateError: the disk is full, or gone.
         """
         with self._guarded():
-            self.size = self._box.add(_written(entry))
+            self._box.add(_written(entry))
         self.count += 1
         self._is_safe = False
 

@@ -12,10 +12,10 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,15 +27,17 @@ from shoal.connectors.connector import Sink, Source
 from shoal.connectors.file import FileSink
 from shoal.connectors.registry import SINKS, SOURCES, connector
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
-from shoal.formats import Block, Parser, parser
+from shoal.formats import Block
 from shoal.pipeline.dead_letters import DeadLetterFile
-from shoal.pipeline.fitness import described, differences, files, stale
+from shoal.pipeline.fitness import described, files, fitting
+from shoal.pipeline.intake import Intake
 from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.lateness import Lateness
 from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
 from shoal.pipeline.store import KEPT, Checkpoint, Found, Store
 from shoal.pipeline.stream_clock import StreamClock
 from shoal.pipeline.vault import Vault
+from shoal.pipeline.watcher import Watcher
 from shoal.policy import Policy
 
 TICK = 0.01
@@ -45,20 +47,6 @@ PATIENCE = 0.1
 """Seconds for which a source is waited for; so long it takes at most until a request to stop is heard."""
 
 log = logging.getLogger("shoal.pipe")
-
-
-class Watcher(Protocol):
-    """Is told what happens, in figures."""
-
-    def started(self, stats: Stats | FilterStats) -> None: ...
-
-    def after(self, anonymizer: Anonymizer, answer: pa.RecordBatch) -> None: ...
-
-    def checkpointed(self, seconds: float, size: int) -> None: ...
-
-    def lag(self, waiting: int | None) -> None: ...
-
-    def stopped(self, reason: str) -> None: ...
 
 
 class Pipe:
@@ -126,7 +114,7 @@ class Pipe:
             store = Store(self.file.state.dir, vault)
             stack.callback(store.close)
             stack.callback(self.source.close)
-            for _, sink in self._sinks():
+            for _, sink in self.sinks():
                 stack.callback(sink.close)
             try:
                 self._open(store)
@@ -148,22 +136,20 @@ class Pipe:
     def _open(self, store: Store) -> None:
         found = store.found()
         _warn(store)
-        facts = found.checkpoint.facts if found else {}
-        if found:
-            self._restore(found)
+        facts = self._restore(found) if found else {}
         self._position = facts.get("position")
         if self.source.replays:
             self._position = self.source.begin(self._position)
-        self._parser: Parser | None = None
-        for name, sink in self._sinks():
+        self._intake = Intake(self.source)
+        for name, sink in self.sinks():
             sink.begin(facts.get("marks", {}).get(name), self.sequence)
         if found:
             self._replay(store, found)
         if not self.source.replays:  # what the journal kept of it, it does not see again
             self._position = self.source.begin(self._position)
-        for _, sink in self._sinks():
+        for _, sink in self.sinks():
             sink.caught_up(self.sequence)
-        for _, sink in self._sinks():
+        for _, sink in self.sinks():
             sink.harden()
         self._journal = store.journal()
         store.save(self._checkpoint(), store.number)
@@ -171,24 +157,15 @@ class Pipe:
         if self.watcher:
             self.watcher.started(self.anonymizer.stats)
 
-    def _restore(self, found: Found) -> None:
-        facts = found.checkpoint.facts
-        changed = differences(facts["parts"], described(self.policy, self.file))
-        if changed and not found.is_settled:
-            raise StateError(stale(self.file, facts["held"], changed))
+    def _restore(self, found: Found) -> dict[str, Any]:
+        facts, changed = fitting(found, self.policy, self.file)
         self.sequence = facts["sequence"]
-        if "source" in changed:
-            facts["position"] = None
-            facts["newest"] = facts["clock"] = None
-        if "sink" in changed:
-            facts["marks"].pop("sink")
-        for name in differences(facts["files"], files(self.file)):
-            facts["marks"].pop(name, None)
         if not any(name.startswith("policy") for name in changed):
             self.anonymizer.restore(found.checkpoint.snapshot)
         self._lateness.newest = facts["newest"] if facts["newest"] is not None else -math.inf
         if facts["clock"] is not None:
             self._clock.reached(facts["clock"])
+        return facts
 
     def _replay(self, store: Store, found: Found) -> None:
         count = 0
@@ -212,7 +189,7 @@ class Pipe:
         checkpoint, tick, look = now + self.file.state.checkpoint, now, now
         while not self._stop.is_set() and not self.source.ended:
             waits = self._waits
-            until = min(checkpoint, tick if waits else math.inf, now + PATIENCE)
+            until = min(math.inf if self._is_saving else checkpoint, tick if waits else math.inf, now + PATIENCE)
             moment = self._clock.now
             delivery = self.source.read(max(until - self._monotonic(), 0))
             if delivery and delivery.payloads:
@@ -221,7 +198,7 @@ class Pipe:
             if waits and now >= tick:
                 self._tick(moment)
                 tick = now + TICK
-            if now >= checkpoint and (self._saving is None or self._saving.done()):
+            if now >= checkpoint and not self._is_saving:
                 self._save(store, pool)
                 checkpoint = now + self.file.state.checkpoint
             if self.watcher and now >= look:
@@ -233,6 +210,10 @@ class Pipe:
         self._save(store, pool)
         self._saved(wait=True)
         log.info("stopped: %d tuples have left, %d are held", self.sequence, self._held)
+
+    @property
+    def _is_saving(self) -> bool:
+        return self._saving is not None and not self._saving.done()
 
     @property
     def _held(self) -> int:
@@ -273,20 +254,8 @@ class Pipe:
         elif entry.kind == "flush":
             self._publish(self.anonymizer.flush())
         else:
-            for block in self._blocks(payloads):
+            for block in self._intake.blocks(payloads, self.anonymizer.stats.received):
                 self._take_in(block, entry)
-
-    def _blocks(self, payloads: Sequence[Payload]) -> Iterator[Block]:
-        if payloads and isinstance(payloads[0], Block):
-            yield from (payload for payload in payloads if isinstance(payload, Block))
-            return
-        if self._parser is None:
-            source = self.source
-            self._first = self.anonymizer.stats.received
-            self._parser = parser(source.format, source.fields, source.passed, source.columns)
-        for block in self._parser.blocks([payload for payload in payloads if isinstance(payload, bytes)]):
-            bad = [(row + self._first, reason) for row, reason in block.bad]
-            yield block._replace(rows=block.rows + self._first, bad=bad)
 
     def _take_in(self, block: Block, entry: Entry) -> None:
         block_in_time, late = self._lateness.in_time(block)
@@ -300,8 +269,7 @@ class Pipe:
         self.anonymizer.refuse([*late, *(Rejection(row, None, reason) for row, reason in block.bad)])
         if self.anonymizer.rejected and self._letters:
             self._sync()
-            records = _records(block, self.anonymizer.rejected) if self._letters.wants_records else {}
-            self._letters.write(sorted(self.anonymizer.rejected), entry.position or {}, entry.at, records)
+            self._letters.write(sorted(self.anonymizer.rejected), block, entry.position or {}, entry.at)
         self._publish(answer)
 
     def _publish(self, answer: pa.RecordBatch) -> None:
@@ -332,7 +300,7 @@ class Pipe:
         number = store.number
 
         def written() -> tuple[float, int]:
-            for _, sink in self._sinks():
+            for _, sink in self.sinks():
                 sink.harden()
             return self._monotonic() - begun, store.save(checkpoint, number)
 
@@ -355,13 +323,14 @@ class Pipe:
         newest = self._lateness.newest
         facts = {
             "position": self._position, "sequence": self.sequence, "held": self._held,
-            "marks": {name: sink.mark for name, sink in self._sinks()},
+            "marks": {name: sink.mark for name, sink in self.sinks()},
             "newest": newest if math.isfinite(newest) else None, "clock": self._clock.now,
             "parts": described(self.policy, self.file), "files": files(self.file),
         }  # fmt: skip
         return Checkpoint(facts, self.anonymizer.snapshot())
 
-    def _sinks(self) -> Iterable[tuple[str, Sink]]:
+    def sinks(self) -> Iterable[tuple[str, Sink]]:
+        """All that is written to, by its key in the pipeline's file."""
         yield "sink", self.sink
         if self._trace:
             yield "trace", self._trace
@@ -372,17 +341,3 @@ class Pipe:
 def _warn(store: Store) -> None:
     while store.warnings:
         log.warning(store.warnings.pop(0))
-
-
-def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapping[str, Any]]:
-    """The rejected records that could be read, by row."""
-    places = {int(row): i for i, row in enumerate(block.rows)}
-    found = {each.row: block.batch.slice(places[each.row], 1) for each in rejections if each.row in places}
-    return {row: record for row, piece in found.items() if (record := _record(piece)) is not None}
-
-
-def _record(piece: pa.RecordBatch) -> Mapping[str, Any] | None:
-    try:
-        return piece.to_pylist()[0]
-    except (pa.ArrowException, OverflowError, ValueError):  # what Python has no value for, such as the year 10000
-        return None

@@ -60,9 +60,11 @@ class Store:
         self._writing: Journal | None = None
         if not look:
             self._own()
-            for draft in self._folder.glob("checkpoint-*.part"):
-                draft.unlink()
-            self._drop_unbegun()
+            try:
+                self._tidy()
+            except BaseException:
+                self.close()
+                raise
         self._number = max(self._numbers("checkpoint") + self._numbers("journal"), default=0)
 
     def _own(self) -> None:
@@ -78,8 +80,10 @@ class Store:
             remedy = "stop it first, or give this one its own"
             raise StateError(f"{self._folder}: another pipeline uses this state; {remedy}") from None
 
-    def _drop_unbegun(self) -> None:
-        """Nothing was ever given from a journal whose beginning is not whole."""
+    def _tidy(self) -> None:
+        """Remove drafts, and a journal whose beginning is not whole: nothing was ever given from it."""
+        for draft in self._folder.glob("checkpoint-*.part"):
+            draft.unlink()
         last = self._path("journal", max(self._numbers("journal"), default=0))
         with suppress(FileNotFoundError, Damaged):
             if last.stat().st_size < HEADER or not any(True for _ in entries(last, self._vault)):
@@ -177,6 +181,7 @@ class Store:
     def close(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
+            self._lock = None
 
     def _path(self, kind: str, number: int) -> Path:
         return self._folder / f"{kind}-{number:010}"

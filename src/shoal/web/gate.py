@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import os
 import secrets
 from hashlib import sha256
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 
+from shoal.connectors.loopback import is_loopback
 from shoal.errors import InputError
 
 COOKIE = "shoal"
@@ -51,17 +51,6 @@ class Gate:
         return self._pass
 
 
-def is_loopback(host: str) -> bool:
-    """
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.org")]
-    [True, True, True, False, False]
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def token_for(host: str, file: str | None = None) -> str | None:
     """The token that a host needs, from a file or the variable SHOAL_TOKEN; on loopback none is needed.
 
@@ -73,6 +62,8 @@ def token_for(host: str, file: str | None = None) -> str | None:
             found = Path(file).read_text(encoding="utf-8").strip()
         except (OSError, ValueError):
             raise InputError(f"{file}: cannot be read; name a file that holds the page's token") from None
+        if not found:
+            raise InputError(f"{file}: is empty; write the page's token into it")
     else:
         found = os.environ.get("SHOAL_TOKEN", "").strip()
     if not found:

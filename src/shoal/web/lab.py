@@ -58,7 +58,7 @@ def workbench(lab: Lab, token: str | None = None) -> FastAPI:
     async def bounded(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
         if request.method == "POST" and request.url.path.startswith("/api/") and request.url.path != "/api/sample":
             length = request.headers.get("content-length", "")
-            if not length.isdecimal():
+            if not length.isdecimal() or "transfer-encoding" in request.headers:
                 return JSONResponse({"detail": "the length of the body is missing"}, 411)
             if int(length) > _LARGEST:
                 return JSONResponse({"detail": f"the sheet is larger than {_LARGEST >> 20} MB; shorten its hierarchies"}, 413)

@@ -11,9 +11,9 @@ from threading import Thread
 import uvicorn
 from fastapi import FastAPI
 
+from shoal.connectors.loopback import is_loopback
 from shoal.errors import InputError
 from shoal.pipeline.telemetry import Telemetry
-from shoal.web.gate import is_loopback
 from shoal.web.page import EVERY, page
 
 _CONNECTIONS = 200

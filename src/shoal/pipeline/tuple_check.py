@@ -15,7 +15,7 @@ from shoal.columns.encode import Encoder, policy_fields
 from shoal.columns.rejection import Rejection
 from shoal.columns.uniform import column, texts
 from shoal.formats import Block
-from shoal.pipeline.sample import KEY, Sample
+from shoal.pipeline.sample_check import KEY, SampleCheck
 from shoal.policy import Attribute, Policy
 
 ALMOST_UNIQUE = 0.9
@@ -69,8 +69,8 @@ class _Column:
             self.values.update(text.drop_null().to_pylist())
 
 
-class Tuples(Sample):
-    """Records that would be held in a window."""
+class TupleCheck(SampleCheck):
+    """Looks at each field by itself, and at how many persons a window holds."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)

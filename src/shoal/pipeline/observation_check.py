@@ -12,11 +12,11 @@ from shoal.columns.observe import Observer
 from shoal.columns.rejection import Rejection
 from shoal.errors import PolicyError
 from shoal.formats import Block
-from shoal.pipeline.sample import KEY, Sample
+from shoal.pipeline.sample_check import KEY, SampleCheck
 from shoal.policy import Policy, Zanon
 
 
-class Observations(Sample):
+class ObservationCheck(SampleCheck):
     """Counts users, to say where they are too few."""
 
     def __init__(self, policy: Policy) -> None:

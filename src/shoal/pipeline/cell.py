@@ -16,15 +16,20 @@ def cell(value: Any) -> str:
         case {"value": inner}:
             return cell(inner)
         case {"lo": low, "hi": high}:
-            return _end(low) if low == high else f"{_end(low)} – {_end(high)}"
+            return end(low) if low == high else f"{end(low)} – {end(high)}"
         case bool():
             return str(value).lower()
         case float():
-            return _end(value)
+            return end(value)
     return str(value)
 
 
-def _end(value: Any) -> str:
+def end(value: Any) -> str:
+    """One end of an interval.
+
+    >>> end(1200.0), end(0.1 + 0.2), end("2025-03-01T08:00:20Z")
+    ('1200', '0.3', '2025-03-01 08:00:20')
+    """
     if isinstance(value, int | float):
         return f"{value:.10g}"
     return str(value).replace("T", " ").removesuffix("Z")

@@ -14,7 +14,7 @@ _NOTHING = "·"
 _AFTER = "   →"
 
 
-def comparison(source: Path, target: Path, trace: Path, hidden: str, time: str, gap: int) -> Table:
+def before_after(source: Path, target: Path, trace: Path, hidden: str, time: str, gap: int) -> Table:
     """Tuples as they came and, after an arrow, as they left; `hidden` is the person, `time` the field of the time."""
     places = _spread(_lines(trace), SHOWN)
     after = _picked(target, places)

@@ -17,8 +17,8 @@ MOST_REASONS = 20
 KEY = np.zeros(2, np.uint64)  # nothing leaves a check, so that its fingerprints need no secret
 
 
-class Sample(ABC):
-    """What a check looks at; lines about it hold no value of the data."""
+class SampleCheck(ABC):
+    """Looks at the first records of a file; what it says of them holds no value of the data."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
