@@ -89,8 +89,8 @@ def test_a_malformed_line_of_a_trace_is_named(tmp_path: Path, place: int) -> Non
     bad.told.write_text("\n".join(lines))
     with pytest.raises(InputError) as caught:
         audit(bad.policy, bad.source, bad.target, bad.told)
-    number = place % len(lines) + 1
-    assert str(caught.value) == f"{bad.told}: line {number} is no line of a trace; give the trace of the run that wrote the output"
+    where = f"{bad.told}: line {place % len(lines) + 1} is no line of a trace"
+    assert str(caught.value) == f"{where}; give the trace of the run that wrote the output"
 
 
 @pytest.mark.parametrize(("field", "value"), [("row", 0.5), ("row", -1), ("z", 2.5), ("z", None), ("how", "kept")])

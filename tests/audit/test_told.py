@@ -63,7 +63,7 @@ def test_lines() -> None:
         "held: alike: 8 rows checked",
         "held: unaltered: 8 values checked",
         "held: silent: 16 values checked",
-        "nulls: basic match: smallest class 1 persons, 8 (100.0 %) rows below k",
+        "nulls: basic match: smallest class 1 person, 8 (100.0 %) rows below k",
     ]
     ends = "attack: end points: right in 50.0% of 2, by chance in 50.0%; no more often than by chance"
     assert told.getvalue().splitlines()[-2:] == [ends, "out.jsonl: every promise held"]

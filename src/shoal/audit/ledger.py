@@ -63,9 +63,9 @@ def ledger(source: Source, words: Sequence[str], fields: Sequence[Field], on_row
 def _part(block: Block, words: Sequence[str], fields: Sequence[Field], name: str, start: int) -> Ledger:
     if block.end != start + block.rows:
         raise _refused(name, int(np.setdiff1d(np.arange(start, block.end), block.line)[0]))
-    for field in (_HOW, *(field.name for field in fields)):
-        if field not in block.columns:
-            raise InputError(f"{name}: has no field '{field}'; {_REMEDY}")
+    for needed in (_HOW, *(field.name for field in fields)):
+        if needed not in block.columns:
+            raise InputError(f"{name}: has no field '{needed}'; {_REMEDY}")
     how = texts(block.columns[_HOW])
     place = np.array([words.index(text) if text in words else -1 for text in how.text] + [-1], np.int8)[how.code]
     wrong = place < 0
