@@ -63,7 +63,7 @@ def ledger(source: Source, words: Sequence[str], fields: Sequence[Field], on_row
 def _part(block: Block, words: Sequence[str], fields: Sequence[Field], name: str, start: int) -> Ledger:
     if block.end != start + block.rows:
         raise _refused(name, int(np.setdiff1d(np.arange(start, block.end), block.line)[0]))
-    for needed in (_HOW, *(field.name for field in fields)):
+    for needed in (*(field.name for field in fields), _HOW):
         if needed not in block.columns:
             raise InputError(f"{name}: has no field '{needed}'; {_REMEDY}")
     how = texts(block.columns[_HOW])
