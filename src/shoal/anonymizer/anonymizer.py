@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.anonymizer.bare import bare
 from shoal.anonymizer.drift import Watch
 from shoal.anonymizer.engine import Answer, Crowd, Engine
 from shoal.anonymizer.records import to_batch, to_records
@@ -66,6 +67,7 @@ class Anonymizer:
         that the records have, where the batch holds but some of them.
         """
         self._watch.see(batch, names)
+        batch = bare(batch)
         if rows is None:
             rows = np.arange(self._received, self._received + batch.num_rows)
         self._begin()

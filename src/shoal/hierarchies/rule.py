@@ -83,7 +83,8 @@ def sizes(written: Mapping[str, Any], what: str, example: str) -> list[Decimal]:
     except Unfit:
         raise PolicyError([f"levels: is no list of numbers; write {what}, finest first, such as {example}"]) from None
     if found[0] < FINEST or any(high <= low or high % low for low, high in pairwise(found)):
-        raise PolicyError(["levels: each must be at least 1e-12 and a multiple of the one before; otherwise the nodes make no tree"])
+        needed = "each must be at least 1e-12 and a multiple of the one before"
+        raise PolicyError([f"levels: {needed}; otherwise the nodes make no tree"])
     return found
 
 
