@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,7 +108,6 @@ def test_json_lines(rows: list[dict[str, Any]]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(tables(mixed=False))
 def test_parquet(rows: list[dict[str, Any]]) -> None:
-    pytest.importorskip("pyarrow")
     try:
         pa.Table.from_pylist(rows)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
