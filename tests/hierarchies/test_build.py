@@ -37,7 +37,7 @@ def test_the_example_of_a_builder_is_a_tree(rule: Any) -> None:
         ({"ready": "occupation", "by": "code"}, 43, ["03", "Armed forces occupations", "any occupation"]),
     ],
 )  # fmt: skip
-def test_lines(written: dict[str, Any], leaves: int, last: list[str]) -> None:
+def test_the_lines_of_each_builder(written: dict[str, Any], leaves: int, last: list[str]) -> None:
     lines = build(written)
     assert (Hierarchy.of(lines).leaves, lines[-1]) == (leaves, last)
 
