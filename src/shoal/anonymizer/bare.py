@@ -7,6 +7,21 @@ import pyarrow as pa
 _OWN = b"shoal"
 
 
+class Bare:
+    """Batches of a stream, bare one after the other; those like the last that was so are not looked at again."""
+
+    def __init__(self) -> None:
+        self._known: pa.Schema | None = None
+
+    def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch, bare."""
+        if self._known is not None and self._known.equals(batch.schema, check_metadata=True):
+            return batch
+        found = bare(batch)
+        self._known = found.schema
+        return found
+
+
 def bare(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows, with values in place of dictionaries inside structs, lists and maps, and without metadata but our own.
 
@@ -20,7 +35,7 @@ def bare(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch
     fields = [pa.field(each.name, _plain(each.type), each.nullable, _own(each)) for each in batch.schema]
     columns = [
-        column.cast(field.type) if pa.types.is_nested(field.type) else column
+        column if column.type.equals(field.type, check_metadata=True) else column.cast(field.type)
         for column, field in zip(batch.columns, fields, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
