@@ -3,10 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from audit.base import POLICY, anonymized, both, people
 from shoal.audit.attacks import attacks
 from shoal.audit.codes import codes
 from shoal.policy import Policy
+from tests.audit.base import POLICY, anonymized, both, people
 from tests.audit.stage import stage
 
 NAMES = ["linkage", "null pattern", "timing", "order", "inference of illness", "end points", "minimality", "intersection"]

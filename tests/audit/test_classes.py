@@ -63,7 +63,9 @@ def matches(a: dict[str, Any], b: dict[str, Any], reading: str) -> bool:
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("traced", [True, False])
 @pytest.mark.parametrize("reading", READINGS)
-def test_sizes(reading: Any, traced: bool, shuffled: bool, nulls: float, tmp_path: Path) -> None:
+def test_sizes_are_those_of_comparing_each_row_with_every_other(
+    reading: Any, traced: bool, shuffled: bool, nulls: float, tmp_path: Path
+) -> None:
     for seed in range(3):
         found, rows = evidence(tmp_path, seed, traced, shuffled, nulls)
         expected = [len({other["who"] for other in rows if matches(row, other, reading)}) for row in rows]

@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from audit.base import POLICY, people
 from shoal import Policy, run
 from shoal.audit import audit
+from tests.audit.base import POLICY, people
 
 
 def lines(path):

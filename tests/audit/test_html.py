@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from audit.base import POLICY, people
 from shoal import Policy, run
 from shoal.audit import audit
+from tests.audit.base import POLICY, people
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on the path; install it, on Debian by apt")

@@ -398,6 +398,24 @@ def test_a_value_that_only_the_dictionary_holds(tmp_path: Path) -> None:
         assert told == ["'illness': the file holds values in its dictionary that no row shows"]
 
 
+@pytest.mark.parametrize("nested", ["struct", "list"])
+def test_a_value_that_only_a_dictionary_inside_a_kept_value_holds(nested: str, tmp_path: Path) -> None:
+    bad = case(tmp_path)
+    table = pa.Table.from_pylist(bad.output)
+    place = table.schema.get_field_index("note")
+    notes = table.column("note").cast(pa.string()).combine_chunks().dictionary_encode()
+
+    def wrapped(coded: pa.Array) -> pa.Array:
+        return pa.StructArray.from_arrays([coded], ["a"]) if nested == "struct" else pa.ListArray.from_arrays(rows, coded)
+
+    rows = list(range(len(notes) + 1))
+    leaking = pa.DictionaryArray.from_arrays(notes.indices, pa.concat_arrays([notes.dictionary, pa.array(["p17"])]))
+    for coded, said in ((notes, []), (leaking, ["'note': the file holds values in its dictionary that no row shows"])):
+        whole = table.set_column(place, "note", wrapped(coded))
+        report = audit(bad.policy, bad.source, pa.concat_tables([whole.slice(0, 200), whole.slice(200)]), bad.told)
+        assert [str(each) for each in report["silent"].violations] == said
+
+
 def test_a_raw_value_under_a_name_that_comes_again(tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.report()

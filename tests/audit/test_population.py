@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from audit.base import anonymized, both, people
-from audit.test_attacks import fitting
 from shoal.audit.population import population
 from shoal.audit.risk import risk
+from tests.audit.base import anonymized, both, people
+from tests.audit.test_attacks import fitting
 
 
 @pytest.mark.parametrize("traced", [True, False])

@@ -33,7 +33,7 @@ def judged(nulls_match: str = "extended", **privacy: object) -> Report:
     return report
 
 
-def test_json() -> None:
+def test_the_json_holds_what_is_asked_and_found() -> None:
     found = json.loads(judged().to_json())
     policy = found["policy"]
     assert {name: policy[name] for name in ("nulls_match", "min_support", "sensitive", "weights", "stretch")} == {
@@ -50,7 +50,7 @@ def test_json() -> None:
     assert figures["true"]["blanked"] == 8
 
 
-def test_lines() -> None:
+def test_the_lines_for_a_pipe_tell_it() -> None:
     told = StringIO()
     in_lines(judged(), "out.jsonl", Console(file=told, width=200))
     assert told.getvalue().splitlines()[:10] == [
@@ -63,13 +63,13 @@ def test_lines() -> None:
         "held: alike: 8 rows checked",
         "held: unaltered: 8 values checked",
         "held: silent: 16 values checked",
-        "nulls: basic match: smallest class 1 persons, 8 (100.0 %) rows below k",
+        "nulls: basic match: smallest class 1 person, 8 (100.0 %) rows below k",
     ]
     ends = "attack: end points: right in 50.0% of 2, by chance in 50.0%; no more often than by chance"
     assert told.getvalue().splitlines()[-2:] == [ends, "out.jsonl: every promise held"]
 
 
-def test_tables() -> None:
+def test_the_tables_of_a_terminal_tell_it() -> None:
     told = StringIO()
     in_tables(judged("maybe", min_support=2), "out.jsonl", Console(file=told, width=200))
     assert re.search(r"support +held +8 rows checked; 0 of 1 groups have something that fewer than 2 persons", told.getvalue())
@@ -79,7 +79,7 @@ def test_tables() -> None:
     assert "extended *" in told.getvalue()
 
 
-def test_page() -> None:
+def test_the_page_tells_it() -> None:
     page = re.sub(r"<[^>]+>", " ", judged().to_html())
     for text in (
         "Promised at every release: illness: l=2, t=0.2 from the policy's distribution.",

@@ -3,10 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from audit.base import POLICY, anonymized, both, people
 from shoal.audit.utility import utility
 from shoal.audit.utility.answers import _below, answers
 from shoal.policy.algorithm import WINDOWED
+from tests.audit.base import POLICY, anonymized, both, people
 
 
 def policy(name):

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from audit.stream import Case, broken, write
-from audit.test_html import Reader
-from audit.visits import SECRET, Z, case, policy, visits
 from shoal import InputError, run
 from shoal.audit import Verdict, audit
+from tests.audit.stream import Case, broken, write
+from tests.audit.test_html import Reader
+from tests.audit.visits import SECRET, Z, case, policy, visits
 
 ANCESTORS = {"news.bbc": ["bbc", "news", "any"], "sport.bbc": ["bbc", "news", "any"], "lemonde": ["press", "news", "any"]}
 PROMISES = ["z users", "exact", "once", "in order", "true", "unaltered", "pseudonyms", "silent"]

@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 import shoal
-from audit.stream import Case, read, write
 from shoal.policy import Policy
+from tests.audit.stream import Case, read, write
 
 TREE = {"any": {"news": {"bbc": ["news.bbc", "sport.bbc"], "press": ["lemonde"]}, "shops": ["amazon", "zalando"]}}
 SITES = ("news.bbc", "sport.bbc", "lemonde", "amazon", "bbc", "odd.example", " amazon ")

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from shoal.frames.boxes import Boxes
 from shoal.frames.estimator import KAnonymizer
 
 
@@ -49,15 +51,33 @@ def test_names_of_columns() -> None:
     assert model.get_feature_names_out().tolist() == ["x0_lo", "x0_hi", "x1_lo", "x1_hi", "x2_lo", "x2_hi"]
 
 
+RANGES = "ranges: are not 3 pairs of a finite low end below a finite high end; give one a feature"
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
         ({"k": 0}, "k: is not a whole number from 1; use one"),
         ({"show": "all"}, "show: is not known; use middle or ends"),
-        ({"ranges": [[0, 1]]}, "ranges: are not 3 pairs of a low end below a high end; give one a feature"),
+        ({"ranges": [[0, 1]]}, RANGES),
+        ({"ranges": [[0, 1], [0, 1], [2, 1]]}, RANGES),
+        ({"ranges": [[0, 1], [0, 1], [0, np.inf]]}, RANGES),
     ],
 )
 def test_what_is_refused(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError) as caught:
         KAnonymizer(**settings).fit(table(20))
     assert str(caught.value) == told
+
+
+def test_records_are_compared_with_many_boxes_in_little_memory() -> None:
+    ends = np.linspace(0, 1, 20_001)
+    low, high = (np.column_stack([end] * 4) for end in (ends[:-1], ends[1:]))
+    boxes = Boxes(low, high, high - low)
+    values = np.column_stack([(low[:1000, 0] + high[:1000, 0]) / 2] * 4)
+    tracemalloc.start()
+    try:
+        assert boxes.worn(values).tolist() == list(range(1000))
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()

@@ -177,3 +177,50 @@ def test_nothing_is_imported_that_is_not_used() -> None:
     look = "import sys, shoal; print([name for name in ('pandas', 'polars', 'sklearn') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, env=ENVIRONMENT)
     assert done.stdout == "[]\n", done.stderr
+
+
+SECRET = "of a record that is rejected"
+
+
+def rejecting(**columns: Any) -> pa.Table:
+    """Three records, and a fourth that is out of range and alone has the secret."""
+    return pa.table({"pid": [1, 2, 3, 4], "age": [30, 31, 32, 777], **columns})
+
+
+def noted(**more: Any) -> dict[str, Any]:
+    attributes = {"age": {"quasi": "numeric", "range": [0, 100]}, "note": {"publish": "keep"}}
+    return {**POLICY, "attributes": attributes, **more}
+
+
+CODED = pa.DictionaryArray.from_arrays([0, 1, 0, 2], ["flu", "gout", SECRET])
+
+
+@pytest.mark.filterwarnings("ignore:1 of 4 records were rejected")
+@pytest.mark.parametrize(
+    "notes",
+    [
+        pytest.param(CODED, id="a dictionary"),
+        pytest.param(pa.StructArray.from_arrays([CODED], ["a"]), id="a dictionary in structs"),
+    ],
+)
+def test_no_value_stays_behind_that_no_row_shows(notes: pa.Array) -> None:
+    field = pa.field("note", notes.type, metadata={"told": SECRET})
+    table = rejecting(note=notes).cast(pa.schema([("pid", pa.int64()), ("age", pa.int64()), field]))
+    for frame in (table, table.to_reader()):
+        found = shoal.anonymize(frame, noted())
+        found = found.read_all() if isinstance(found, pa.RecordBatchReader) else found
+        assert found.column("note").to_pylist() == notes.to_pylist()[:3]
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, found.schema) as writer:
+            writer.write_table(found)
+        assert SECRET.encode() not in sink.getvalue().to_pybytes()
+
+
+@pytest.mark.filterwarnings("ignore:1 of 4 records were rejected")
+def test_an_enumeration_of_polars_loses_what_no_row_shows() -> None:
+    notes = pl.Series(["flu", "gout", "flu", SECRET], dtype=pl.Enum(["flu", "gout", SECRET]))
+    frame = pl.from_arrow(rejecting()).with_columns(note=notes, both=pl.struct(a=notes))
+    more = {**noted()["attributes"], "both": {"publish": "keep"}}
+    found = shoal.anonymize(frame, noted(attributes=more))
+    assert found["note"].to_list() == ["flu", "gout", "flu"]
+    assert SECRET not in str(found.schema)

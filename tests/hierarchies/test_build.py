@@ -37,7 +37,7 @@ def test_the_example_of_a_builder_is_a_tree(rule: Any) -> None:
         ({"ready": "occupation", "by": "code"}, 43, ["03", "Armed forces occupations", "any occupation"]),
     ],
 )  # fmt: skip
-def test_lines(written: dict[str, Any], leaves: int, last: list[str]) -> None:
+def test_the_lines_of_each_builder(written: dict[str, Any], leaves: int, last: list[str]) -> None:
     lines = build(written)
     assert (Hierarchy.of(lines).leaves, lines[-1]) == (leaves, last)
 
@@ -56,13 +56,26 @@ def test_what_is_ready_is_a_tree_in_every_way_of_writing(name: str) -> None:
         ({"builder": "bands", "level": [5]},
          "level: unknown key of the builder bands; known are builder, values, root, levels, range, step"),
         ({"builder": "bands", "levels": [5, 12], "range": [0, 9]},
-         "levels: each must be above 0 and a multiple of the one before; otherwise the nodes make no tree"),
+         "levels: each must be at least 1e-12 and a multiple of the one before; otherwise the nodes make no tree"),
         ({"builder": "bands", "levels": [5]},
          "has no leaves; give a range, or list the values under values or in a file that it names"),
         ({"builder": "bands", "levels": [5], "range": [0, 9], "values": ["1"]},
          "values: are given, and a range too; keep one of them"),
         ({"builder": "bands", "levels": [5], "range": [0, 10_000_000]},
          "range: has more than 1,000,000 values; narrow it, or list those that occur under values"),
+        ({"builder": "bands", "levels": [5], "range": [0, 1e30]},
+         "range: is no pair of numbers below 1e15; write [lowest, highest]"),
+        ({"builder": "bands", "levels": [5], "range": [0, 1e14], "step": 1e-12},
+         "range: has more than 1,000,000 values; narrow it, or list those that occur under values"),
+        ({"builder": "bands", "levels": [1e-30, 5], "values": ["1"]},
+         "levels: each must be at least 1e-12 and a multiple of the one before; otherwise the nodes make no tree"),
+        ({"builder": "bands", "levels": [5], "range": [0, 9], "step": 1e-13},
+         "step: is not from 1e-12 on; give the distance between two values of the range"),
+        ({"builder": "cells", "levels": [1], "range": [0, 0, 1, 1], "step": 1e-40},
+         "step: is not from 1e-12 on; give the distance between two places of the range, in degrees"),
+        ({"builder": "bands", "levels": [7], "values": ["1" * 40]},
+         "values: number 1 is no number below 1e15 (withheld); correct it or take it out"),
+        ({"builder": "networks", "range": 10}, "range: is no network; write it like 10.1.0.0/16"),
         ({"builder": "dates", "levels": ["year", "month"]},
          "levels: is no list of levels; choose from month, quarter, year, decade, in this order"),
         ({"builder": "dates", "range": ["2024-02-30", "2024-03-01"]},

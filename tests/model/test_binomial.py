@@ -23,7 +23,7 @@ def exactly(n: int, m: int, p: float) -> float:
 
 @settings(max_examples=200, deadline=None)
 @given(n=st.integers(0, 120), m=st.integers(-1, 122), p=st.floats(0, 1))
-def test_one_binomial(n: int, m: int, p: float) -> None:
+def test_the_tail_of_one_binomial(n: int, m: int, p: float) -> None:
     assert upper_tail(n, m, p)[0] == pytest.approx(exactly(n, m, p), rel=1e-11, abs=1e-15)
 
 
@@ -32,7 +32,7 @@ def test_far_from_the_mean_and_near_it(n: int, m: int, p: float) -> None:
     assert upper_tail(n, m, p)[0] == pytest.approx(exactly(n, m, p), rel=1e-11)
 
 
-def test_many_users() -> None:
+def test_the_tails_of_many_users() -> None:
     """By symmetry, and by the two tails that make up the whole."""
     n, m = 10**9, 5 * 10**8
     assert upper_tail(n - 1, m, 0.5)[0] == pytest.approx(0.5, abs=1e-10)
@@ -47,7 +47,7 @@ def test_many_users() -> None:
     m=st.integers(-1, 20),
     p=st.lists(st.floats(0, 1), min_size=3, max_size=3),
 )
-def test_sums(counts: list[int], m: int, p: list[float]) -> None:
+def test_the_tail_of_a_sum(counts: list[int], m: int, p: list[float]) -> None:
     p = p[: len(counts)]
     found = total_tail(counts, m, np.array(p)[:, None])[0]
     assert found == pytest.approx(1 - below(counts, m - 1, p), abs=1e-12)

@@ -17,13 +17,13 @@ from shoal.model.exact import exact
 ZIPF = 0.2 / np.arange(1, 21)
 
 
-def test_exposed() -> None:
+def test_exposed_is_equation_1() -> None:
     assert Population(10, [0.0, 0.5]).expose(2.0) == pytest.approx(np.array([[0.0, 1 - np.exp(-1)]]))
 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), z=st.integers(1, 12))
-def test_released(data: st.DataObject, z: int) -> None:
+def test_released_is_equation_3(data: st.DataObject, z: int) -> None:
     users = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
     exposed = [data.draw(st.lists(st.floats(0, 1), min_size=4, max_size=4)) for _ in users]
     publication = Publication(users, exposed, z)
@@ -51,7 +51,7 @@ def test_z_of_1_publishes_everything() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_entropy(p: list[float]) -> None:
+def test_entropy_is_equation_6(p: list[float]) -> None:
     publication = Publication(5, p, z=1)
     assert publication.entropy == pytest.approx(plain.entropy(p), abs=1e-12)
     assert publication.silent == pytest.approx(plain.chance(p, [0] * len(p)), abs=1e-12)
@@ -103,7 +103,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message.split(";")[0] for _, message in REFUSED])
-def test_refusals(call: Callable[[], object], message: str) -> None:
+def test_what_cannot_be_is_refused_with_bound_and_remedy(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ModelError) as refused:
         call()
     assert str(refused.value) == message

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.anonymizer.bare import Bare
 from shoal.anonymizer.drift import Watch
 from shoal.anonymizer.engine import Answer, Crowd, Engine
 from shoal.anonymizer.records import to_batch, to_records
@@ -52,6 +53,7 @@ class Anonymizer:
         self._reasons: Counter[str] = Counter()
         self._traces: list[pa.RecordBatch] = []
         self._watch = Watch(self._engine.fields)
+        self._bare = Bare()
 
     def push(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Take in one record; the tuples that leave because of it. For many records `push_batch` is far quicker."""
@@ -66,6 +68,7 @@ class Anonymizer:
         that the records have, where the batch holds but some of them.
         """
         self._watch.see(batch, names)
+        batch = self._bare.of(batch)
         if rows is None:
             rows = np.arange(self._received, self._received + batch.num_rows)
         self._begin()

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.compare import joint
 from shoal.audit.cover import cover, imputes, is_root
+from shoal.audit.equality import joint
 from shoal.audit.original import Original
 from shoal.audit.published import Published
 from shoal.audit.trace import SUPPRESSED, Trace

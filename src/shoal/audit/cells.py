@@ -95,7 +95,7 @@ def _parsed(raw: str | bytes, extra: dict[str, None]) -> tuple[Any, tuple[int, i
         return None, (NO_PAIR, NO_PAIR)
     try:
         found = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
         return text.removeprefix("[").removesuffix("]").split(", "), (NO_PAIR, NO_PAIR)
     if isinstance(found, dict) and "value" in found:
@@ -143,7 +143,7 @@ def _node(raw: str | bytes, nodes: dict[str, int], extra: dict[str, None]) -> tu
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     if not text or text in nodes:
         return nodes.get(text, NULL), (NO_PAIR, NO_PAIR)
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         if isinstance(json.loads(text), dict):
             value, pair = _parsed(text, extra)
             return nodes.get(value, NO_NODE) if isinstance(value, str) else NULL if value is None else NO_NODE, pair

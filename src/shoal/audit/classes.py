@@ -13,12 +13,12 @@ from shoal.audit.values import Flags
 from shoal.audit.wildcards import Wildcards, counted
 from shoal.policy import Policy
 
-Reading = Literal["basic", "extended", "maybe"]
-READINGS: tuple[Reading, ...] = get_args(Reading)
+NullReading = Literal["basic", "extended", "maybe"]
+READINGS: tuple[NullReading, ...] = get_args(NullReading)
 Numbers = NDArray[np.int64]
 
 
-def promised(policy: Policy) -> Reading:
+def promised(policy: Policy) -> NullReading:
     """The reading of nulls under which rows that look alike count k persons; where no nulls are shown, any."""
     return "maybe" if policy.privacy.nulls_match == "maybe" else "extended"
 
@@ -36,13 +36,8 @@ class Classes(NamedTuple):
     floor: int  # no size is smaller; the same as `smallest` where that is certain
     unknown: Flags  # rows of which only that many are known to match, though there may be more and it is below k
 
-    @property
-    def exact(self) -> bool:
-        """Whether it is known for every row whether k others match it."""
-        return not self.unknown.any()
 
-
-def classes(evidence: Evidence, reading: Reading) -> Classes:
+def classes(evidence: Evidence, reading: NullReading) -> Classes:
     """The classes of the published rows under a reading of nulls, counted in persons if there is a trace."""
     if reading not in evidence.remembered:
         evidence.remembered[reading] = _classes(evidence, reading)
@@ -50,7 +45,7 @@ def classes(evidence: Evidence, reading: Reading) -> Classes:
     return found
 
 
-def _classes(evidence: Evidence, reading: Reading) -> Classes:
+def _classes(evidence: Evidence, reading: NullReading) -> Classes:
     alike, nulls = evidence.alike
     person = evidence.persons
     if reading == "basic":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -111,10 +112,10 @@ def _header(path: str, encoding: str) -> list[str]:
 
 def _numbered(start: int, rows: int, malformed: list[int]) -> tuple[NDArray[np.int64], int]:
     """The numbers of the next rows, passing over those that are malformed; and the number after them."""
-    bad = [number for number in malformed if number >= start]
-    numbers = np.arange(start, start + rows + len(bad))
-    numbers = numbers[~np.isin(numbers, bad)][:rows]
+    bad = malformed[bisect_left(malformed, start) :]
+    numbers = np.setdiff1d(np.arange(start, start + rows + len(bad)), bad, assume_unique=True)[:rows]
     end = int(numbers[-1]) + 1 if rows else start
-    while end in bad:
+    passed = set(bad)
+    while end in passed:
         end += 1
     return numbers, end

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.audit.attacks import Attack, attacks
-from shoal.audit.classes import Classes, Reading
+from shoal.audit.classes import Classes, NullReading
 from shoal.audit.codes import codes
 from shoal.audit.diversity import Diversity, diversity
 from shoal.audit.evidence import NO_NODE, NULL, Band, Evidence, Node
@@ -30,7 +30,7 @@ class Figures:
     - `class_sizes`: how many classes of equal rows have how many rows.
     """
 
-    risk: dict[Reading, Risk]
+    risk: dict[NullReading, Risk]
     diversity: dict[str, Diversity]
     group_diversity: dict[str, Diversity] | None
     utility: Utility
@@ -39,7 +39,7 @@ class Figures:
 
 
 def figures(
-    evidence: Evidence, classes: Mapping[Reading, Classes], on_step: Callable[[str], None] = lambda step: None
+    evidence: Evidence, classes: Mapping[NullReading, Classes], on_step: Callable[[str], None] = lambda step: None
 ) -> Figures:
     """Measure; `classes` are those of the output under the readings `extended` and `maybe`."""
     evidence = _readable(evidence)
@@ -47,7 +47,7 @@ def figures(
     alike = classes["extended"].of
     threshold = 1.0 / evidence.policy.privacy.k
     on_step("risk")
-    risks: dict[Reading, Risk] = {}
+    risks: dict[NullReading, Risk] = {}
     for reading, found in classes.items():
         if reading != "basic":
             judged = found._replace(size=np.where(found.unknown, 0, found.size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator
 from os import PathLike, fspath
 from typing import TypeAlias
@@ -51,7 +52,7 @@ def blocks(source: Source, fields: Iterable[str] | None = None) -> Iterator[Bloc
                 yield from jsonl(path, wanted)
     except FileNotFoundError:
         raise InputError(f"{path}: does not exist; correct the path") from None
-    except (pa.ArrowException, OSError, EOFError):
+    except (pa.ArrowException, OSError, EOFError, zlib.error):
         raise InputError(f"{path}: {_DAMAGED}") from None
 
 

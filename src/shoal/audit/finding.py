@@ -34,7 +34,8 @@ class Violation:
     field: str | None = None
 
     def __str__(self) -> str:
-        """
+        """The place and what is wrong there.
+
         >>> str(Violation("the value lies outside what is published", 7, 12, "age"))
         "output row 7, input row 12, 'age': the value lies outside what is published"
         """

@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from shoal.audit.page import assault, exposure, ground, transactions, use, verdict
+from shoal.audit.page import attacks, exposure, limits, method, policy, transactions, utility, verdict
 from shoal.audit.page.element import Markup, tag
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def windowed(report: WindowReport) -> str:
         exposure.nulls(report),
         exposure.risk(report),
         exposure.sensitive(report),
-        assault.attacks(report),
-        use.utility(report),
-        use.answers(report),
-        ground.method(report),
-        ground.limits(ground.open_to(report.policy)),
-        ground.policy(report),
+        attacks.attacks(report),
+        utility.utility(report),
+        utility.answers(report),
+        method.method(report),
+        limits.limits(limits.open_to(report.policy)),
+        policy.policy(report),
     )
 
 
@@ -79,7 +79,7 @@ def _page(report: Report, facts: Markup, contents: Mapping[str, str], *sections:
         facts,
         tag("nav", tag("ul", *links), aria_label="Contents"),
     )
-    body = tag("body", header, tag("main", *sections), ground.versions())
+    body = tag("body", header, tag("main", *sections), method.versions())
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.audit.jsonl import texts_of
+from shoal.audit.spare import Spare
 from shoal.audit.values import is_text
 
 
@@ -18,8 +19,12 @@ class Passed:
     def __init__(self) -> None:
         self._parts: list[pa.Array] = []
         self._unused: set[Any] = set()
+        self._nested = Spare(())
 
     def take(self, column: pa.Array) -> None:
+        """Add a block of the column."""
+        if pa.types.is_nested(column.type):
+            self._nested.take(column)
         if pa.types.is_dictionary(column.type):
             used = pc.unique(column.indices).drop_null()
             if len(used) < len(column.dictionary):
@@ -32,6 +37,7 @@ class Passed:
         self._parts.append(column)
 
     def done(self) -> pa.ChunkedArray:
+        """The whole column."""
         kinds = {part.type for part in self._parts if not pa.types.is_null(part.type)}
         if not kinds:
             return pa.chunked_array(self._parts or [pa.nulls(0)])
@@ -48,7 +54,7 @@ class Passed:
     def spare(self, whole: pa.ChunkedArray) -> int:
         """How many values the dictionaries of the blocks hold that no row of the whole column shows."""
         if not self._unused:
-            return 0
+            return self._nested.count()
         used: set[Any] = set()
         for chunk in whole.chunks:
             is_coded = pa.types.is_dictionary(chunk.type)

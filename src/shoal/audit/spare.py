@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 
 class Spare:
-    """Looks through the dictionaries of a generalized column, block by block; `public` values may lie in them.
+    """Looks through the dictionaries of a column, and of what is nested in it, block by block; `public` values may lie there.
 
     >>> spare = Spare(["Norway"])
     >>> spare.take(pa.DictionaryArray.from_arrays([0, 0], ["France", "Norway", "Jane"]))
@@ -24,9 +24,15 @@ class Spare:
         self._shown: set[Any] = set(public)
 
     def take(self, column: pa.Array) -> None:
+        """Look at a block of the column."""
         if pa.types.is_struct(column.type):
             for inner in column.flatten():
                 self.take(inner)
+        elif pa.types.is_map(column.type):
+            self.take(column.keys)
+            self.take(column.items)
+        elif pa.types.is_nested(column.type) and hasattr(column, "flatten"):
+            self.take(column.flatten())
         elif pa.types.is_dictionary(column.type):
             used = np.zeros(len(column.dictionary), bool)
             used[pc.unique(column.indices).drop_null().to_numpy()] = True

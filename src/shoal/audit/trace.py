@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike, fspath
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.block import Block
-from shoal.audit.files import Source, blocks
-from shoal.audit.values import Floats, numbers, texts
-from shoal.errors import InputError
+from shoal.audit.files import Source
+from shoal.audit.ledger import NO_ROW, Field, ledger
+from shoal.audit.values import Floats
 
 CLUSTER, REUSE, SUPPRESSED = 0, 1, 2
 HOW = ("cluster", "reuse", "suppressed")
-NO_ROW = -1
 NO_CLUSTER = -1
-_MOST = 2**53  # up to here doubles hold every whole number
-FIELDS = ("row", "how", "cluster", "arrived", "released")
+FIELDS = (
+    Field("row"),
+    Field("cluster", may_miss=True),
+    Field("arrived", is_whole=False),
+    Field("released", is_whole=False),
+)
+
+__all__ = ["CLUSTER", "HOW", "NO_CLUSTER", "NO_ROW", "REUSE", "SUPPRESSED", "Trace", "trace"]
 
 
 class Trace(NamedTuple):
@@ -50,40 +53,13 @@ class Trace(NamedTuple):
 
 
 def trace(source: Source, line: NDArray[np.int64], on_rows: Callable[[int], None]) -> Trace:
-    """Read a trace; `line` holds the input row of each accepted record.
+    """Read a trace; `line` holds the input row of each accepted record. Groups are numbered anew, from 0, in their order.
 
     Raises:
         InputError: it is no trace, or cannot be read.
     """
-    parts = []
-    start = 0
-    for block in blocks(source, FIELDS):
-        name = fspath(source) if isinstance(source, str | PathLike) else "trace"
-        parts.append(_part(block, line, name, start))
-        start += block.rows
-        on_rows(block.rows)
-    if not parts:
-        return Trace(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0), np.empty(0))
-    return Trace(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _part(block: Block, line: NDArray[np.int64], name: str, start: int) -> Trace:
-    for field in FIELDS:
-        if field not in block.columns:
-            raise InputError(f"{name}: has no field '{field}'; give the trace of the run that wrote the output")
-    read = {field: numbers(block.columns[field], {""}) for field in FIELDS if field != "how"}
-    how = texts(block.columns["how"])
-    words = np.array([HOW.index(text) if text in HOW else -1 for text in how.text] + [-1], np.int8)[how.code]
-    wrong = words < 0
-    for field, found in read.items():
-        wrong |= found.bad | (np.isnan(found.value) & (field != "cluster"))
-        if field in ("row", "cluster"):
-            wrong |= (found.value < 0) | (found.value > _MOST) | (found.value > np.floor(found.value))
-    if wrong.any() or not np.array_equal(block.line, np.arange(start, start + block.rows)):
-        first = int(np.flatnonzero(wrong)[0]) + start if wrong.any() else start
-        raise InputError(f"{name}: line {first + 1} is no line of a trace; give the trace of the run that wrote the output")
-    row = read["row"].value.astype(np.int64)
-    place = np.minimum(np.searchsorted(line, row), max(len(line) - 1, 0))
-    known = line[place] == row if len(line) else np.zeros(len(row), bool)
-    cluster = np.where(np.isnan(read["cluster"].value), NO_CLUSTER, read["cluster"].value).astype(np.int64)
-    return Trace(np.where(known, place, NO_ROW), words, cluster, read["arrived"].value, read["released"].value)
+    found = ledger(source, HOW, FIELDS, on_rows)
+    told = found.number["cluster"]
+    cluster, named = np.full(len(told), NO_CLUSTER), ~np.isnan(told)
+    cluster[named] = np.unique(told[named], return_inverse=True)[1]
+    return Trace(found.record(line), found.how, cluster, found.number["arrived"], found.number["released"])

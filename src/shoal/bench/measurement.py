@@ -32,7 +32,7 @@ def measure(
     algorithms
         Those to measure; all by default. `files` and `audit` take only the first, which by default is FADS.
     data
-        The folder that holds `adult`, and for losses `informs` and `pm25`; by default SHOAL_DATA, or one near by.
+        The folder that holds `adult`, and for losses `informs` and `pm25`; by default SHOAL_DATA, or `data`.
     settings
         How much is measured.
     on_progress

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 
 def count(number: float) -> str:
-    """
+    """A whole number, with commas between thousands.
+
     >>> count(1234567)
     '1,234,567'
     """
     return f"{number:,.0f}"
+
+
+def plural(number: float, noun: str) -> str:
+    """So many of something.
+
+    >>> plural(1, "row"), plural(3000, "row")
+    ('1 row', '3,000 rows')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def short(number: float) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from shoal.audit import FilterReport, Finding, Verdict, WindowReport
 from shoal.audit.classes import promised
-from shoal.cli.figures import count, seconds, share
+from shoal.cli.figures import count, plural, seconds, share
 from shoal.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def in_lines(report: Report, target: str, console: Console) -> None:
             say(console, f"{finding.promise}: {line}")
     if isinstance(report, WindowReport):
         for reading, each in report.nulls.items():
-            smallest = f"smallest class {size(each)} {report.unit}"
+            unit = report.unit.removesuffix("s") if each.smallest == 1 else report.unit
+            smallest = f"smallest class {size(each)} {unit}"
             say(console, f"nulls: {reading} match: {smallest}, {share(each.below, each.shown)} rows below k")
     for line in attacked(report):
         say(console, line)
@@ -79,7 +80,7 @@ def verdict(report: Report, target: str) -> str:
     """The last line."""
     broken = [finding.promise for finding in report.promises if finding.verdict == Verdict.BROKEN]
     if broken:
-        return f"{target}: {count(len(broken))} promise{'s' if len(broken) > 1 else ''} broken: {', '.join(broken)}"
+        return f"{target}: {plural(len(broken), 'promise')} broken: {', '.join(broken)}"
     open_ones = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_CHECKABLE]
     if open_ones:
         return f"{target}: no promise broken; not checkable: {', '.join(open_ones)}"
@@ -98,13 +99,14 @@ def found(report: Report, finding: Finding) -> str:
     figures = finding.figures
     told: list[str] = []
     if finding.verdict == Verdict.BROKEN:
-        told.append(f"{count(finding.broken)} violation{'s' if finding.broken > 1 else ''}")
+        told.append(plural(finding.broken, "violation"))
     if finding.promise == "k persons" and figures.get("smallest"):
-        kind = "group of {} persons" if "groups" in figures else "class of at least {} rows"
-        told.append(f"smallest {kind.format(count(figures.get('floor', figures['smallest'])))}, k = {figures['k']}")
+        fewest = figures.get("floor", figures["smallest"])
+        kind = f"group of {plural(fewest, 'person')}" if "groups" in figures else f"class of at least {plural(fewest, 'row')}"
+        told.append(f"smallest {kind}, k = {figures['k']}")
     if finding.promise == "z users" and figures.get("smallest") is not None:
         least = "z" if figures["fixed"] else "floor"
-        told.append(f"at least {count(figures['smallest'])} users at a release, {least} = {figures['z']}")
+        told.append(f"at least {plural(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
     if finding.promise == "once":
         told.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
     if finding.promise == "in time" and figures.get("longest") is not None:
@@ -138,7 +140,7 @@ def size(reading: Reading) -> str:
 
 
 def _wait(length: float, unit: str) -> str:
-    return seconds(length) if unit == "seconds" else f"{count(length)} arrivals"
+    return seconds(length) if unit == "seconds" else plural(length, "arrival")
 
 
 def _nulls(report: WindowReport) -> Table:

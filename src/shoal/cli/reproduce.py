@@ -29,7 +29,6 @@ Papers:
   overview  in no paper: all algorithms on all data sets
 """
 ALL = "all"
-_NEAR = ("../shared/data", "data")
 
 
 def reproduce(
@@ -58,9 +57,9 @@ def _reproduce(papers: list[str], out: str, data: str | None, quick: bool, worke
 
     from shoal import experiments
     from shoal.cli.terminal import errors, output, say
+    from shoal.datasets import adult
 
-    given = data or os.environ.get("SHOAL_DATA")
-    home = Path(given) if given else next((Path(place) for place in _NEAR if Path(place).is_dir()), Path(_NEAR[-1]))
+    home = Path(data or os.environ.get("SHOAL_DATA") or adult.NEAR)
     names = list(experiments.PAPERS) if ALL in papers else papers
     scale = experiments.QUICK if quick else experiments.FULL
     with _shown(errors()) as on_progress:

@@ -31,7 +31,9 @@ QUASI: Mapping[str, tuple[int, int] | None] = {
     "native-country": None,
 }
 SENSITIVE = "income"
-PLACES = ("../shared/data", "data")
+NEAR = Path("data")
+"""Where the data is looked for if nobody names a folder."""
+
 _FILE = "adult.data"
 _MISSING = "?"
 _REMEDY = (
@@ -42,22 +44,20 @@ _REMEDY = (
 
 
 def folder(named: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of Adult: under the one that is named, under SHOAL_DATA, or near by.
+    """The folder of Adult: under the one that is named, under SHOAL_DATA, or under `data`.
 
     Raises:
         InputError: it is not there; says what to download.
     """
-    given = named or os.environ.get("SHOAL_DATA")
-    places = [Path(given)] if given else [Path(place) for place in PLACES]
-    for place in places:
-        home = place / "adult"
-        if found(home / _FILE) and all((home / hierarchy(name)).is_file() for name, span in QUASI.items() if span is None):
-            return home
-    looked = " or ".join(str(place) for place in places)
-    raise InputError(f"no Adult data in {looked}: {_REMEDY}")
+    data = Path(named or os.environ.get("SHOAL_DATA") or NEAR)
+    home = data / "adult"
+    if found(home / _FILE) and all((home / hierarchy(name)).is_file() for name, span in QUASI.items() if span is None):
+        return home
+    raise InputError(f"no Adult data in {data}: {_REMEDY}")
 
 
 def hierarchy(name: str) -> str:
+    """The file of an attribute's hierarchy, within the folder of Adult."""
     return f"hierarchies/{name}.csv"
 
 
@@ -73,14 +73,15 @@ def rows(home: Path) -> pa.Table:
             read_options=pyarrow.csv.ReadOptions(column_names=names),
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
+        table = pa.table({name: pc.ascii_trim_whitespace(table.column(name)) for name in names})
+        for name in names:
+            table = table.filter(pc.not_equal(table.column(name), _MISSING))
+        table = pa.table({name: _encoded(name, table.column(name).combine_chunks()) for name in names})
     except (pa.ArrowException, OSError):
         raise InputError(f"{source}: cannot be read as Adult; download it again") from None
-    table = pa.table({name: pc.ascii_trim_whitespace(table.column(name)) for name in names})
-    for name in names:
-        table = table.filter(pc.not_equal(table.column(name), _MISSING))
     if not table.num_rows:
         raise InputError(f"{source}: has no complete row; download it again")
-    return pa.table({name: _encoded(name, table.column(name).combine_chunks()) for name in names})
+    return table
 
 
 def dataset(home: Path) -> DataSet:

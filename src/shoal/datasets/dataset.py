@@ -24,8 +24,8 @@ class DataSet:
     """Rows in the order of their file; `pid` is the person."""
 
     name: str
-    family: str
-    folder: Path
+    family: str  # under which figures of several such sets are put together
+    folder: Path  # that holds `hierarchies`
     quasi: Mapping[str, Span]
     rows: pa.Table
 
@@ -43,6 +43,7 @@ class DataSet:
         nulls_match: str = "maybe",
         sections: Mapping[str, Any] | None = None,
     ) -> Policy:
+        """A policy under which these rows can be anonymized; `sections` are further ones."""
         attributes: dict[str, Any] = {
             name: {"quasi": "numeric", "range": list(span), "out_of_range": "clip"}
             if span
@@ -56,6 +57,7 @@ class DataSet:
         return Policy.parse(written, self.folder)
 
     def head(self, tuples: int) -> DataSet:
+        """The first rows."""
         return replace(self, rows=self.rows.slice(0, tuples))
 
     def of(self, quasi: Mapping[str, Span]) -> DataSet:

@@ -31,6 +31,7 @@ def dataset(source: Path) -> DataSet:
 
 
 def within(data: Path) -> DataSet:
+    """The same, from the folder of all data."""
     source = PLACE.within(data)
     check_hierarchies(source.parent, [name for name, span in QUASI.items() if span is None])
     return dataset(source)

@@ -19,7 +19,8 @@ class Place(NamedTuple):
     page: str
 
     def within(self, data: Path) -> Path:
-        """
+        """The file, or the same gzipped.
+
         Raises:
             InputError: it is not there; says where it comes from, and where to put it.
         """
@@ -35,6 +36,7 @@ def found(path: Path) -> Path | None:
 
 
 def check_hierarchies(home: Path, names: Sequence[str]) -> None:
+    """Raise if a hierarchy of these names is not there."""
     for name in names:
         place = home / "hierarchies" / f"{name}.csv"
         if not place.is_file():
@@ -42,7 +44,11 @@ def check_hierarchies(home: Path, names: Sequence[str]) -> None:
 
 
 def read(source: Path, types: Mapping[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:
-    """The named columns of a CSV file."""
+    """The columns of a CSV file that have a type.
+
+    Raises:
+        InputError: it cannot be read so.
+    """
     options = pyarrow.csv.ConvertOptions(
         column_types=types, include_columns=list(types), null_values=list(nulls), strings_can_be_null=True
     )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 from shoal.demo.wearables import ACTIVITIES, DISTRICTS, wearables
@@ -17,21 +18,21 @@ from shoal.policy.algorithm import WINDOWED
 MARK = "# Written by `shoal demo`"
 K = 20
 
-_POLICY = f"""{MARK}: wearables report what their devices measure; each tuple leaves as one of {K} persons.
+_POLICY = Template("""$mark: wearables report what their devices measure; each tuple leaves as one of $k persons.
 person: pid                       # never published
-time: {{{{field: ts, publish: generalize}}}}  # published as an interval of the window's length
+time: {field: ts, publish: generalize}  # published as an interval of the window's length
 attributes:                       # what is not listed is not published
-  age:       {{{{quasi: numeric, range: [18, 95], grid: 5}}}}
-  pulse:     {{{{quasi: numeric, range: [30, 220], grid: 5}}}}
-  steps:     {{{{quasi: numeric, range: [0, 12000], grid: 100}}}}
-  skin:      {{{{quasi: numeric, range: [28, 38], grid: 1}}}}
-  activity:  {{{{quasi: categorical, hierarchy: activity.csv}}}}
-  district:  {{{{quasi: categorical, hierarchy: district.csv}}}}
-  illness:   {{{{sensitive: true}}}}    # published as it is
-privacy: {{{{k: {K}}}}}
-window: {{{{time: 10s}}}}               # no tuple waits longer
-algorithm: {{{{name: {{name}}{{more}}}}}}
-"""
+  age:       {quasi: numeric, range: [18, 95], grid: 5}
+  pulse:     {quasi: numeric, range: [30, 220], grid: 5}
+  steps:     {quasi: numeric, range: [0, 12000], grid: 100}
+  skin:      {quasi: numeric, range: [28, 38], grid: 1}
+  activity:  {quasi: categorical, hierarchy: activity.csv}
+  district:  {quasi: categorical, hierarchy: district.csv}
+  illness:   {sensitive: true}    # published as it is
+privacy: {k: $k}
+window: {time: 10s}               # no tuple waits longer
+algorithm: {name: $name$more}
+""")
 _MORE = {"fast": ", reuse_age: 60s"}
 
 
@@ -60,12 +61,12 @@ def prepare(
     PolicyError
         There is no such algorithm.
     """
-    _known(algorithm)
+    policy = _written(algorithm)
     home = Path(folder)
     demo = Demo(*(home / name for name in ("policy.yaml", "wearables.jsonl", "anonymized.jsonl", "trace.jsonl")))
     try:
         _claim(home, demo.policy)
-        demo.policy.write_text(_POLICY.format(name=algorithm, more=_MORE.get(algorithm, "")), encoding="utf-8")
+        demo.policy.write_text(policy, encoding="utf-8")
         (home / "activity.csv").write_text(_hierarchy(ACTIVITIES, "any"), encoding="utf-8")
         (home / "district.csv").write_text(_hierarchy(DISTRICTS, "City"), encoding="utf-8")
     except OSError as error:
@@ -84,19 +85,21 @@ def policy_of(algorithm: str = "tide") -> Policy:
     PolicyError
         There is no such algorithm.
     """
-    text = _POLICY.format(name=_known(algorithm), more=_MORE.get(algorithm, ""))
+    text = _written(algorithm)
     for file, root, tree in (("activity.csv", "any", ACTIVITIES), ("district.csv", "City", DISTRICTS)):
         text = text.replace(file, json.dumps({root: tree}))
     return Policy.parse(text)
 
 
-def _known(algorithm: str) -> str:
+def _written(algorithm: str) -> str:
+    """The policy as it is written, with an algorithm that must be one that holds a window."""
     if algorithm not in WINDOWED:
         raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(WINDOWED)}"])
-    return algorithm
+    return _POLICY.substitute(mark=MARK, k=K, name=algorithm, more=_MORE.get(algorithm, ""))
 
 
 def _claim(home: Path, policy: Path) -> None:
+    """Make the folder; raise if it holds something else than an earlier demo."""
     home.mkdir(parents=True, exist_ok=True)
     is_demo = policy.is_file() and policy.read_bytes().startswith(MARK.encode())
     if any(home.iterdir()) and not is_demo:

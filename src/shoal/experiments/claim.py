@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "holds partly", "does not hold", "not measured"
-VERDICTS = (HOLDS, PARTLY, FAILS, UNKNOWN)
+HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
+VERDICTS = (HOLDS, PARTLY, FAILS)
 
 
 class Claim(NamedTuple):
@@ -30,7 +30,8 @@ class Claim(NamedTuple):
 
 
 def always(where: str, said: str, cases: Sequence[bool], measured: str) -> Claim:
-    """
+    """What a paper says of every setting.
+
     >>> always("5.1", "less", [True, False, True], "less by 3 %").verdict
     'holds partly'
     """
@@ -41,7 +42,8 @@ def always(where: str, said: str, cases: Sequence[bool], measured: str) -> Claim
 
 
 def mostly(where: str, said: str, cases: Sequence[bool], measured: str) -> Claim:
-    """
+    """What a paper says of most settings.
+
     >>> mostly("5.1", "less", [True, False, False], "").verdict
     'holds partly'
     """
@@ -51,7 +53,7 @@ def mostly(where: str, said: str, cases: Sequence[bool], measured: str) -> Claim
 
 
 def between(where: str, said: str, shares: Sequence[float], lo: float, hi: float, measured: str = "") -> Claim:
-    """Shares against bounds in percent.
+    """What a paper says of shares; its bounds are in percent.
 
     >>> between("fig. 5", "3 to 9 % less", [0.031, 0.094], 3, 9)
     Claim(where='fig. 5', said='3 to 9 % less', measured='3.1 to 9.4 %', verdict='holds')
@@ -68,7 +70,8 @@ def between(where: str, said: str, shares: Sequence[float], lo: float, hi: float
 
 
 def rising(where: str, said: str, values: Sequence[float], measured: str) -> Claim:
-    """
+    """What a paper says goes up from setting to setting.
+
     >>> rising("5.1", "it grows", [1.0, 3.0, 2.0], "").verdict
     'holds partly'
     """
@@ -78,16 +81,13 @@ def rising(where: str, said: str, values: Sequence[float], measured: str) -> Cla
 
 
 def close(where: str, said: str, value: float, expected: float, tolerance: float, measured: str) -> Claim:
-    """
+    """What a paper says is a certain figure.
+
     >>> close("5.1", "0.8", 0.931, 0.8, 0.05, "0.931").verdict
     'holds partly'
     """
     off = abs(value - expected)
     return Claim(where, said, measured, HOLDS if off <= tolerance else PARTLY if off <= 3 * tolerance else FAILS)
-
-
-def unknown(where: str, said: str, why: str) -> Claim:
-    return Claim(where, said, why, UNKNOWN)
 
 
 def less(a: float, b: float) -> float:
@@ -100,7 +100,8 @@ def less(a: float, b: float) -> float:
 
 
 def span(values: Sequence[float], digits: int = 3) -> str:
-    """
+    """From the least to the most.
+
     >>> span([0.5, 0.25, 1])
     '0.250 to 1.000'
     """

@@ -51,6 +51,7 @@ def fads_job(
 
 
 def run_fads(data: Path, settings: Mapping[str, Any]) -> Outcome:
+    """What comes of the stream."""
     found = stream(data, settings["data"], settings["tuples"], settings["missing"])
     fads = Fads(
         Codes.of(found), settings["k"], settings["window"], settings["reuse_age"], settings["weight"], settings["penalty"]
@@ -80,6 +81,8 @@ class Reuse:
 
 
 class Fads:
+    """A run over a whole stream; `patterns` has the partition of each tuple, one for all where partitions do not matter."""
+
     def __init__(self, codes: Codes, k: int, window: int, reuse_age: int, weight: float, penalty: float | None) -> None:
         self.codes, self.k, self.window, self.age, self.weight, self.penalty = codes, k, window, reuse_age, weight, penalty
         q, self.n = codes.there.shape
@@ -97,6 +100,7 @@ class Fads:
         self.purity: list[float] = []
 
     def run(self) -> Outcome:
+        """Let every tuple arrive, and leave."""
         oldest = 0
         for now in range(self.n):
             while oldest < now and now - oldest >= self.window:
@@ -117,6 +121,7 @@ class Fads:
         }  # fmt: skip
 
     def arrive(self, t: int) -> None:
+        """Take in a tuple; those that were held back leave if their partition has k now."""
         self.held[t] = True
         self.parts[self.patterns[t]].append(t)
         waiting = self.late[self.patterns[t]]
@@ -126,6 +131,7 @@ class Fads:
                 self.round(first, t)
 
     def expire(self, t: int, now: int, last: bool = False) -> None:
+        """Let a tuple go whose window is over, or hold it back."""
         if self.enough(t):
             self.round(t, now)
         elif (cover := self.cover(t, now)) is not None:
@@ -138,6 +144,7 @@ class Fads:
             self.late[self.patterns[t]].append(t)
 
     def enough(self, t: int) -> bool:
+        """Whether t can be in a group of k."""
         return len(self.members(t)) >= self.k
 
     def members(self, t: int) -> list[int]:
@@ -147,6 +154,7 @@ class Fads:
         return self.parts[pattern]
 
     def round(self, t: int, now: int) -> None:
+        """Let t go with its nearest, or alone if a published generalization loses less."""
         others = np.array([each for each in self.members(t) if each != t], np.int64)
         nearest = others[np.argsort(self.codes.distances(t, others, self.weight), kind="stable")[: self.k - 1]]
         group = np.sort(np.append(nearest, t))
@@ -165,12 +173,14 @@ class Fads:
         del self.reuse.entries[:-1000]
 
     def cover(self, t: int, now: int) -> float | None:
+        """The smallest loss of a published generalization that t can reuse."""
         entries = self.reuse.entries
         while entries and now - entries[0][0] >= self.age:
             entries.pop(0)
         return self.reuse.cover(self.matrix[t], self.codes.there[:, t], self.patterns[t] if self.penalty is not None else None)
 
     def mean(self, t: int, loss: Floats) -> float:
+        """The loss of a generalization over what t has."""
         own = loss[self.codes.there[:, t]]
         return sum(own.tolist()) / len(own) if len(own) else 0.0
 

@@ -41,7 +41,6 @@ class Panel:
     heat: bool = False
     bare: bool = False  # without marks: curves of many points
     zero: bool = True  # the y axis starts at 0
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class Figure:
         self._draw(folder)
 
     def rows(self) -> list[tuple[str, str, float, float]]:
+        """Every point, with its panel and its curve."""
         return [
             (panel.title, label, x, y)
             for panel in self.panels
@@ -114,8 +114,8 @@ def _curves(place: Axes, panel: Panel) -> None:
     elif panel.zero:
         place.set_ylim(bottom=0)
     place.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
-    if panel.note or not panel.curves:
-        place.text(0.5, 0.5, panel.note or "not measured", transform=place.transAxes, ha="center", va="center", wrap=True)
+    if not panel.curves:
+        place.text(0.5, 0.5, "not measured", transform=place.transAxes, ha="center", va="center")
 
 
 def _ticks(place: Axes, xs: Sequence[float]) -> None:
@@ -129,7 +129,8 @@ def _ticks(place: Axes, xs: Sequence[float]) -> None:
 
 
 def short(number: float) -> str:
-    """
+    """A number for an axis.
+
     >>> [short(number) for number in (0.02, 300, 2000, 300_000, 3e6)]
     ['0.02', '300', '2k', '300k', '3M']
     """

@@ -26,6 +26,7 @@ class Job:
 
     @classmethod
     def of(cls, kind: str, **settings: Any) -> Job:
+        """A job with these settings, in whatever order they are given."""
         return cls(kind, json.dumps(settings, sort_keys=True))
 
     @property
@@ -34,7 +35,8 @@ class Job:
 
     @property
     def wants_all_cores(self) -> bool:
-        """
+        """Whether it has several threads of its own.
+
         >>> Job.of("stream", algorithm={"name": "fast", "workers": 2}).wants_all_cores
         True
         """
@@ -46,7 +48,7 @@ class Job:
 
 
 class Results:
-    """The outcomes of all jobs that could be run."""
+    """The outcomes of all jobs."""
 
     def __init__(self, outcomes: Mapping[Job, Outcome]) -> None:
         self._outcomes = outcomes
@@ -57,9 +59,6 @@ class Results:
     def __len__(self) -> int:
         return len(self._outcomes)
 
-    def refused(self, job: Job) -> str | None:
-        """Why a job could not be run: what the policy said."""
-        return self[job].get("refused")
-
     def values(self, jobs: Iterable[Job], name: str) -> list[float]:
+        """One figure of each of these jobs."""
         return [self[job][name] for job in jobs]

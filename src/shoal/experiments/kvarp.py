@@ -85,9 +85,9 @@ def _figures(scale: Scale, results: Results, swept: Mapping[str, Sequence[int]],
             "Information loss",
             by_missing("average loss", "loss", tuple(_NAMES), "capped"),
             note=(
-                "FADS, partitioned, is the paper's: it holds expired tuples back; its loss is multiplied by (1 + "
-                "0.001)^lateness and "
-                "counted as 1 at most. FADS is the unhindered one, under the same deadline as the others."
+                "FADS, partitioned, is the paper's: it holds expired tuples back; its loss is multiplied by "
+                "(1 + 0.001)^lateness and counted as 1 at most. FADS is the unhindered one, under the same deadline as the "
+                "others."
             ),
         ),
         Figure("figure-6", "Clusters created", by_missing("clusters", "groups", (*_NAMES,), "groups")),

@@ -34,7 +34,8 @@ class Scale:
         return [values[round(i * (len(values) - 1) / (self.points - 1))] for i in range(self.points)]
 
     def size(self, tuples: int | None) -> int | None:
-        """
+        """How many tuples of a data set are run; None: all of them.
+
         >>> Scale("full").size(30_000), Scale("quick", tuples=3000).size(None)
         (30000, 3000)
         """
@@ -51,6 +52,8 @@ QUICK = Scale("quick", tuples=3000, points=3, seeds=3, passes=1)
 
 
 class Findings(NamedTuple):
+    """What the outcomes of a paper's jobs say."""
+
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     plainly: str = ""  # what is so, where the claims alone would mislead

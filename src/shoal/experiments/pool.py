@@ -21,13 +21,13 @@ from shoal.experiments.engine import run_stream
 from shoal.experiments.fads import run_fads
 from shoal.experiments.figure import Figure
 from shoal.experiments.job import Job, Outcome, Results
-from shoal.experiments.visits import run_model, run_simulation
+from shoal.experiments.probability import run_model, run_simulation
 
 KINDS: Mapping[str, Callable[[Path, Mapping[str, Any]], Outcome]] = {
     "stream": run_stream, "fads": run_fads, "model": run_model, "simulation": run_simulation,
 }  # fmt: skip
 _UNTOLD = ("cli", "bench", "audit", "infer", "demo")  # parts of the code that change no number
-_MAKERS = ("streams.py", "engine.py", "published.py", "codes.py", "fads.py", "visits.py")  # of numbers, in this part
+_MAKERS = ("streams.py", "engine.py", "published.py", "codes.py", "fads.py", "probability.py")  # of numbers, in this part
 
 OnProgress = Callable[[str, int, int], None]
 

@@ -53,6 +53,7 @@ class Published:
 
     @cached_property
     def rows(self) -> Ints:
+        """The row of the data behind each."""
         return self._trace("row")
 
     @cached_property

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from shoal.experiments.claim import FAILS, HOLDS, PARTLY, UNKNOWN, VERDICTS, Claim
+from shoal.experiments.claim import FAILS, HOLDS, PARTLY, VERDICTS, Claim
 from shoal.experiments.paper import Findings, Paper, Scale
 
 _TITLE = "The papers, reproduced"
@@ -23,11 +23,13 @@ _RULES = (
     "and for probabilities 0.005 where the paper gives as much, 0.01 to 0.02 where a figure is read."
 )
 _QUICK = "This is a quick run, on a part of the data and with few settings: its verdicts are no verdicts on the papers."
-_COLOURS = {HOLDS: "good", PARTLY: "open", FAILS: "bad", UNKNOWN: "none"}
+_COLOURS = {HOLDS: "good", PARTLY: "open", FAILS: "bad"}
 _STYLE = Path(__file__).with_name("report.css")
 
 
 class Chapter(NamedTuple):
+    """A paper, and what was found of it."""
+
     paper: Paper
     findings: Findings
 
@@ -44,21 +46,18 @@ def write(folder: Path, chapters: Sequence[Chapter], scale: Scale) -> None:
 
 
 def tally(claims: Sequence[Claim]) -> str:
-    """
+    """How many claims have which verdict.
+
     >>> tally([Claim("", "", "", HOLDS), Claim("", "", "", FAILS), Claim("", "", "", HOLDS)])
     '2 hold, 1 does not'
     """
     counts = Counter(claim.verdict for claim in claims)
-    words = {
-        HOLDS: ("holds", "hold"),
-        PARTLY: ("partly", "partly"),
-        FAILS: ("does not", "do not"),
-        UNKNOWN: ("not measured",) * 2,
-    }
+    words = {HOLDS: ("holds", "hold"), PARTLY: ("partly", "partly"), FAILS: ("does not", "do not")}
     return ", ".join(f"{counts[verdict]} {words[verdict][counts[verdict] > 1]}" for verdict in VERDICTS if counts[verdict])
 
 
 def markdown(chapters: Sequence[Chapter], scale: Scale) -> str:
+    """The report as Markdown, whose pictures lie beside it."""
     lines = [f"# {_TITLE}", "", _opening(scale), "", _RULES, "", "| | claims |", "|---|---|"]
     lines += [
         f"| [{chapter.paper.title}](#{_anchor(chapter.paper.title)}) | {tally(chapter.findings.claims)} |"
@@ -91,6 +90,7 @@ def markdown(chapters: Sequence[Chapter], scale: Scale) -> str:
 
 
 def page(chapters: Sequence[Chapter], scale: Scale) -> str:
+    """The same as a page."""
     parts = [f"<h1>{_TITLE}</h1>", f"<p>{_html(_opening(scale))}</p>", f"<p class=soft>{escape(_RULES)}</p>", "<ul>"]
     parts += [
         f"<li><a href='#{chapter.paper.name}'>{escape(chapter.paper.title)}</a>: {tally(chapter.findings.claims)}</li>"
@@ -125,7 +125,8 @@ def _opening(scale: Scale) -> str:
 
 
 def _numbered(name: str) -> str:
-    """
+    """A figure as the paper calls it.
+
     >>> _numbered("figure-c10"), _numbered("figure-5"), _numbered("figure")
     ('figure C.10', 'figure 5', 'figure')
     """

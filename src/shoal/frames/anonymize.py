@@ -93,7 +93,7 @@ class _Stream:
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with dictionaries that hold only what is shown."""
+    """The batch with dictionaries that hold only what is shown, not what waits."""
     return pa.RecordBatch.from_arrays([only_used(column) for column in batch.columns], schema=batch.schema)
 
 

@@ -14,7 +14,7 @@ from shoal.policy import Policy
 Floats = NDArray[np.float64]
 
 NONE = -1
-_ROWS = 1024
+_CELLS = 1 << 20  # values that are compared at a time
 
 
 class Boxes(NamedTuple):
@@ -27,13 +27,14 @@ class Boxes(NamedTuple):
     def worn(self, values: Floats) -> NDArray[np.int64]:
         """The smallest box around each record, measured where the record has values; NONE if there is none."""
         found = np.full(len(values), NONE)
-        for start in range(0, len(values) if len(self.low) else 0, _ROWS):
-            some = values[start : start + _ROWS, None, :]
+        rows = max(1, _CELLS // max(1, self.low.size))
+        for start in range(0, len(values) if len(self.low) else 0, rows):
+            some = values[start : start + rows, None, :]
             missing = np.isnan(some)
             covers = (missing | ((self.low <= some) & (some <= self.high))).all(axis=2)
             loss = np.where(missing, 0, np.nan_to_num(self.size, nan=1)).sum(axis=2)
             best = np.where(covers, loss, np.inf).argmin(axis=1)
-            found[start : start + _ROWS] = np.where(np.any(covers, axis=1), best, NONE)
+            found[start : start + rows] = np.where(np.any(covers, axis=1), best, NONE)
         return found
 
 

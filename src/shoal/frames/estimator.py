@@ -104,6 +104,6 @@ def _ranges(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _given(ranges: Any, features: int) -> NDArray[np.float64]:
     found = np.asarray(ranges, np.float64)
-    if found.shape != (features, 2) or not (found[:, 0] < found[:, 1]).all():
-        raise ValueError(f"ranges: are not {features} pairs of a low end below a high end; give one a feature")
+    if found.shape != (features, 2) or not (np.isfinite(found).all() and (found[:, 0] < found[:, 1]).all()):
+        raise ValueError(f"ranges: are not {features} pairs of a finite low end below a finite high end; give one a feature")
     return found

@@ -27,7 +27,7 @@ class Kind(ABC):
     """How a kind of frame becomes Arrow, and how Arrow becomes one again."""
 
     streams = False
-    """Whether it is read while it is made."""
+    """Whether the result is read while it is made."""
 
     @abstractmethod
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
@@ -55,7 +55,7 @@ class _Batch(_Table):
         return pa.RecordBatch.from_arrays([_one(column) for column in table.columns], schema=table.schema)
 
 
-class _Stream(_Table):
+class _Exported(_Table):
     """Anything that gives an Arrow stream."""
 
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
@@ -113,7 +113,7 @@ def kind(frame: Any) -> Kind:
 
         return Polars()
     if hasattr(frame, "__arrow_c_stream__"):
-        return _Stream()
+        return _Exported()
     raise InputError(f"{type(frame).__name__} is no kind of frame that is known; give one of {_KNOWN}")
 
 

@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Any, ClassVar
 
 from shoal.errors import PolicyError
-from shoal.hierarchies.rule import Rule, Unfit, few, listed, number, sizes, written_out
+from shoal.hierarchies.rule import Rule, Unfit, few, listed, number, sizes, step, written_out
 
 
 class Bands(Rule):
@@ -28,12 +28,7 @@ class Bands(Rule):
     def __init__(self, written: Mapping[str, Any]) -> None:
         self._widths = sizes(written, "the widths of the bands", "[5, 10, 20]")
         self._range = _ends(written.get("range"))
-        try:
-            self._step = number(written.get("step", 1))
-        except Unfit:
-            self._step = Decimal(0)
-        if self._step <= 0:
-            raise PolicyError(["step: is not above 0; give the distance between two values of the range"])
+        self._step = step(written, 1, "values of the range")
         self._is_whole = all(size == size.to_integral_value() for size in (self._step, *self._widths))
 
     def above(self, value: str) -> list[str]:
@@ -63,7 +58,7 @@ def _ends(value: object) -> tuple[Decimal, Decimal] | None:
     try:
         low, high = map(number, listed(value))
     except ValueError:
-        raise PolicyError(["range: is no pair of numbers; write [lowest, highest]"]) from None
+        raise PolicyError(["range: is no pair of numbers below 1e15; write [lowest, highest]"]) from None
     if not low < high:
         raise PolicyError(["range: its low end is not below its high end; write [lowest, highest]"])
     return low, high

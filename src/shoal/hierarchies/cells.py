@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Any, ClassVar
 
 from shoal.errors import PolicyError
-from shoal.hierarchies.rule import Rule, Unfit, few, listed, number, sizes, written_out
+from shoal.hierarchies.rule import Rule, Unfit, few, listed, number, sizes, step, written_out
 
 
 class Cells(Rule):
@@ -28,12 +28,7 @@ class Cells(Rule):
     def __init__(self, written: Mapping[str, Any]) -> None:
         self._degrees = sizes(written, "the sizes of the cells in degrees", "[0.1, 1, 10]")
         self._range = _corners(written.get("range"))
-        try:
-            self._step = number(written.get("step", self._degrees[0]))
-        except Unfit:
-            self._step = Decimal(0)
-        if self._step <= 0:
-            raise PolicyError(["step: is not above 0; give the distance between two places of the range, in degrees"])
+        self._step = step(written, self._degrees[0], "places of the range, in degrees")
 
     def above(self, value: str) -> list[str]:
         latitude, longitude = _place(value)

@@ -34,7 +34,7 @@ class Networks(Rule):
             raise PolicyError(["levels: do not fall; list the longest prefix first, such as [24, 16]"])
         self._lengths = list(levels)
         try:
-            self._range = ip_network(written["range"]) if "range" in written else None
+            self._range = ip_network(str(written["range"])) if "range" in written else None
         except ValueError:
             raise PolicyError(["range: is no network; write it like 10.1.0.0/16"]) from None
 

@@ -13,6 +13,9 @@ from shoal.errors import PolicyError
 MOST = 1_000_000
 """Leaves that a range may have."""
 
+LARGEST, FINEST = Decimal("1e15"), Decimal("1e-12")
+"""Numbers lie below the first, and what they are divided by is no finer than the second: so whole quotients are exact."""
+
 
 class Unfit(ValueError):
     """A value that the rule cannot place; the message says why, and never which."""
@@ -41,7 +44,7 @@ class Rule(ABC):
 
 
 def number(value: object) -> Decimal:
-    """A finite number, exactly as it is written.
+    """A number below 1e15, exactly as it is written.
 
     >>> number(0.1), number(" 5 ")
     (Decimal('0.1'), Decimal('5'))
@@ -50,8 +53,8 @@ def number(value: object) -> Decimal:
         found = Decimal(str(value).strip()) if not isinstance(value, bool) else None
     except InvalidOperation:
         found = None
-    if found is None or not found.is_finite():
-        raise Unfit("is not a number")
+    if found is None or not found.is_finite() or abs(found) >= LARGEST:
+        raise Unfit("is no number below 1e15")
     return found
 
 
@@ -79,8 +82,20 @@ def sizes(written: Mapping[str, Any], what: str, example: str) -> list[Decimal]:
         found = [number(level) for level in levels]
     except Unfit:
         raise PolicyError([f"levels: is no list of numbers; write {what}, finest first, such as {example}"]) from None
-    if found[0] <= 0 or any(high <= low or high % low for low, high in pairwise(found)):
-        raise PolicyError(["levels: each must be above 0 and a multiple of the one before; otherwise the nodes make no tree"])
+    if found[0] < FINEST or any(high <= low or high % low for low, high in pairwise(found)):
+        needed = "each must be at least 1e-12 and a multiple of the one before"
+        raise PolicyError([f"levels: {needed}; otherwise the nodes make no tree"])
+    return found
+
+
+def step(written: Mapping[str, Any], usual: object, between: str) -> Decimal:
+    """The distance between two values of a range."""
+    try:
+        found = number(written.get("step", usual))
+    except Unfit:
+        found = Decimal(0)
+    if found < FINEST:
+        raise PolicyError([f"step: is not from 1e-12 on; give the distance between two {between}"])
     return found
 
 

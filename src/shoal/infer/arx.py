@@ -124,7 +124,8 @@ def _tree(text: str, separator: str) -> Hierarchy:
 
 
 def _criterion(text: str) -> Criterion:
-    """
+    """A privacy model by its text.
+
     >>> _criterion("5-anonymity")[:2], _criterion("recursive-(4.0,3)-diversity for attribute 'ill'")[:3]
     (('k', 5.0), ('recursive', 3.0, 4.0))
     >>> _criterion("0.2-closeness with hierarchical ground-distance for attribute 'ill'")[:2], _criterion("(1.0, 0.1)-DP")[0]

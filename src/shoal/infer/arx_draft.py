@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from shoal.errors import InputError
 from shoal.infer.arx import Attribute, Criterion, Project, project
 from shoal.infer.draft import K, placeholder
-from shoal.infer.entry import WIDTH, Entry, prose
+from shoal.infer.entry import Entry, flow, prose
 from shoal.infer.scalar import named, scalar
 from shoal.policy import Hierarchy, Privacy
 
@@ -103,24 +103,13 @@ def _tree(tree: Hierarchy) -> Iterator[str]:
         if not children:
             yield f"{indent}{label}: {label}"
         elif all(child < tree.leaves for child in children):
-            yield from _listed(f"{indent}{label}: [", [scalar(tree.labels[child]) for child in children])
+            yield from flow(f"{indent}{label}: [", [scalar(tree.labels[child]) for child in children])
         else:
             yield f"{indent}{label}:"
             for child in children:
                 yield from branch(child, f"{indent}  ")
 
     yield from branch(tree.root, "    ")
-
-
-def _listed(start: str, leaves: list[str]) -> Iterator[str]:
-    line = start
-    for position, leaf in enumerate(leaves):
-        piece = leaf + ("]" if position == len(leaves) - 1 else ", ")
-        if len(line) + len(piece) > WIDTH and line.strip():
-            yield line.rstrip()
-            line = " " * (len(start) - len(start.lstrip()) + 2)
-        line += piece
-    yield line
 
 
 def _privacy(found: Project) -> Iterator[str]:

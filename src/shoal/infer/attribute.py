@@ -118,7 +118,7 @@ def _category(column: Column, context: Context) -> Entry:
         note = f"{named(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy of your own:"
         setting = f"{scalar(column.name)}: {{quasi: categorical, hierarchy: {scalar(f'{file}.csv')}, unknown: root}}"
         return Entry(note, [setting])
-    facts = [counted(len(often), "category").replace("categorys", "categories"), *_facts(column)]
+    facts = [counted(len(often), "category", "categories"), *_facts(column)]
     if rare:
         few = f"fewer than {RARE} {context.noun}s each"
         facts.append(f"{counted(rare, 'rare value')} ({few}) not written down, hence unknown: root")

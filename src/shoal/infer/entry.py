@@ -34,7 +34,8 @@ def prose(text: str, indent: str = "") -> list[str]:
 
 
 def numeric(name: str, bounds: Interval) -> list[str]:
-    """
+    """The setting of a numeric quasi-identifier.
+
     >>> numeric("age", Interval("15", "95", "5"))
     ['age: {quasi: numeric, range: [15, 95], grid: 5}']
     """
@@ -42,7 +43,7 @@ def numeric(name: str, bounds: Interval) -> list[str]:
 
 
 def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
-    """A flat tree; `is_open` where values that are no leaf are to be expected.
+    """The settings of a categorical quasi-identifier with a flat tree; `is_open`: values that are no leaf are to be expected.
 
     >>> print("\\n".join(categorical("sex", ["f", "m"], True)))
     sex:
@@ -55,17 +56,22 @@ def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
     while root in leaves:
         root = f"{root} value"
     unknown = ["  unknown: root"] if is_open else []
-    tree = _flow(f"    {root}: [", [scalar(leaf) for leaf in leaves])
+    tree = flow(f"    {root}: [", [scalar(leaf) for leaf in leaves])
     return [f"{scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
 
 
-def _flow(start: str, items: Sequence[str]) -> list[str]:
-    """A list, on as many lines as it needs."""
+def flow(start: str, items: Sequence[str]) -> list[str]:
+    """A list of YAML after its start, on as many lines as it needs; these stand below its items, unless it starts far right.
+
+    >>> flow("any: [", ["f", "m"])
+    ['any: [f, m]']
+    """
+    indent = len(start) if len(start) <= WIDTH // 2 else len(start) - len(start.lstrip()) + 2
     lines, line = [], start
     for position, item in enumerate(items):
         piece = item + ("]" if position == len(items) - 1 else ",")
         if len(line) + len(piece) > WIDTH and line.strip():
             lines.append(line.rstrip())
-            line = " " * len(start)
+            line = " " * indent
         line += piece + " "
     return [*lines, line.rstrip()]

@@ -40,7 +40,8 @@ def form(values: Iterable[str]) -> str | None:
 
 
 def is_missing(text: str) -> bool:
-    """
+    """Whether a text is one that usually stands for a missing value.
+
     >>> [is_missing(text) for text in ("", "?", "N/A", "Unknown", "0", "no")]
     [True, True, True, True, False, False]
     """

@@ -66,7 +66,8 @@ def _above(value: Decimal, step: Decimal) -> Decimal:
 
 
 def _written(number: Decimal) -> str:
-    """
+    """A number as YAML reads it back.
+
     >>> [_written(Decimal(text)) for text in ("1E+5", "-0.30", "1E+30", "2E-9", "-0")]
     ['100000', '-0.3', '1e+30', '2e-9', '0']
     """

@@ -23,6 +23,7 @@ def nulls(fields: Iterable[Field]) -> dict[str, list[str]]:
 
 
 def entry(found: dict[str, list[str]]) -> Entry:
+    """The setting of what means missing, and where it was found."""
     listed = ", ".join(_quoted(text) for text in found)
     places = "; ".join(f"{_quoted(text)} in {_places(names)}" for text, names in found.items() if names)
     note = "Texts that mean missing, besides null, NaN and an absent field. "

@@ -30,12 +30,13 @@ def named(text: str) -> str:
     return written if written.startswith('"') else f"'{written}'"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """So many of something; `nouns` is the plural where that is not just an s more.
+
+    >>> counted(1, "row"), counted(12000, "row"), counted(2, "category", "categories")
+    ('1 row', '12,000 rows', '2 categories')
     """
-    >>> counted(1, "row"), counted(12000, "row")
-    ('1 row', '12,000 rows')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def percent(part: int, whole: int) -> str:

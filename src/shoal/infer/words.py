@@ -107,15 +107,18 @@ def is_coded(name: str) -> bool:
 
 
 def is_birth(name: str) -> bool:
+    """Whether the name is that of a date or a year of birth."""
     return any(word.startswith(("dob", "birth", "yob")) for word in words(name))
 
 
 def is_sensitive(name: str) -> bool:
+    """Whether the name is that of something sensitive."""
     return bool(words(name) & SENSITIVE)
 
 
 def is_time(name: str) -> bool:
-    """
+    """Whether the name is that of a time, other than a birth.
+
     >>> [is_time(name) for name in ("ts", "InvoiceDate", "birth_date", "created_at", "timezone")]
     [True, True, False, True, False]
     """
@@ -123,7 +126,8 @@ def is_time(name: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
-    """
+    """Whether the name is that of an identifier, of whatever.
+
     >>> [is_identifier(name) for name in ("order_id", "DUID", "paid", "humidity")]
     [True, True, False, False]
     """

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import Trace
+from shoal.audit.evidence import CLUSTER, Trace
 
 Ints = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Members of new groups (no reuse): group g has `row[start[g] : start[g] + size[g]]` of the output, in its order, and the
-    accepted records `record` behind them."""
+    """Members of new groups, without those who reuse them.
+
+    Group g has the rows `row[start[g] : start[g] + size[g]]` of the output, in its order; `record` has the accepted records
+    behind them.
+    """
 
     row: Ints
     record: Ints
@@ -25,7 +28,7 @@ class Groups:
 
 def groups(trace: Trace) -> Groups | None:
     """The groups of a trace; None if there are none."""
-    row = np.flatnonzero((trace.how == 0) & (trace.row >= 0) & (trace.cluster >= 0))
+    row = np.flatnonzero((trace.how == CLUSTER) & (trace.row >= 0) & (trace.cluster >= 0))
     if not len(row):
         return None
     row = row[np.argsort(trace.cluster[row], kind="stable")]

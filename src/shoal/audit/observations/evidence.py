@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.audit.alignment import placed
-from shoal.audit.compare import altered, joint
+from shoal.audit.equality import altered, joint
 from shoal.audit.files import Source
 from shoal.audit.observations.nodes import BLANK, UNKNOWN, Nodes, nodes
 from shoal.audit.observations.prediction import predict

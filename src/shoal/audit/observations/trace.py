@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike, fspath
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.block import Block
-from shoal.audit.files import Source, blocks
-from shoal.audit.trace import NO_ROW
-from shoal.audit.values import numbers, texts
-from shoal.errors import InputError
+from shoal.audit.files import Source
+from shoal.audit.ledger import NO_ROW, Field, ledger
 
 RELEASED, GENERALIZED, WITHHELD = 0, 1, 2
 HOW = ("released", "generalized", "withheld")
-FIELDS = ("row", "how", "z")
+FIELDS = (Field("row"), Field("z"))
 
 
 class Trace(NamedTuple):
@@ -42,28 +38,5 @@ def trace(source: Source, line: NDArray[np.int64], on_rows: Callable[[int], None
     Raises:
         InputError: it is no trace of a filter, or cannot be read.
     """
-    name = fspath(source) if isinstance(source, str | PathLike) else "trace"
-    parts = [Trace(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64))]
-    start = 0
-    for block in blocks(source, FIELDS):
-        parts.append(_part(block, line, name, start))
-        start += block.rows
-        on_rows(block.rows)
-    return Trace(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _part(block: Block, line: NDArray[np.int64], name: str, start: int) -> Trace:
-    for field in FIELDS:
-        if field not in block.columns:
-            raise InputError(f"{name}: has no field '{field}'; give the trace of the run that wrote the output")
-    row, z = (numbers(block.columns[field], {""}) for field in ("row", "z"))
-    how = texts(block.columns["how"])
-    words = np.array([HOW.index(text) if text in HOW else -1 for text in how.text] + [-1], np.int8)[how.code]
-    wrong = (words < 0) | row.bad | z.bad | np.isnan(row.value) | np.isnan(z.value)
-    if wrong.any() or not np.array_equal(block.line, np.arange(start, start + block.rows)):
-        first = start + (int(np.flatnonzero(wrong)[0]) if wrong.any() else 0)
-        raise InputError(f"{name}: line {first + 1} is no line of a trace; give the trace of the run that wrote the output")
-    named = row.value.astype(np.int64)
-    place = np.minimum(np.searchsorted(line, named), max(len(line) - 1, 0))
-    known = line[place] == named if len(line) else np.zeros(len(named), bool)
-    return Trace(np.where(known, place, NO_ROW), words, z.value.astype(np.int64))
+    found = ledger(source, HOW, FIELDS, on_rows)
+    return Trace(found.record(line), found.how, found.number["z"].astype(np.int64))

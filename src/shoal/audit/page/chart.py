@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from shoal.audit.histogram import Histogram
 from shoal.audit.page.element import Markup, Part, join, tag
+from shoal.audit.page.number import count, plural
 
 _WIDTH, _HEIGHT = 600, 160
 
@@ -22,6 +24,16 @@ def bars(caption: Part, rows: Iterable[tuple[Part, float, Part, str]], head: Seq
     ]
     names = [tag("th", head[0], scope="col"), tag("td", ""), tag("th", head[1], scope="col", class_="number")]
     return tag("table", tag("caption", caption), tag("thead", tag("tr", *names)), tag("tbody", *body), class_="bars")
+
+
+def sizes(caption: Part, found: Histogram, noun: str, head: Sequence[Part], fewest: int = 0) -> Markup:
+    """A table with a bar for each size, counted in a noun; bars of sizes below the fewest that should be stand out."""
+    most = max(found.counts, default=0) or 1
+    rows: list[tuple[Part, float, Part, str]] = []
+    for low, high, number in zip(found.edges, found.edges[1:], found.counts, strict=False):
+        name = plural(int(low), noun) if high - low == 1 else f"{count(low)} to {count(high - 1)} {noun}s"
+        rows.append((name, number / most, count(number), "alert" if high <= fewest else "mean"))
+    return bars(caption, rows, head)
 
 
 def _bar(share: float, kind: str) -> Markup:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from shoal.audit.classes import promised
 from shoal.audit.diversity import Diversity
-from shoal.audit.histogram import Histogram
-from shoal.audit.page import ground
-from shoal.audit.page.chart import bars
+from shoal.audit.page.chart import sizes
 from shoal.audit.page.element import Markup, Part, section, table, tag
 from shoal.audit.page.number import chance, count, decimal, percent, plural
+from shoal.audit.page.policy import asked
 from shoal.audit.population import ENOUGH
 
 if TYPE_CHECKING:
@@ -45,20 +44,9 @@ def nulls(report: WindowReport) -> Markup:
         else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken for values."
     )
     seen = table("Suppressed rows are no class.", head[:columns], rows)
-    return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, sizes(report))
-
-
-def sizes(report: WindowReport) -> Markup:
-    """How many classes have how many rows."""
-    found: Histogram = report.figures.class_sizes
-    most = max(found.counts, default=0) or 1
-    k = report.policy.privacy.k
-    rows: list[tuple[Part, float, Part, str]] = []
-    for low, high, number in zip(found.edges, found.edges[1:], found.counts, strict=False):
-        name = plural(int(low), "row") if high - low == 1 else f"{count(low)} to {count(high - 1)} rows"
-        rows.append((name, number / most, count(number), "alert" if high <= k else "mean"))
     told = f"Sizes of the classes of equal rows, nulls taken for values; amber: fewer rows than k = {k}"
-    return bars(told, rows, ("size", "classes"))
+    bars = sizes(told, report.figures.class_sizes, "row", ("size", "classes"), fewest=k)
+    return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, bars)
 
 
 def risk(report: WindowReport) -> Markup:
@@ -118,8 +106,8 @@ def _asked(report: WindowReport) -> str:
     """What is promised of sensitive values."""
     if not report.policy.diverse:
         return "There is no promise about it; these are the figures."
-    asked = "; ".join(f"{demand.name}: {ground.asked(demand)}" for demand in report.policy.diverse)
-    return f"Promised at every release: {asked}. These are the figures of whole classes, a missing value counted as one."
+    promises = "; ".join(f"{demand.name}: {asked(demand)}" for demand in report.policy.diverse)
+    return f"Promised at every release: {promises}. These are the figures of whole classes, a missing value counted as one."
 
 
 def _diversity(caption: str, found: Mapping[str, Diversity]) -> Markup:

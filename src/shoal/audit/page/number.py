@@ -6,7 +6,8 @@ _SPACE = "\u00a0"  # a number stays with its unit
 
 
 def count(number: float) -> str:
-    """
+    """A whole number, with commas between thousands.
+
     >>> count(1234567)
     '1,234,567'
     """
@@ -14,7 +15,8 @@ def count(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """
+    """A share in percent; one that is almost nothing, or almost all, is not rounded to it.
+
     >>> [percent(share).replace(_SPACE, " ") for share in (0, 0.0004, 0.0042, 0.071, 0.456, 0.9996, 1)]
     ['0 %', 'under 0.1 %', '0.4 %', '7.1 %', '46 %', 'over 99.9 %', '100 %']
     """
@@ -28,7 +30,8 @@ def percent(share: float) -> str:
 
 
 def chance(share: float) -> str:
-    """
+    """A share as one in so many.
+
     >>> [chance(share) for share in (0, 0.00001, 0.0192, 0.34, 0.65, 1)]
     ['never', '1 in 100,000', '1 in 52', '1 in 2.9', '1 in 1.5', '1 in 1']
     """
@@ -38,7 +41,8 @@ def chance(share: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """
+    """A text with a capital and a full stop; the symbols k and z stay small.
+
     >>> sentence("nobody left"), sentence("k persons."), sentence("")
     ('Nobody left.', 'k persons.', '')
     """
@@ -49,7 +53,7 @@ def sentence(text: str) -> str:
 
 
 def decimal(number: float) -> str:
-    """Three digits at most after the point.
+    """At most three digits after the point, and none from 100 on.
 
     >>> [decimal(number) for number in (0.56545, 12.0, 1234.5)]
     ['0.565', '12', '1,234']
@@ -67,7 +71,8 @@ def span(number: float, unit: str) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """
+    """So many of something.
+
     >>> plural(1, "row"), plural(3000, "row")
     ('1 row', '3,000 rows')
     """

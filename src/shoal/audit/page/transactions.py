@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.audit.histogram import Histogram
-from shoal.audit.page import assault, ground
-from shoal.audit.page.chart import bars
+from shoal.audit.page import limits as unprotected
+from shoal.audit.page.attacks import attack
+from shoal.audit.page.chart import sizes
 from shoal.audit.page.element import Markup, Part, section, table, tag
 from shoal.audit.page.number import count, decimal, percent, plural
+from shoal.audit.page.policy import hierarchy
 from shoal.policy import Zanon
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def users(report: FilterReport) -> Markup:
         told = "How many users an item had when it was published can be told with a trace, which was not given."
         return section("users", "Users of an item", tag("p", told, class_="note"))
     told = "How many users had exposed what a row shows, within the window before, by the recount. None may be below z."
-    return section("users", "Users of an item", tag("p", told), _histogram("Releases by the users of the item", found, "user"))
+    bars = sizes("Releases by the users of the item", found, "user", ("users", "how many"))
+    return section("users", "Users of an item", tag("p", told), bars)
 
 
 def crowds(report: FilterReport) -> Markup:
@@ -78,8 +80,8 @@ def crowds(report: FilterReport) -> Markup:
         f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that nobody else publishes "
         "in the same period. Nothing is promised about it."
     )
-    sizes = _histogram("Sets by how many publish them", found.sizes, "pseudonym")
-    return section("crowds", "Who is alike", tag("p", told), sizes)
+    alike = sizes("Sets by how many publish them", found.sizes, "pseudonym", ("pseudonyms", "how many"))
+    return section("crowds", "Who is alike", tag("p", told), alike)
 
 
 def attacks(report: FilterReport) -> Markup:
@@ -91,7 +93,7 @@ def attacks(report: FilterReport) -> Markup:
         if report.traced
         else "Attacks need to know which observation is behind each row. Without a trace that is not known here: none was run."
     )
-    return section("attacks", "Attacks", tag("p", told), *map(assault.attack, report.figures.attacks))
+    return section("attacks", "Attacks", tag("p", told), *map(attack, report.figures.attacks))
 
 
 def method(report: FilterReport) -> Markup:
@@ -114,7 +116,7 @@ def method(report: FilterReport) -> Markup:
 
 def limits() -> Markup:
     """What no promise covers."""
-    return ground.limits(_LIMITS)
+    return unprotected.limits(_LIMITS)
 
 
 def policy(report: FilterReport) -> Markup:
@@ -125,7 +127,7 @@ def policy(report: FilterReport) -> Markup:
     if not isinstance(rule.z, int):
         z = f"follows the stream: k {rule.z.auto.k}, probability {decimal(rule.z.auto.probability)}, floor {rule.z.floor}"
     tree = held.item.hierarchy
-    shown = ground.hierarchy(tree) if tree else "as it came, or not at all"
+    shown = hierarchy(tree) if tree else "as it came, or not at all"
     rows: list[tuple[Part, Part]] = [
         ("person", f"{held.person}, under a pseudonym"),
         ("records without a person", "are persons of their own" if held.person_missing == "own" else "are rejected"),
@@ -147,12 +149,3 @@ def _rule(report: FilterReport) -> Zanon:
     rule = report.policy.algorithm
     assert isinstance(rule, Zanon)
     return rule
-
-
-def _histogram(caption: str, found: Histogram, noun: str) -> Markup:
-    most = max(found.counts, default=0) or 1
-    rows: list[tuple[Part, float, Part, str]] = []
-    for low, high, number in zip(found.edges, found.edges[1:], found.counts, strict=False):
-        name = plural(int(low), noun) if high - low == 1 else f"{count(low)} to {count(high - 1)} {noun}s"
-        rows.append((name, number / most, count(number), "mean"))
-    return bars(caption, rows, (f"{noun}s", "how many"))

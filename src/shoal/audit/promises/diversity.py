@@ -75,7 +75,8 @@ def measure(asked: Diversity, count: Ints) -> Floats:
 
 
 def told(asked: Diversity) -> str:
-    """
+    """What is asked, in short.
+
     >>> told(Diversity("distinct", 3)), told(Diversity("entropy", 2.5)), told(Diversity("recursive", 3, 2.0))
     ('l=3', 'entropy l=2.5', 'recursive c=2, l=3')
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.audit.compare import altered, same_counts
+from shoal.audit.equality import altered, same_counts
 from shoal.audit.evidence import NO_ROW, Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
 

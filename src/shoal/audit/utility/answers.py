@@ -39,8 +39,11 @@ class NumberAnswer:
 
 @dataclass(frozen=True)
 class CategoryAnswer:
-    """Errors on a categorical quasi-identifier: how many of the `top` most frequent leaves are found among as many, and how far
-    their counts lie, all together, as a share of the true ones."""
+    """Errors on a categorical quasi-identifier.
+
+    How many of the `top` most frequent leaves are among as many that seem so, and how far their counts lie from the true
+    ones, all together, as a share of these.
+    """
 
     top: int
     found: int

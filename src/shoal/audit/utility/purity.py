@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.audit.evidence import Evidence
+from shoal.audit.evidence import CLUSTER, Evidence
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def purity(evidence: Evidence) -> Purity | None:
     """The purity of the groups that the trace names; None without a trace, or without a group."""
     if evidence.trace is None:
         return None
-    grouped = (evidence.trace.how == 0) & (evidence.trace.row >= 0) & (evidence.trace.cluster >= 0)
+    grouped = (evidence.trace.how == CLUSTER) & (evidence.trace.row >= 0) & (evidence.trace.cluster >= 0)
     if not grouped.any():
         return None
     had = np.zeros(len(evidence.line), dtype=np.int32)

@@ -76,9 +76,7 @@ def claims(scale: Scale, results: Results) -> list[Claim]:
 
 def _counts(scale: Scale, results: Results, missing: Sequence[int], weights: Sequence[float]) -> list[Claim]:
     found: list[Claim] = []
-    places: list[tuple[str, int | None, float, int]] = [
-        ("Adult", m, w, b) for m in missing for w in weights for b in BANDS["Adult"]
-    ]
+    places: list[Place] = [("Adult", m, w, b) for m in missing for w in weights for b in BANDS["Adult"]]
     cases = [
         results[weighted(scale, d, m, w)]["groups"] > results[banded(scale, d, m, w, b)]["groups"] for d, m, w, b in places
     ]
@@ -197,7 +195,7 @@ def _quantiles(counts: Sequence[int]) -> list[float]:
     >>> _quantiles([0] * 10 + [10] + [0] * 9)
     [0.525, 0.525]
     """
-    total, found = 0, []
+    found = []
     for share in (0.05, 0.95):
         total = 0
         for i, count in enumerate(counts):

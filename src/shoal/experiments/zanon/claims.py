@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from shoal.experiments.claim import Claim, always, close, rising
 from shoal.experiments.job import Results
 from shoal.experiments.paper import Scale
-from shoal.experiments.visits import ITEMS, model_job, simulation_job
+from shoal.experiments.probability import ITEMS, model_job, simulation_job
 from shoal.experiments.zanon.jobs import (
     CLASS_Z,
     ITEM_AXIS,

@@ -8,7 +8,7 @@ from statistics import fmean
 from shoal.experiments.figure import Curve, Figure, Panel
 from shoal.experiments.job import Job, Results
 from shoal.experiments.paper import Scale
-from shoal.experiments.visits import model_job, simulation_job
+from shoal.experiments.probability import model_job, simulation_job
 from shoal.experiments.zanon.jobs import (
     ITEM_AXIS,
     ITEM_Z,

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from shoal.experiments.job import Job, Results
 from shoal.experiments.paper import Scale
-from shoal.experiments.visits import Z, model_job, simulation_job
+from shoal.experiments.probability import Z, model_job, simulation_job
 
 KS = (2, 3, 4)
 RANKED, RANK_Z = 1000, (1, 10, 50, 100, 200)

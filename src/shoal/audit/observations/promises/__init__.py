@@ -8,14 +8,7 @@ from types import ModuleType
 from shoal.audit.observations.promises import exact, in_order, once, pseudonyms, silent, true, unaltered, z_users
 
 PROMISES: Mapping[str, ModuleType] = {
-    "z users": z_users,
-    "exact": exact,
-    "once": once,
-    "in order": in_order,
-    "true": true,
-    "unaltered": unaltered,
-    "pseudonyms": pseudonyms,
-    "silent": silent,
+    promise.NAME: promise for promise in (z_users, exact, once, in_order, true, unaltered, pseudonyms, silent)
 }
 
 __all__ = ["PROMISES"]

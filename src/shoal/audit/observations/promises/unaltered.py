@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.audit.compare import altered
+from shoal.audit.equality import altered
 from shoal.audit.finding import Docket, Finding, Verdict
 from shoal.audit.observations.evidence import Observed
 

@@ -147,7 +147,7 @@ def _meaning(value: Any) -> Any:
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, str):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             return json.loads(value)  # a number, a truth value, a structure
         with suppress(ValueError):
             return _meaning(datetime.fromisoformat(value))

@@ -1,4 +1,4 @@
-"""z-anonymity: the model's probabilities, and the filter run over users who expose items by chance."""
+"""p_k-anon of z-anonymity: by the model, and by the filter over users who expose items by chance."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def model_job(
 
 
 def run_model(data: Path, settings: Mapping[str, Any]) -> Outcome:
+    """What the model says of users and items; it needs no data."""
     ranks = np.arange(1, settings["items"] + 1)
     rates = [RATE / ranks * np.where(ranks % 2, odd, even) for odd, even in settings["factors"]]
     publication = Population(settings["users"], rates).publish(z=settings["z"], window=settings["window"])
@@ -49,6 +50,7 @@ def run_model(data: Path, settings: Mapping[str, Any]) -> Outcome:
 def simulation_job(
     *, users: int = USERS, items: int = ITEMS, z: int = Z, window: float = WINDOW, ks: Sequence[int] = (2,), seed: int = 0
 ) -> Job:
+    """One run of the filter."""
     return Job.of("simulation", users=users, items=items, z=z, window=window, ks=list(ks), seed=seed)
 
 
@@ -74,6 +76,7 @@ def run_simulation(data: Path, settings: Mapping[str, Any]) -> Outcome:
 
 
 def _released(user: Any, item: Any, time: Any, z: int, window: float) -> Any:
+    """Which observations the filter lets through."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "secret").write_text("of generated users only", encoding="utf-8")
         algorithm = {"name": "zanon", "z": z, "window": window, "secret_file": "secret"}

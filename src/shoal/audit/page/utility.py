@@ -108,7 +108,8 @@ def _categories(found: Mapping[str, CategoryAnswer]) -> Markup:
 
 
 def _times(error: float) -> str:
-    """
+    """An error in percent; from twice on in times.
+
     >>> _times(0.25)[:2], _times(19.74)
     ('25', '20 times')
     """
