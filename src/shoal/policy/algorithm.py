@@ -94,7 +94,7 @@ class Fast(Parameters):
     """FAST."""
 
     name: Literal["fast"] = Field(description="the algorithm's name")
-    round: Count | None = Field(default=None, description="tuples a round; by default the smaller of 6·k and the deadline, k at least")
+    round: Count | None = Field(default=None, description="tuples a round; by default the smaller of 6·k and the deadline")
     deadline: Span | None = Field(default=None, description="the longest a tuple waits; by default the window's length")
     workers: Few = Field(default=1, description="rounds that run at the same time, on threads; above 1 no run is repeatable")
 
