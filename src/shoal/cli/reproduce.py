@@ -52,14 +52,13 @@ def reproduce(
 
 
 def _reproduce(papers: list[str], out: str, data: str | None, quick: bool, workers: int | None) -> None:
-    import os
     from pathlib import Path
 
     from shoal import experiments
     from shoal.cli.terminal import errors, output, say
     from shoal.datasets import adult
 
-    home = Path(data or os.environ.get("SHOAL_DATA") or adult.NEAR)
+    home = adult.home_of_data(data)
     names = list(experiments.PAPERS) if ALL in papers else papers
     scale = experiments.QUICK if quick else experiments.FULL
     with _shown(errors()) as on_progress:

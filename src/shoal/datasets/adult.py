@@ -31,8 +31,8 @@ QUASI: Mapping[str, tuple[int, int] | None] = {
     "native-country": None,
 }
 SENSITIVE = "income"
-NEAR = Path("data")
-"""Where the data is looked for if nobody names a folder."""
+NEAR = (Path("data"), Path("../shared/data"))
+"""Where the data is looked for if nobody names a folder: here, or in a folder that several projects share."""
 
 _FILE = "adult.data"
 _MISSING = "?"
@@ -43,13 +43,19 @@ _REMEDY = (
 )
 
 
+def home_of_data(named: str | os.PathLike[str] | None = None) -> Path:
+    """The folder of all data: the one that is named, else by SHOAL_DATA, else near."""
+    given = named or os.environ.get("SHOAL_DATA")
+    return Path(given) if given else next((place for place in NEAR if place.is_dir()), NEAR[0])
+
+
 def folder(named: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of Adult: under the one that is named, under SHOAL_DATA, or under `data`.
+    """The folder of Adult, among the data.
 
     Raises:
         InputError: it is not there; says what to download.
     """
-    data = Path(named or os.environ.get("SHOAL_DATA") or NEAR)
+    data = home_of_data(named)
     home = data / "adult"
     if found(home / _FILE) and all((home / hierarchy(name)).is_file() for name, span in QUASI.items() if span is None):
         return home
