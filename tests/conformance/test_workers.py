@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
-from shoal.anonymizer import team
+from shoal.anonymizer import team, windowed
 from shoal.anonymizer.workers import Workers
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import stronger
@@ -27,6 +27,7 @@ from tests.naive import Arrival, Demand, Numeric, Release, Tick
 @pytest.fixture(autouse=True)
 def always_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "_FEW", 0)
+    monkeypatch.setattr(windowed, "_PIECE", 64)
 
 
 def a_stream(seed: int, most: int = 200) -> Stream:
