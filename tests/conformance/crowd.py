@@ -1,4 +1,4 @@
-"""A crowd at the door: eight workers of FAST with rounds of two, so that hardly a moment passes in which none of them publishes."""
+"""A crowd at the door: eight workers of FAST with rounds of two, so that somebody publishes at nearly every moment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def violations(seed: int) -> list[str]:
     draw = random.Random(seed)
     anonymizer = Anonymizer(Policy.parse(POLICY))
     try:
-        anonymizer.push_batch(pa.RecordBatch.from_pydict({"pid": range(SIZE), "x": [draw.uniform(0, 100) for _ in range(SIZE)]}))
+        values = [draw.uniform(0, 100) for _ in range(SIZE)]
+        anonymizer.push_batch(pa.RecordBatch.from_pydict({"pid": range(SIZE), "x": values}))
         rows = anonymizer.trace.column("row").to_pylist()
         anonymizer.flush()
         rows += anonymizer.trace.column("row").to_pylist()
