@@ -92,10 +92,10 @@ class _Tuples:
         size = min(self._policy.privacy.k, int(yes.sum()), int((~yes).sum()))
         near = np.where(yes[self._around][:, None] == yes, self._near, np.iinfo(np.int64).max)
         members = self._values[:, np.argpartition(near, size - 1, axis=1)[:, :size]]
-        lows, highs, missing = np.fmin.reduce(members, 2), np.fmax.reduce(members, 2), np.isnan(members).mean(2)
-        total = 0.0
+        lows, highs = np.nan_to_num(np.fmin.reduce(members, 2)), np.nan_to_num(np.fmax.reduce(members, 2))
+        missing, total = np.isnan(members).mean(2), 0.0
         for (name, attribute), low, high, lacking in zip(self._policy.quasi, lows, highs, missing, strict=True):
-            wide = _widths(attribute, np.nan_to_num(low), np.nan_to_num(high))
+            wide = _widths(attribute, low, high)
             shown = np.where(lacking > 0, 1.0, wide) if self._strict else wide
             total += self._policy.weights.get(name, 1.0) * float(((1 - lacking) * shown).sum())
         return total
@@ -129,15 +129,19 @@ class _Tuples:
 
     def _apart(self, some: NDArray[np.float64]) -> NDArray[np.float64]:
         """How far some are from all: the mean over what both have; where nulls must be alike, what only one has counts as 1."""
-        total = np.zeros((some.shape[1], self._values.shape[1]))
-        asked = np.zeros_like(total)
+        here, there = (~np.isnan(values) * 1.0 for values in (some, self._values))
+        asked = here.T @ there
+        if self._strict:
+            asked = here.sum(axis=0)[:, None] + there.sum(axis=0) - asked
+        total = np.zeros_like(asked)
         for (_, attribute), own, column in zip(self._policy.quasi, some, self._values, strict=True):
-            mine, place = np.unique(np.nan_to_num(own), return_inverse=True)
-            theirs, other = np.unique(np.nan_to_num(column), return_inverse=True)
-            wide = _widths(attribute, np.minimum(mine[:, None], theirs), np.maximum(mine[:, None], theirs))
-            here, there = ~np.isnan(own)[:, None], ~np.isnan(column)
-            asked += (here | there) if self._strict else (here & there)
-            total += np.where(here & there, wide[place[:, None], other], self._strict & (here | there))
+            mine, place = np.unique(own, return_inverse=True)
+            theirs, other = np.unique(column, return_inverse=True)
+            ends = np.nan_to_num(mine)[:, None], np.nan_to_num(theirs)
+            wide = _widths(attribute, np.minimum(*ends), np.maximum(*ends))
+            lacks, lack = np.isnan(mine)[:, None], np.isnan(theirs)
+            wide = np.where(lacks | lack, self._strict & (lacks != lack), wide)
+            total += wide[place[:, None], other]
         return np.where(asked > 0, total / np.maximum(asked, 1), 1.0)
 
 
