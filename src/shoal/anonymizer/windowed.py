@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.anonymizer.engine import Answer, Engine
+from shoal.anonymizer.engine import Answer, Engine, joined
 from shoal.anonymizer.lane import Lane, Leaving
 from shoal.anonymizer.lanes import Lanes
 from shoal.anonymizer.lobby import Guests, Lobby
@@ -73,7 +73,7 @@ class Windowed(Engine):
             answers.append(self._departed(at_work.result(), []))
         self._lobby.settle(team.seats)
         published, traces, _ = zip(*answers, strict=True)
-        return Answer(pa.concat_batches(published), pa.concat_batches(traces), rejected)
+        return Answer(joined(published), joined(traces), rejected)
 
     def _seated(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
         encoded = self._encoder.encode(batch, rows)
