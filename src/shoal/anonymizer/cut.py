@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from shoal.policy import Attribute, Policy
 
 _UNEVEN = 0.1  # by how much a half may be larger than it should
-_TRIED = 2  # questions about one quasi-identifier
 _GROUPS = 64
 _FINE = 2**32  # distances that differ by less are alike
 
@@ -78,11 +77,11 @@ class _Tuples:
         self._near = apart * size + np.arange(size)  # no two alike, so that any way of sorting finds the same
 
     def cuts(self, share: float) -> Iterator[Cut]:
-        """About each quasi-identifier those that divide best who have it; and whether a value is there at all."""
+        """About each quasi-identifier the one that divides best who have it; and whether a value is there at all."""
         for q, (column, steps) in enumerate(zip(self._sorted, self._steps, strict=True)):
             ends, there = np.flatnonzero(steps), int((~np.isnan(column)).sum())
-            uneven = np.abs((ends + 1) / max(there, 1) - share)
-            for end in ends[np.argsort(uneven, kind="stable")[:_TRIED]]:
+            if len(ends):
+                end = ends[np.argmin(np.abs((ends + 1) / there - share))]
                 yield from self._with_a_place_for_all(self._question(q, end), there < len(column))
             if 0 < there < len(column):
                 yield Cut(Question(q, np.inf), None, turned=False, otherwise=False)
