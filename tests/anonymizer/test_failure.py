@@ -14,7 +14,7 @@ import pytest
 import shoal
 from shoal import Anonymizer, Policy, WorkerError
 from shoal.anonymizer import anonymizer as front
-from shoal.anonymizer import locality, team
+from shoal.anonymizer import locality, team, windowed
 from shoal.anonymizer.lane import Lane
 from tests.audit.base import people
 
@@ -66,9 +66,10 @@ def notes(batch: pa.RecordBatch) -> list[int]:
 
 
 @BOTH
-@pytest.mark.parametrize("number", [10, 11, 12, 13, 14])
-def test_nobody_is_lost(written: str, number: int, fail: Any) -> None:
+@pytest.mark.parametrize("number, piece", [(10, 100), (11, 100), (12, 100), (13, 100), (14, 100), (20, 40), (25, 40), (30, 40)])
+def test_nobody_is_lost(written: str, number: int, piece: int, fail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What left before the failure, and what leaves after the last snapshot, are all tuples, each once."""
+    monkeypatch.setattr(windowed, "_PIECE", piece)
     policy = Policy.parse(written)
     anonymizer = Anonymizer(policy)
     left: list[int] = []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
-from shoal.anonymizer import lane, lanes, locality, team
+from shoal.anonymizer import lane, lanes, locality, team, windowed
 from shoal.anonymizer.lanes import Lanes
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import promises, stronger
@@ -28,6 +28,7 @@ def quick_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locality, "BEGINNING", 12)
     monkeypatch.setattr(locality, "_EACH", 1)
     monkeypatch.setattr(team, "_FEW", 0)
+    monkeypatch.setattr(windowed, "_PIECE", 17)
 
 
 def split(stream: Stream, count: int) -> Stream:
@@ -133,6 +134,14 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers[0] == answers[1] == answers[2]
 
 
+def test_pieces_of_which_nothing_is_accepted_decide_no_type() -> None:
+    records = [{**one, "note": i, "age": 1000 if i < 40 else one["age"]} for i, one in enumerate(people(60, 60))]
+    rest = "  note: {publish: keep}\nprivacy: {k: 3}\nwindow: {count: 12}\nlanes: 2\nalgorithm: {name: fads}"
+    anonymizer = Anonymizer(Policy.parse(FIELDS + rest))
+    left = [anonymizer.push_batch(pa.RecordBatch.from_pylist(records)), anonymizer.flush()]
+    assert sorted(pa.concat_batches(left).column("note").to_pylist()) == list(range(40, 60))
+
+
 @pytest.mark.parametrize("count", [2, 8])
 @pytest.mark.parametrize("name", WINDOWED)
 def test_the_judge_finds_nothing(name: str, count: int, tmp_path: Path) -> None:
@@ -178,9 +187,12 @@ def test_it_learns_anew_when_asked() -> None:
     draw = np.random.default_rng(5)
 
     def push(low: float, high: float, count: int) -> tuple[int, int]:
+        """The most that each lane held while the last 20 came."""
+        held = []
         for value in draw.uniform(low, high, count).tolist():
             anonymizer.push({"pid": value, "x": value})
-        return whole._lanes[0].held, whole._lanes[1].held
+            held.append([lane.held for lane in whole._lanes])
+        return tuple(np.max(held[-20:], axis=0).tolist())
 
     assert min(push(0, 50, 60)) > 0
     assert push(60, 100, 60)[0] == 0

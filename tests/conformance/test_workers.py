@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
-from shoal.anonymizer import team
+from shoal.anonymizer import team, windowed, workers
 from shoal.anonymizer.workers import Workers
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import stronger
+from tests.conformance.crowd import SIZE, violations
 from tests.conformance.parameters import SHARES, examples
 from tests.conformance.promises import steps
 from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
@@ -27,6 +31,7 @@ from tests.naive import Arrival, Demand, Numeric, Release, Tick
 @pytest.fixture(autouse=True)
 def always_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "_FEW", 0)
+    monkeypatch.setattr(windowed, "_PIECE", 64)
 
 
 def a_stream(seed: int, most: int = 200) -> Stream:
@@ -95,6 +100,22 @@ def test_every_promise_holds_in_every_interleaving() -> None:
 @pytest.mark.parametrize("start", range(1000, 11_000, 1000))
 def test_every_promise_holds_in_thousands_of_streams(start: int) -> None:
     stress(iter(range(start, start + 1000)))
+
+
+def test_a_crowd_at_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_STRIDE", SIZE)
+    monkeypatch.setattr(windowed, "_PIECE", SIZE)
+    assert [violations(seed) for seed in range(3)] == [[], [], []]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_a_crowd_without_a_lock_is_noticed(tmp_path: Path) -> None:
+    """That workers pass the same as above is their lock's doing: without it something is found, or the process breaks down."""
+    command = [sys.executable, "-m", "tests.conformance.lockless"]
+    done = subprocess.run(command, env={**os.environ, "SHOAL_CACHE": str(tmp_path)}, capture_output=True)
+    assert done.stdout == b"in turn: sound\n", done.stderr
+    assert done.returncode == 3 or done.returncode < 0
 
 
 @pytest.mark.parametrize("workers", [2, 8])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer.bare import Bare
 from shoal.anonymizer.drift import Watch
-from shoal.anonymizer.engine import Answer, Crowd, Engine
+from shoal.anonymizer.engine import Answer, Crowd, Engine, joined
 from shoal.anonymizer.records import to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
 from shoal.anonymizer.stats import FilterStats, Stats
@@ -78,9 +78,9 @@ class Anonymizer:
                 answers.append(self._told(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])))
             except WorkerError as error:
                 if answers:
-                    error.released, error.trace = _joined(answers), self.trace
+                    error.released, error.trace = joined(answers), self.trace
                 raise
-        return _joined(answers)
+        return joined(answers)
 
     def refuse(self, rejections: Iterable[Rejection]) -> None:
         """Count records that were rejected, here or before they came here."""
@@ -114,7 +114,7 @@ class Anonymizer:
     @property
     def trace(self) -> pa.RecordBatch:
         """How each tuple of the last answer left, in the same order. Private: not for those who get the output."""
-        return _joined(self._traces) if self._traces else self._engine.no_trace
+        return joined(self._traces) if self._traces else self._engine.no_trace
 
     @property
     def stats(self) -> Stats | FilterStats:
@@ -166,7 +166,3 @@ def _engine(policy: Policy, secret: bytes | None) -> Engine:
     from shoal.anonymizer.windowed import Windowed
 
     return Windowed(policy)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,3 +77,9 @@ class Engine(ABC):
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from there."""
+
+
+def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """One batch; those without rows do not decide its types, unless all are."""
+    some = [batch for batch in batches if batch.num_rows] or batches[-1:]
+    return some[0] if len(some) == 1 else pa.concat_batches(some)

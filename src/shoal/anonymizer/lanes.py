@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shoal.algorithms import algorithm
 from shoal.anonymizer.lane import Handed, Lane, Leaving, part_of
 from shoal.anonymizer.locality import Locality, Tree
-from shoal.anonymizer.team import Team, in_order, only_worn, together
+from shoal.anonymizer.team import Team, after_each_other, only_worn, together
 from shoal.blocks.diversity import Diversity
 from shoal.blocks.release import TALLY
 from shoal.columns.encode import ANNOUNCED, ELSEWHERE, Batch, no_arrivals
@@ -62,7 +62,7 @@ class Lanes(Team):
             if self._locality.see(part.values) and is_first and self._moves:
                 parts.append(self._spread())
             start = stop
-        return _after_each_other(parts)
+        return after_each_other(parts)
 
     def _tick(self) -> Leaving:
         return self._pass(self._nobody)
@@ -113,7 +113,7 @@ class Lanes(Team):
         return self.leave()
 
     def leave(self) -> Leaving:
-        """All who left, in the order of the arrivals at which they did, then of the lanes."""
+        """All who left, lane by lane."""
         parts = []
         for number, lane in enumerate(self._all):
             left = lane.leave()
@@ -122,7 +122,7 @@ class Lanes(Team):
                 parts.append(left._replace(number=left.number * len(self._all) + number))
         if not parts:
             return left
-        return in_order(_after_each_other(parts))
+        return after_each_other(parts)
 
 
 def cores() -> int:
@@ -157,11 +157,3 @@ def joined(batch: Batch, handed: Handed, before: int) -> Batch:
     order = np.argsort(np.concatenate([np.unique(row), row, np.arange(len(batch.time))]), kind="stable")
     values, *rest = zip(announced, handed.tuples, batch, strict=True)
     return part_of(Batch._make([np.hstack(values), *map(np.concatenate, rest)]), order)
-
-
-def _after_each_other(parts: Sequence[Leaving]) -> Leaving:
-    if len(parts) == 1:
-        return parts[0]
-    firsts = np.cumsum([0, *(len(part.number) for part in parts[:-1])])
-    moved = [part._replace(row=np.where(part.row < 0, -1, part.row + first)) for part, first in zip(parts, firsts, strict=True)]
-    return Leaving._make(map(np.concatenate, zip(*moved, strict=True)))

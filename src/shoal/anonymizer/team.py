@@ -69,7 +69,7 @@ class Team(ABC):
 
     @abstractmethod
     def leave(self) -> Leaving:
-        """All who left since this was last asked."""
+        """All who left since this was last asked, not yet in order."""
 
     def relearn(self) -> None:
         """Learn anew who goes where, if that is learned."""
@@ -141,14 +141,24 @@ def together(handed: Sequence[Handed]) -> Handed:
 
 
 def only_worn(left: Leaving) -> Leaving:
-    """Without the groups that nobody wears."""
-    worn, row = np.unique(left.row, return_inverse=True)
-    suppressed = int(len(worn) > 0 and worn[0] < 0)
-    groups = (column[worn[suppressed:]] for column in left[7:])
-    return Leaving._make([*left[:2], row - suppressed, *left[3:7], *groups])
+    """A copy without the groups that nobody wears."""
+    worn = np.zeros(len(left.number) + 1, bool)
+    worn[left.row] = True  # the last stands for those who wear none
+    worn[-1] = False
+    place = np.where(worn, np.cumsum(worn) - 1, -1)
+    tuples = left._replace(row=place[left.row])[:7]
+    return Leaving._make([*map(np.copy, tuples), *(column[worn[:-1]] for column in left[7:])])
 
 
 def in_order(left: Leaving) -> Leaving:
     """By the arrivals at which they left; of those at one, as they come."""
     order = np.argsort(left.arrivals, kind="stable")
     return Leaving._make([*(column[order] for column in left[:7]), *left[7:]])
+
+
+def after_each_other(parts: Sequence[Leaving]) -> Leaving:
+    if len(parts) == 1:
+        return parts[0]
+    firsts = np.cumsum([0, *(len(part.number) for part in parts[:-1])])
+    moved = [part._replace(row=np.where(part.row < 0, -1, part.row + first)) for part, first in zip(parts, firsts, strict=True)]
+    return Leaving._make(map(np.concatenate, zip(*moved, strict=True)))

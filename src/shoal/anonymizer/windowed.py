@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.anonymizer.engine import Answer, Engine
+from shoal.anonymizer.engine import Answer, Engine, joined
 from shoal.anonymizer.lane import Lane, Leaving
 from shoal.anonymizer.lanes import Lanes
 from shoal.anonymizer.lobby import Guests, Lobby
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
+from shoal.anonymizer.team import Team, in_order
 from shoal.anonymizer.workers import Workers
 from shoal.blocks.diversity import Diversity, diversity
 from shoal.blocks.release import OUTCOMES
-from shoal.columns.encode import Encoder
+from shoal.columns.encode import Encoded, Encoder
 from shoal.columns.fingerprint import one_word
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection
 from shoal.policy import Policy
+
+_PIECE = 16_384  # arrivals that a team takes in at a time
 
 
 class Windowed(Engine):
@@ -48,10 +52,34 @@ class Windowed(Engine):
         return self._answer(self._lane.leave(), []).trace
 
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
+        if batch.num_rows <= _PIECE or not isinstance(self._lane, Team):
+            encoded = self._seated(batch, rows)
+            return self._answer(self._lane.take_in(encoded.batch), encoded.rejected)
+        return self._pipelined(self._lane, batch, rows)
+
+    def _pipelined(self, team: Team, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
+        """Piece by piece: while the team works on one, the next is encoded and what left by the last is published."""
+        answers: list[Answer] = []
+        rejected: list[Rejection] = []
+        with ThreadPoolExecutor(1, "shoal-team") as thread:
+            at_work: Future[Leaving] | None = None
+            for start in range(0, batch.num_rows, _PIECE):
+                encoded = self._seated(batch.slice(start, _PIECE), rows[start : start + _PIECE])
+                rejected += encoded.rejected
+                before, at_work = at_work and at_work.result(), thread.submit(team.take_in, encoded.batch)
+                if before:
+                    answers.append(self._departed(before, []))
+            assert at_work is not None
+            answers.append(self._departed(at_work.result(), []))
+        self._lobby.settle(team.seats)
+        published, traces, _ = zip(*answers, strict=True)
+        return Answer(joined(published), joined(traces), rejected)
+
+    def _seated(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
         encoded = self._encoder.encode(batch, rows)
         self._publisher.whole &= encoded.whole
         seats = self._lobby.enter(encoded.kept, encoded.rows)
-        return self._answer(self._lane.take_in(encoded.batch._replace(seat=seats)), encoded.rejected)
+        return encoded._replace(batch=encoded.batch._replace(seat=seats))
 
     def tick(self, now: float) -> Answer:
         return self._answer(self._lane.tick(now), [])
@@ -86,15 +114,17 @@ class Windowed(Engine):
     def _answer(self, left: Leaving, rejected: list[Rejection]) -> Answer:
         """Fetch the tuples that leave, as they are published; that none do is often the answer, and kept."""
         if len(left.seat):
-            return self._departed(left, rejected)
+            answer = self._departed(left, rejected)
+            self._lobby.settle(self._lane.seats)
+            return answer
         kind = self._lobby.guests.kept.schema, self._publisher.whole.tolist()
         if self._nothing is None or self._nothing[0] != kind:
             self._nothing = kind, self._departed(left, [])
         return self._nothing[1]._replace(rejected=rejected)
 
     def _departed(self, left: Leaving, rejected: list[Rejection]) -> Answer:
+        left = in_order(left) if isinstance(self._lane, Team) else left
         guests = self._lobby.fetch(left.seat)
-        self._lobby.settle(self._lane.seats)
         published = self._publisher.publish(guests.kept, left.pattern, left.row, left.low, left.high, left.size, left.had)
         return Answer(published, self._traced(guests.rows, left), rejected)
 

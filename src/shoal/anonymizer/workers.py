@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.anonymizer.lane import Lane, Leaving, part_of
-from shoal.anonymizer.team import Team, in_order, only_worn, together
+from shoal.anonymizer.team import Team, only_worn, together
 from shoal.blocks.diversity import Diversity
 from shoal.columns.encode import ELSEWHERE, Batch, no_arrivals
 from shoal.policy import Policy
@@ -44,7 +44,7 @@ class Workers(Team):
         return self._all[0].tally
 
     def leave(self) -> Leaving:
-        return in_order(only_worn(self._all[0].leave()))
+        return only_worn(self._all[0].leave())
 
     def saved(self) -> dict[str, NDArray[Any]]:
         """What they share is kept once."""

@@ -33,7 +33,7 @@ def to_bytes(cells: Cells) -> bytes:
 
 def from_bytes(data: bytes) -> Cells:
     """
-    >>> cells = Cells(Tree(np.array([0]), np.array([5.0]), np.array([[-1, -2]])), (0, 1, 3))
+    >>> cells = Cells(Tree(np.array([0]), np.array([5.0]), np.array([[-1, -2, -2]])), (0, 1, 3))
     >>> from_bytes(to_bytes(cells)).digest == cells.digest
     True
     """

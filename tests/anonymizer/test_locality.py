@@ -1,0 +1,70 @@
+"""The locality key: neighbours take one lane, and those who lack a value go where they have neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shoal import Policy
+from shoal.anonymizer.locality import learned
+
+
+def a_policy(match: str, lanes: int = 2) -> Policy:
+    return Policy.parse(
+        "{person: pid, attributes: {a: {quasi: numeric, range: [0, 100]}, b: {quasi: numeric, range: [0, 100]}}, "
+        f"privacy: {{k: 10, nulls_match: {match}}}, window: {{count: 100}}, "
+        f"lanes: {lanes}, algorithm: {{name: fads}}}}"
+    )
+
+
+def two_kinds(size: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Tuples of two kinds, five by five, whom `a` and `b` tell apart, in opposite ways; every fifth lacks `a`."""
+    draw = np.random.default_rng(3)
+    kind = np.arange(size) // 5 % 2 == 0
+    low, high = draw.uniform(0, 20, (2, size)), draw.uniform(80, 100, (2, size))
+    values = np.array([np.where(kind, low[0], high[0]), np.where(kind, high[1], low[1])])
+    values[0, ::5] = np.nan
+    return kind, values
+
+
+def test_who_lacks_a_value_goes_with_the_neighbours() -> None:
+    kind, values = two_kinds(500)
+    lanes = learned(a_policy("maybe"), values).lanes(values)
+    assert len(set(zip(kind.tolist(), lanes.tolist(), strict=True))) == 2
+    values[1, :50:5] = np.nan
+    lanes = learned(a_policy("maybe"), values).lanes(values)
+    there = ~np.isnan(values).all(axis=0)
+    assert len(set(zip(kind[there].tolist(), lanes[there].tolist(), strict=True))) == 2
+
+
+@pytest.mark.parametrize("match", ["extended", "root"])
+def test_where_nulls_must_be_alike_who_lacks_a_value_stays_together(match: str) -> None:
+    _, values = two_kinds(500)
+    values[1, 1::5] = np.nan  # nobody lacks both
+    tree = learned(a_policy(match), values)
+    lacking = np.isnan(values[tree.quasi[0]])
+    assert lacking.any()
+    assert len(set(tree.lanes(values)[lacking].tolist())) == 1
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 8])
+def test_lanes_are_about_as_large(lanes: int) -> None:
+    _, values = two_kinds(4000)
+    counts = np.bincount(learned(a_policy("maybe", lanes), values[:, :1000]).lanes(values[:, 1000:]), minlength=lanes)
+    assert counts.min() > 3000 / lanes / 2
+
+
+def test_those_who_are_all_alike_take_one_lane() -> None:
+    values = np.ones((2, 100))
+    assert set(learned(a_policy("maybe"), values).lanes(values).tolist()) == {0}
+    nothing = np.full((2, 100), np.nan)
+    assert set(learned(a_policy("maybe"), nothing).lanes(nothing).tolist()) == {0}
+
+
+def test_who_has_it_is_a_question_too() -> None:
+    """Where all values are the same, those who have one and those who lack it part."""
+    values = np.ones((2, 100))
+    values[1, ::2] = np.nan
+    tree = learned(a_policy("extended"), values)
+    assert [column.tolist() for column in tree] == [[1], [np.inf], [[-1, -2, -2]]]
