@@ -14,7 +14,8 @@ from shoal.columns.dictionary import only_used
 from shoal.columns.fingerprint import fingerprints, one_word
 from shoal.columns.jsontext import is_json, meant
 from shoal.columns.rejection import Rejection, Rejections
-from shoal.columns.uniform import column, numbers, plain, texts, times, uniques, unreadable
+from shoal.columns.spread import looked_up
+from shoal.columns.uniform import coded, column, numbers, plain, texts, times, unreadable
 from shoal.compiled import kernel
 from shoal.policy import Attribute, Policy, canonical
 
@@ -164,13 +165,13 @@ class Encoder:
     ) -> None:
         tree = attribute.hierarchy
         assert tree is not None
-        indices, values = uniques(array)
-        codes = np.full(len(values) + 1, np.nan)
+        indices, values = coded(array)
+        codes = np.full(len(values), np.nan)
         for i, value in enumerate(values):
             known = isinstance(value, str) and value not in self._policy.nulls
             code = tree.code.get(value) if known else None
             codes[i] = self._code(attribute, value) if code is None else code
-        np.take(codes, indices, out=out, mode="wrap")
+        looked_up(codes, indices, out)
         if (codes < 0).any():
             reason = "not in its hierarchy (value withheld); add it there or set unknown: root"
             rejections.add(out < 0, name, reason)
