@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.columns.spread import looked_up, spread
+from shoal.columns.spread import looked_up, read, spread
 from shoal.errors import InputError
 from shoal.path import in_batch
 from shoal.policy import canonical
@@ -154,15 +154,18 @@ def _second(text: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _numbers(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float] = _number) -> Numbers:
+def _numbers(array: pa.Array, nulls: Sequence[str], parse: Callable[[str], float] = _number) -> Numbers:
     kind = array.type
     if pa.types.is_dictionary(kind):
-        values, wrong = _numbers(array.dictionary, nulls, read)
+        values, wrong = _numbers(array.dictionary, nulls, parse)
         marked = looked_up(wrong.astype(np.float64), array.indices) == 1 if wrong.any() else np.zeros(len(array), bool)
         return Numbers(looked_up(values, array.indices), marked)
     if _is_number(kind) or pa.types.is_null(kind):
         return Numbers(spread(array), np.zeros(len(array), bool))
     if _is_text(kind):
+        digits = read(array, blanks="" in nulls)
+        if digits is not None:
+            return Numbers(digits, np.zeros(len(array), bool))
         for missing in ((), nulls):
             text = _without(array, missing)
             try:
@@ -171,7 +174,7 @@ def _numbers(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float]
                 continue
             if np.isnan(values).sum() == text.null_count:
                 return Numbers(values, np.zeros(len(array), bool))
-    return _one_by_one(array, nulls, read)
+    return _one_by_one(array, nulls, parse)
 
 
 def _without(array: pa.Array, texts: Sequence[str]) -> pa.Array:
@@ -181,7 +184,7 @@ def _without(array: pa.Array, texts: Sequence[str]) -> pa.Array:
     return pc.if_else(pc.is_in(array, pa.array(texts, array.type)), pa.scalar(None, array.type), array)
 
 
-def _one_by_one(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float]) -> Numbers:
+def _one_by_one(array: pa.Array, nulls: Sequence[str], parse: Callable[[str], float]) -> Numbers:
     """Read each different value once, in Python: for columns of mixed or odd content."""
     indices, values = uniques(array)
     table, wrong = np.full(len(values) + 1, np.nan), np.zeros(len(values) + 1, bool)
@@ -191,7 +194,7 @@ def _one_by_one(array: pa.Array, nulls: Sequence[str], read: Callable[[str], flo
             if text is not None and text not in nulls:
                 if isinstance(value, bool):
                     raise ValueError
-                table[i] = read(text)
+                table[i] = parse(text)
         except (ValueError, OverflowError):
             wrong[i] = True
     return Numbers(table[indices], wrong[indices])

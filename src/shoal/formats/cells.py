@@ -42,7 +42,7 @@ def chosen(indices: pa.Array, nothing: int) -> Codes:
 def pairs(column: pa.StructArray) -> tuple[Codes, pa.Array]:
     """A code for each row of two ends, from 1 and 0 where one is null, and the first row of each code but 0.
 
-    >>> pairs(pa.StructArray.from_arrays([pa.array([1, 5, None, 1]), pa.array([2, 6, 7, 2])], ["lo", "hi"]))[0]
+    >>> pairs(pa.array([{"lo": 1, "hi": 2}, {"lo": 5, "hi": 6}, None, {"lo": 1, "hi": 2}]))[0]
     array([1, 2, 0, 1], dtype=int32)
     """
     size = len(column)
@@ -76,8 +76,8 @@ def _words(ends: pa.Array) -> npt.NDArray[np.int64]:
 def _choose(indices, bits, offset, nothing, codes):
     """bits[j >> 3], bit j & 7: whether row j - offset is there."""
     for i in range(len(codes)):
-        j = offset + i
-        codes[i] = indices[i] if bits[j >> 3] >> (j & 7) & 1 else nothing
+        index, j = indices[i], offset + i
+        codes[i] = index if bits[j >> 3] >> (j & 7) & 1 else nothing
 
 
 @kernel

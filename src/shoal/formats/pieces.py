@@ -21,7 +21,8 @@ SKIPPED, TEXT, CODED = range(3)
 _DONE, _FULL, _ODD = range(3)
 _ENTRIES, _LETTERS = 1024, 1 << 16
 
-_COMMA, _LINE = b",\n"
+_COMMA, _LINE, _MINUS, _ZERO = b",\n-0"
+_NULL = tuple(b"null")
 _ONES, _TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _COMMAS, _LINES = _ONES * np.uint64(_COMMA), _ONES * np.uint64(_LINE)
 _MIX, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -133,6 +134,20 @@ def _gathered(data: Bytes, starts: Whole, sizes: Whole) -> pa.Array:
     places, letters = np.empty(len(starts) + 1, np.int32), np.empty(int(sizes.sum()) + COPIED, np.uint8)
     _gather(data, starts, sizes, places, letters)
     return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(places), pa.py_buffer(letters)])
+
+
+def whole_numbers(pieces: pa.Array) -> pa.Array | None:
+    """As int64, if each is written as JSON writes an integer, or null.
+
+    >>> whole_numbers(pa.array([b"12", b"null", b"-3"])).to_pylist(), whole_numbers(pa.array([b"012"]))
+    ([12, None, -3], None)
+    """
+    _, places, letters = pieces.buffers()
+    values, valid = np.empty(len(pieces), np.int64), np.zeros(len(pieces), bool)
+    ends = np.frombuffer(places, np.int32)[pieces.offset :]
+    if not _read_whole(ends, np.frombuffer(letters or b"", np.uint8), values, valid):
+        return None
+    return pa.array(values, mask=~valid)
 
 
 @inlined
@@ -270,3 +285,26 @@ def _gather(data, starts, sizes, places, letters):
             to += COPIED
         at += sizes[i]
     places[len(starts)] = at
+
+
+@kernel
+def _read_whole(places, letters, values, valid):
+    """Whether every piece is null or an integer of at most 18 digits, without zeros that it does not need."""
+    for i in range(len(values)):
+        start, end = places[i], places[i + 1]
+        if end - start == 4 and letters[start] == _NULL[0] and letters[start + 1] == _NULL[1]:
+            if letters[start + 2] != _NULL[2] or letters[start + 3] != _NULL[3]:
+                return False
+            continue
+        negative = start < end and letters[start] == _MINUS
+        start += negative
+        if not 0 < end - start <= 18 or (letters[start] == _ZERO and (negative or end - start > 1)):
+            return False
+        value = 0
+        for at in range(start, end):
+            digit = np.int64(letters[at]) - _ZERO
+            if not 0 <= digit <= 9:
+                return False
+            value = 10 * value + digit
+        values[i], valid[i] = -value if negative else value, True
+    return True

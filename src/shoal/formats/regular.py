@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from shoal.formats.jsontext import integers, numbers, strings
 from shoal.formats.numerals import floats
-from shoal.formats.pieces import CODED, TEXT, Coded, Splitter
+from shoal.formats.pieces import CODED, TEXT, Coded, Splitter, whole_numbers
 from shoal.formats.values import column, is_unicode, parse, verbatim
 from shoal.path import head
 
@@ -130,7 +130,8 @@ class Regular:
 
     def _column(self, i: int, part: Coded | pa.Array, passed: bool) -> pa.Array:
         if not isinstance(part, Coded):
-            simple = _simple(_texts(part), passed)
+            simple = None if passed else whole_numbers(part)
+            simple = _simple(_texts(part), passed) if simple is None else simple
             if simple is not None:
                 return simple
             part = part.dictionary_encode()
