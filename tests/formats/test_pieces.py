@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.formats import open_reader
-from shoal.formats.pieces import CODED, SKIPPED, TEXT, Coded, Splitter
+from shoal.formats.pieces import CODED, SKIPPED, TEXT, Coded, Splitter, whole_numbers
 
 
 def column(part: Coded | pa.Array | None) -> list[bytes] | None:
@@ -89,3 +90,24 @@ def test_a_bad_value_spoils_only_its_lines(tmp_path: Path) -> None:
     assert [bad for block in blocks for bad in block.bad] == [(1000, "malformed JSON")]
     assert blocks[-1].batch.column("a").to_pylist() == [i % 9 for i in range(200_000)][-len(blocks[-1].batch) :]
     assert len(blocks) < 30
+
+
+def test_whole_numbers_with_gaps_stay_whole(tmp_path: Path) -> None:
+    path = tmp_path / "people.jsonl"
+    numbers = [None if i % 10 == 0 else (-1) ** i * i * 7919 for i in range(2000)]
+    path.write_text("".join(f'{{"n": {json.dumps(n)}}}\n' for n in numbers))
+    with open_reader(str(path), ["n"]) as reader:
+        (block,) = reader
+    assert block.batch.column("n").type == pa.int64()
+    assert block.batch.column("n").to_pylist() == numbers
+
+
+@pytest.mark.parametrize("text", ["007", "-0", "+1", "nul", "nulls", "1" * 19, "", "-", "1_0", "1.0", "\u0661"])
+def test_other_texts_are_not_whole_numbers(text: str) -> None:
+    assert whole_numbers(pa.array([b"1", text.encode(), b"2"])) is None
+
+
+def test_the_longest_whole_numbers() -> None:
+    texts = ["9" * 18, "-" + "9" * 18, "0", "null"]
+    assert whole_numbers(pa.array([text.encode() for text in texts])[1:]).to_pylist() == [-(10**18) + 1, 0, None]
+    assert whole_numbers(pa.array([text.encode() for text in texts])).to_pylist() == [json.loads(text) for text in texts]

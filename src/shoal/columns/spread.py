@@ -75,10 +75,9 @@ def _look_up(table, indices, bits, offset, out):
     null, wrong = np.uint64(len(table) - 1), False
     for i in range(len(out)):
         index, j = np.uint64(indices[i]), np.uint64(offset + i)
-        if len(bits) > 0:
-            index = index if bits[j >> _THREE] >> (j & _SEVEN) & _ONE else null
-        wrong |= index > null
-        out[i] = table[min(index, null)]
+        missing = len(bits) > 0 and not bits[j >> _THREE] >> (j & _SEVEN) & _ONE
+        wrong |= index >= null and not missing
+        out[i] = table[null if missing else min(index, null)]
     return not wrong
 
 
