@@ -69,19 +69,20 @@ class Encoder:
         self.passed = (*time, *policy.kept)
         self.fields = policy_fields(policy)
         self._kinds: dict[str, pa.DataType] = {}  # of what is passed through, as far as it is known
+        self._whole = [_has_whole_ends(attribute) for _, attribute in policy.quasi]
 
     def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
         policy, size = self._policy, batch.num_rows
         rejections = Rejections(size)
         person = self._persons(batch, rows, rejections)
         time = event_times(batch, policy, rejections)
-        values = np.empty((len(policy.quasi), size))
+        values, whole = np.empty((len(policy.quasi), size)), np.zeros(len(policy.quasi), bool)
         for q, (name, attribute) in enumerate(policy.quasi):
-            encode = self._leaves if attribute.hierarchy else self._numbers
-            encode(name, attribute, column(batch, name), values[q], rejections)
+            encode, array = self._leaves if attribute.hierarchy else self._numbers, column(batch, name)
+            encode(name, attribute, array, values[q], rejections)
+            whole[q] = self._whole[q] and (pa.types.is_integer(array.type) or pa.types.is_null(array.type))
         pattern = np.zeros(size, np.uint64)
         _note_valid(values, pattern)
-        whole = np.array([_is_whole(column(batch, name).type, attribute) for name, attribute in policy.quasi])
         kept, sensitive = self._kept(batch, time, rejections), self._sensitive(batch)
         accepted = rejections.accepted
         if not accepted.all():
@@ -266,7 +267,6 @@ def field_of(batch: pa.RecordBatch, name: str) -> pa.Field:
     return batch.schema.field(index) if index >= 0 else pa.field(name, column(batch, name).type)
 
 
-def _is_whole(kind: pa.DataType, attribute: Attribute) -> bool:
+def _has_whole_ends(attribute: Attribute) -> bool:
     ends = (attribute.low, attribute.high, attribute.grid or 1.0)
-    fit = all(float(end).is_integer() and abs(end) <= _EXACT for end in ends)
-    return fit and (pa.types.is_integer(kind) or pa.types.is_null(kind))
+    return all(float(end).is_integer() and abs(end) <= _EXACT for end in ends)
