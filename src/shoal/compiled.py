@@ -26,7 +26,7 @@ from numba.core import cgutils
 from numba.core.extending import intrinsic
 
 _PACKAGE = Path(__file__).parent
-_SOURCES = [_PACKAGE / "compiled.py", _PACKAGE / "formats" / "cells.py", _PACKAGE / "formats" / "ends.py"]
+_SOURCES = [_PACKAGE / "compiled.py", *(_PACKAGE / "formats" / f"{name}.py" for name in ("cells", "ends", "pieces"))]
 _SOURCES += [source for layer in ("columns", "blocks", "algorithms") for source in sorted((_PACKAGE / layer).glob("*.py"))]
 _UNUSED_DAYS = 30
 
@@ -193,6 +193,18 @@ def copy(typing_context: Any, source: Any, start: Any, target: Any, at: Any) -> 
         return context.get_dummy_value()
 
     return types.void(source, types.int64, target, types.int64), build
+
+
+@intrinsic
+def word(typing_context: Any, array: Any, at: Any) -> Any:
+    """The 8 bytes of an array of bytes from `at`, the first one lowest. Nothing is checked."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+        return builder.load(place, align=1)
+
+    return types.uint64(array, types.int64), build
 
 
 @intrinsic

@@ -60,9 +60,8 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
         start = perf_counter()
         try:
             stats = shoal.run(
-                policy, source, target, trace=trace, strict=strict, on_reject=rejections,
-                on_progress=bar or (lambda progress: None),
-            )  # fmt: skip
+                policy, source, target, trace=trace, strict=strict, on_reject=rejections, on_progress=bar
+            )
         finally:
             rejections.close()
         elapsed = perf_counter() - start

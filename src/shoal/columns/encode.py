@@ -14,7 +14,8 @@ from shoal.columns.dictionary import only_used
 from shoal.columns.fingerprint import fingerprints, one_word
 from shoal.columns.jsontext import is_json, meant
 from shoal.columns.rejection import Rejection, Rejections
-from shoal.columns.uniform import column, numbers, plain, texts, times, uniques, unreadable
+from shoal.columns.spread import looked_up
+from shoal.columns.uniform import coded, column, numbers, plain, texts, times, unreadable
 from shoal.compiled import kernel
 from shoal.policy import Attribute, Policy, canonical
 
@@ -68,19 +69,20 @@ class Encoder:
         self.passed = (*time, *policy.kept)
         self.fields = policy_fields(policy)
         self._kinds: dict[str, pa.DataType] = {}  # of what is passed through, as far as it is known
+        self._whole = [_has_whole_ends(attribute) for _, attribute in policy.quasi]
 
     def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
         policy, size = self._policy, batch.num_rows
         rejections = Rejections(size)
         person = self._persons(batch, rows, rejections)
         time = event_times(batch, policy, rejections)
-        values = np.empty((len(policy.quasi), size))
+        values, whole = np.empty((len(policy.quasi), size)), np.zeros(len(policy.quasi), bool)
         for q, (name, attribute) in enumerate(policy.quasi):
-            encode = self._leaves if attribute.hierarchy else self._numbers
-            encode(name, attribute, column(batch, name), values[q], rejections)
+            encode, array = self._leaves if attribute.hierarchy else self._numbers, column(batch, name)
+            encode(name, attribute, array, values[q], rejections)
+            whole[q] = self._whole[q] and (pa.types.is_integer(array.type) or pa.types.is_null(array.type))
         pattern = np.zeros(size, np.uint64)
         _note_valid(values, pattern)
-        whole = np.array([_is_whole(column(batch, name).type, attribute) for name, attribute in policy.quasi])
         kept, sensitive = self._kept(batch, time, rejections), self._sensitive(batch)
         accepted = rejections.accepted
         if not accepted.all():
@@ -164,13 +166,13 @@ class Encoder:
     ) -> None:
         tree = attribute.hierarchy
         assert tree is not None
-        indices, values = uniques(array)
-        codes = np.full(len(values) + 1, np.nan)
+        indices, values = coded(array)
+        codes = np.full(len(values), np.nan)
         for i, value in enumerate(values):
             known = isinstance(value, str) and value not in self._policy.nulls
             code = tree.code.get(value) if known else None
             codes[i] = self._code(attribute, value) if code is None else code
-        np.take(codes, indices, out=out, mode="wrap")
+        looked_up(codes, indices, out)
         if (codes < 0).any():
             reason = "not in its hierarchy (value withheld); add it there or set unknown: root"
             rejections.add(out < 0, name, reason)
@@ -267,7 +269,6 @@ def field_of(batch: pa.RecordBatch, name: str) -> pa.Field:
     return batch.schema.field(index) if index >= 0 else pa.field(name, column(batch, name).type)
 
 
-def _is_whole(kind: pa.DataType, attribute: Attribute) -> bool:
+def _has_whole_ends(attribute: Attribute) -> bool:
     ends = (attribute.low, attribute.high, attribute.grid or 1.0)
-    fit = all(float(end).is_integer() and abs(end) <= _EXACT for end in ends)
-    return fit and (pa.types.is_integer(kind) or pa.types.is_null(kind))
+    return all(float(end).is_integer() and abs(end) <= _EXACT for end in ends)

@@ -89,7 +89,7 @@ def _labelled(node: NDArray[np.int32], row: NDArray[np.int64], valid: pa.Buffer,
     if len(labels) > _MANY:
         shown, place = np.unique(node[row], return_inverse=True)
         node, row, labels = place.astype(np.int32), np.arange(len(row)), labels.take(pa.array(shown))
-    return pa.DictionaryArray.from_arrays(_taken(node, row, valid), labels)
+    return pa.DictionaryArray.from_arrays(_taken(node, row, valid), labels, safe=False)
 
 
 def _whole_column(column: pa.ChunkedArray) -> pa.Array:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.columns.spread import looked_up, read, spread
 from shoal.errors import InputError
 from shoal.path import in_batch
 from shoal.policy import canonical
@@ -57,14 +58,14 @@ def times(array: pa.Array, nulls: Sequence[str]) -> Numbers:
     if pa.types.is_timestamp(array.type):
         if array.type.unit == "ns":
             array = array.cast(pa.timestamp("us", array.type.tz), safe=False)
-        return Numbers(_float64(array.cast(pa.int64())) / _A_SECOND[array.type.unit], np.zeros(len(array), bool))
+        return Numbers(spread(array.cast(pa.int64())) / _A_SECOND[array.type.unit], np.zeros(len(array), bool))
     if _is_text(array.type) and not pc.any(pc.is_in(array, pa.array(nulls, array.type))).as_py():
         for zone in (None, "UTC"):
             try:
                 stamps = array.cast(pa.timestamp("us", zone)).cast(pa.int64())
             except pa.ArrowInvalid:
                 continue
-            return Numbers(_float64(stamps) / 1e6, np.zeros(len(array), bool))
+            return Numbers(spread(stamps) / 1e6, np.zeros(len(array), bool))
     return _missing_as_nan(_numbers(array, nulls, _second), nulls)
 
 
@@ -83,16 +84,21 @@ def unreadable(array: pa.Array) -> NDArray[np.bool_]:
     return np.array([*(value is not None and _text(value) is None for value in values), False])[indices]
 
 
-def uniques(array: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], list[Any]]:
-    """(indices, values): each value's place in a short list; -1 for null."""
+def coded(array: pa.Array) -> tuple[pa.Array, list[Any]]:
+    """(indices, values): each value's place in a short list; null for null."""
     try:
         encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
     except pa.ArrowNotImplementedError:  # lists and the like
-        return np.where(array.is_null(), -1, np.arange(len(array))), plain(array)
-    indices = encoded.indices
+        return pa.array(np.arange(len(array)), mask=np.asarray(array.is_null())), plain(array)
+    return encoded.indices, plain(encoded.dictionary)
+
+
+def uniques(array: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], list[Any]]:
+    """As `coded`, with -1 for null."""
+    indices, values = coded(array)
     if indices.null_count:
         indices = pc.fill_null(indices if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int64()), -1)
-    return indices.to_numpy(zero_copy_only=False), plain(encoded.dictionary)
+    return indices.to_numpy(zero_copy_only=False), values
 
 
 def plain(array: pa.Array) -> list[Any]:
@@ -127,11 +133,6 @@ def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
-def _float64(array: pa.Array) -> NDArray[np.float64]:
-    """As float64 with NaN for null."""
-    return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-
-
 def _missing_as_nan(found: Numbers, nulls: Sequence[str]) -> Numbers:
     """A number whose text the policy lists as missing is missing, whether it came as text or as a number."""
     listed = [float(text) for text in nulls if _NUMBER.fullmatch(text)]
@@ -153,24 +154,27 @@ def _second(text: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _numbers(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float] = _number) -> Numbers:
+def _numbers(array: pa.Array, nulls: Sequence[str], parse: Callable[[str], float] = _number) -> Numbers:
     kind = array.type
     if pa.types.is_dictionary(kind):
-        values, wrong = _numbers(array.dictionary, nulls, read)
-        indices = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return Numbers(np.append(values, np.nan)[indices], np.append(wrong, False)[indices])
+        values, wrong = _numbers(array.dictionary, nulls, parse)
+        marked = looked_up(wrong.astype(np.float64), array.indices) == 1 if wrong.any() else np.zeros(len(array), bool)
+        return Numbers(looked_up(values, array.indices), marked)
     if _is_number(kind) or pa.types.is_null(kind):
-        return Numbers(_float64(array), np.zeros(len(array), bool))
+        return Numbers(spread(array), np.zeros(len(array), bool))
     if _is_text(kind):
+        digits = read(array, blanks="" in nulls)
+        if digits is not None:
+            return Numbers(digits, np.zeros(len(array), bool))
         for missing in ((), nulls):
             text = _without(array, missing)
             try:
-                values = _float64(text)
+                values = spread(text)
             except pa.ArrowInvalid:
                 continue
             if np.isnan(values).sum() == text.null_count:
                 return Numbers(values, np.zeros(len(array), bool))
-    return _one_by_one(array, nulls, read)
+    return _one_by_one(array, nulls, parse)
 
 
 def _without(array: pa.Array, texts: Sequence[str]) -> pa.Array:
@@ -180,7 +184,7 @@ def _without(array: pa.Array, texts: Sequence[str]) -> pa.Array:
     return pc.if_else(pc.is_in(array, pa.array(texts, array.type)), pa.scalar(None, array.type), array)
 
 
-def _one_by_one(array: pa.Array, nulls: Sequence[str], read: Callable[[str], float]) -> Numbers:
+def _one_by_one(array: pa.Array, nulls: Sequence[str], parse: Callable[[str], float]) -> Numbers:
     """Read each different value once, in Python: for columns of mixed or odd content."""
     indices, values = uniques(array)
     table, wrong = np.full(len(values) + 1, np.nan), np.zeros(len(values) + 1, bool)
@@ -190,7 +194,7 @@ def _one_by_one(array: pa.Array, nulls: Sequence[str], read: Callable[[str], flo
             if text is not None and text not in nulls:
                 if isinstance(value, bool):
                     raise ValueError
-                table[i] = read(text)
+                table[i] = parse(text)
         except (ValueError, OverflowError):
             wrong[i] = True
     return Numbers(table[indices], wrong[indices])

@@ -24,19 +24,39 @@ class Cells(NamedTuple):
     codes: Codes
 
 
-def pairs(lo: pa.Array, hi: pa.Array) -> tuple[Codes, pa.Array]:
-    """A code for each row, from 1 and 0 where an end is null, and the first row of each code but 0.
+def chosen(indices: pa.Array, nothing: int) -> Codes:
+    """The indices of a dictionary, `nothing` where they are null.
 
-    >>> pairs(pa.array([1, 5, None, 1]), pa.array([2, 6, 7, 2]))[0]
+    >>> chosen(pa.array([2, None, 0], pa.int8()), 3)
+    array([2, 3, 0], dtype=int32)
+    """
+    indices = indices.cast(pa.int32())
+    if not indices.null_count:
+        return indices.to_numpy()
+    valid, data = indices.buffers()
+    codes = np.empty(len(indices), np.int32)
+    _choose(np.frombuffer(data, np.int32)[indices.offset :], np.frombuffer(valid, np.uint8), indices.offset, nothing, codes)
+    return codes
+
+
+def pairs(column: pa.StructArray) -> tuple[Codes, pa.Array]:
+    """A code for each row of two ends, from 1 and 0 where one is null, and the first row of each code but 0.
+
+    >>> pairs(pa.array([{"lo": 1, "hi": 2}, {"lo": 5, "hi": 6}, None, {"lo": 1, "hi": 2}]))[0]
     array([1, 2, 0, 1], dtype=int32)
     """
-    valid = pc.and_(lo.is_valid(), hi.is_valid()).to_numpy(zero_copy_only=False)
-    if not _is_wide(lo.type):
-        return np.where(valid, np.cumsum(valid, dtype=np.int32), 0), pa.array(np.flatnonzero(valid))
-    low, high = (end.view(pa.int64()).fill_null(0).to_numpy() for end in (lo, hi))
-    codes, firsts = np.empty(len(lo), np.int32), np.empty(len(lo) + 1, np.int32)
-    table = np.zeros(2 << len(lo).bit_length(), np.int32)
-    count = _number(low, high, valid, table, codes, firsts)
+    size = len(column)
+    if not _is_wide(column.type.field(0).type) or any(column.field(i).null_count for i in range(2)):
+        lo, hi = column.flatten()
+        there = pc.and_(lo.is_valid(), hi.is_valid()).to_numpy(zero_copy_only=False)
+        return np.where(there, np.cumsum(there, dtype=np.int32), 0), pa.array(np.flatnonzero(there))
+    codes, firsts = np.zeros(size, np.int32), np.empty(size + 1, np.int32)
+    if column.null_count == size:
+        return codes, pa.array([], pa.int32())
+    low, high = (_words(column.field(i)) for i in range(2))
+    valid = np.frombuffer(column.buffers()[0] if column.null_count else b"", np.uint8)
+    table = np.zeros(2 << size.bit_length(), np.int32)
+    count = _number(low, high, valid, column.offset, table, codes, firsts)
     return codes, pa.array(firsts[1 : count + 1])
 
 
@@ -48,13 +68,28 @@ def _is_wide(kind: pa.DataType) -> bool:
         return False
 
 
+def _words(ends: pa.Array) -> npt.NDArray[np.int64]:
+    return np.frombuffer(ends.buffers()[1], np.int64)[ends.offset : ends.offset + len(ends)]
+
+
 @kernel
-def _number(low, high, valid, table, codes, firsts):
-    """codes[i] = the number, from 1, of the pair in row i; how many there are. `table` is empty where it is 0."""
+def _choose(indices, bits, offset, nothing, codes):
+    """bits[j >> 3], bit j & 7: whether row j - offset is there."""
+    for i in range(len(codes)):
+        index, j = indices[i], offset + i
+        codes[i] = index if bits[j >> 3] >> (j & 7) & 1 else nothing
+
+
+@kernel
+def _number(low, high, bits, offset, table, codes, firsts):
+    """codes[i] = the number, from 1, of the pair in row i; how many there are. `table` is empty where it is 0.
+
+    The bits are as in `_choose`; without any, all rows are there.
+    """
     count = code = 0
     for i in range(len(low)):
-        if not valid[i]:
-            codes[i] = 0
+        j = offset + i
+        if len(bits) > 0 and not bits[j >> 3] >> (j & 7) & 1:
             continue
         if code == 0 or low[i] != low[firsts[code]] or high[i] != high[firsts[code]]:
             mixed = np.uint64(low[i]) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(high[i])

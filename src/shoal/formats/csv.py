@@ -17,6 +17,7 @@ from shoal.errors import InputError
 from shoal.formats.block import Block, Reader, slices
 from shoal.formats.chunks import chunks
 from shoal.formats.ends import last_end, record_ends
+from shoal.formats.pieces import CODED, SKIPPED, TEXT, Coded, Splitter
 from shoal.formats.source import Source
 from shoal.formats.unicode import as_bytes, as_letters, filtered, is_utf8, valid
 
@@ -30,7 +31,12 @@ UNCLOSED = (
     "quote a value as a whole, and double the quotes inside it"
 )
 
+MOST = 10_000
+"""Different values of a column that are remembered from one chunk to the next."""
+
 _CONTENT = re.compile(rb"[^\r\n]")
+_CODED = pa.dictionary(pa.int32(), pa.string())
+_FATES = {None: SKIPPED, pa.string(): TEXT, _CODED: CODED}
 
 
 class CsvReader(Reader):
@@ -81,6 +87,7 @@ class CsvParser:
         self._row = 0
         self.names: list[str] = []
         self._kinds: dict[str, pa.DataType] = {}
+        self._splitter: Splitter | None = None
 
     def begin(self, chunk: bytes) -> bytes:
         """Learn the header and what the first records are like; what follows the header."""
@@ -96,7 +103,8 @@ class CsvParser:
 
     def learn(self, sample: bytes) -> None:
         """Learn which columns repeat their values."""
-        self._kinds |= dict.fromkeys(self._repeated(sample[:SAMPLE]), pa.dictionary(pa.int32(), pa.string()))
+        self._kinds |= dict.fromkeys(self._repeated(sample[:SAMPLE]), _CODED)
+        self._splitter = None
 
     def name(self, names: Sequence[str]) -> None:
         """Name the columns, where no header does."""
@@ -107,6 +115,7 @@ class CsvParser:
         asked = [name for name in self._fields if name in names] or names[:1]
         self.names = list(names)
         self._kinds = dict.fromkeys(asked, pa.string())
+        self._splitter = None
 
     def refused(self, reason: str) -> Block:
         """A block of one record that cannot be read."""
@@ -128,9 +137,20 @@ class CsvParser:
         Arrow hands over a malformed record only if it is UTF-8. Where the chunk is not, each byte is read as a letter.
         """
         if is_utf8(chunk):
-            return self._split(chunk)
+            table = self._plainly_split(chunk)
+            return self._split(chunk) if table is None else (table, [])
         table, bad = self._split(as_letters(chunk))
         return pa.table({name: as_bytes(table.column(name).combine_chunks()) for name in table.column_names}), bad
+
+    def _plainly_split(self, chunk: bytes) -> pa.Table | None:
+        """The asked columns, if nothing is quoted and all records have as many fields as the header."""
+        if b'"' in chunk or b"\r" in chunk or not chunk.endswith(b"\n"):
+            return None
+        if self._splitter is None or max(self._splitter.counts) > MOST:
+            self._splitter = Splitter([b""] * len(self.names), b"", [_FATES[self._kinds.get(name)] for name in self.names])
+        parts = self._splitter.split(chunk)
+        found = dict(zip(self.names, parts or (), strict=False))
+        return pa.table({name: _strings(found[name]) for name in self._kinds}) if parts else None
 
     def _split(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
         bad: list[tuple[int, str]] = []
@@ -178,3 +198,9 @@ class CsvParser:
     ) -> Block:
         arrays = [columns[name] if name in columns else pa.nulls(len(rows)) for name in self._fields]
         return Block(pa.RecordBatch.from_arrays(arrays, names=self._fields), np.asarray(rows, np.int64), bad, self.names)
+
+
+def _strings(part: Coded | pa.Array) -> pa.Array:
+    if not isinstance(part, Coded):
+        return part.view(pa.string())
+    return pa.DictionaryArray.from_arrays(part.codes, part.pieces.view(pa.string()), safe=False)

@@ -1,8 +1,8 @@
 """JSON lines that all have the same keys in the same order, as programs write them.
 
-Such a line splits at its commas into one piece a field, a constant beginning and a value. Arrow's CSV parser does the
-splitting; each *distinct* piece is then checked and parsed by Python's `json`, so that what is accepted, and as what,
-is what `json.loads` says of the line. A comma inside a value, a key more or less, anything unforeseen: `Refused`.
+Such a line splits at its commas into one piece a field, a constant beginning and a value. Each *distinct* value is then
+checked and parsed by Python's `json`, so that what is accepted, and as what, is what `json.loads` says of the line. A comma
+inside a value, a key more or less, anything unforeseen: `Refused`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
-from shoal.formats.jsontext import holds, integers, numbers, strings
+from shoal.formats.jsontext import integers, numbers, strings
 from shoal.formats.numerals import floats
+from shoal.formats.pieces import CODED, TEXT, Coded, Splitter, whole_numbers
 from shoal.formats.values import column, is_unicode, parse, verbatim
 from shoal.path import head
 
@@ -27,11 +27,10 @@ SAMPLE = 1 << 17
 FEW, SHARE = 64, 0.05
 """A column has few values if there are so many, or so many a row."""
 
-MOST = 10_000
-"""Values of a column that are remembered."""
+MOST = 2000
+"""Values of a column that are remembered; one that has more has many."""
 
 _BEGINNING = re.compile(rb'\{?[ \t]*"([^"\\]*)"[ \t]*:[ \t]*')
-_CODED = pa.dictionary(pa.int32(), pa.binary())
 
 
 class Refused(Exception):
@@ -66,15 +65,14 @@ def learn(line: bytes) -> Shape:
 
 
 class Regular:
-    """Parses blocks of regular lines; remembers the shape and which columns have many values."""
+    """Parses blocks of regular lines; remembers the shape, which columns have few values, and these."""
 
     def __init__(self, fields: Sequence[str], passed: frozenset[str]) -> None:
         self._fields = fields
         self._passed = passed
         self._refused = False
         self._shape: Shape | None = None
-        self._coded: tuple[bool, ...] = ()
-        self._known: dict[bytes, dict[bytes, Any]] = {}
+        self._rows = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +82,7 @@ class Regular:
     def parse(self, block: bytes) -> list[pa.Array]:
         """The asked columns, one row a line; after a refusal, the first lines are tried first."""
         if self._refused:
-            self._parsed(block[: block.rfind(b"\n", 0, SAMPLE) + 1] or block)
+            self._parsed(_beginning(block))
         self._refused = True
         columns = self._parsed(block)
         self._refused = False
@@ -97,69 +95,61 @@ class Regular:
         if any(name not in shape.names and head(name) in shape.names for name in self._fields):
             raise Refused
         if shape != self._shape:
-            self._begin(shape, block)
-        parts = _split(block, self._coded)
-        self._coded = tuple(map(_has_few, parts))
-        found: dict[str, pa.Array] = {}
-        for i, (name, part, beginning) in enumerate(zip(shape.names, parts, shape.beginnings, strict=True)):
-            end = shape.end if i == len(shape.names) - 1 else b""
-            found[name] = self._column(name, part, beginning, end)
-        return [found[name] if name in found else self._absent(name, len(parts[0])) for name in self._fields]
+            self._begin(shape, [CODED] * len(shape.names))
+            self._split(_beginning(block))
+        most = min(MOST, max(FEW, SHARE * self._rows))
+        kinds = [TEXT if count > most else kind for kind, count in zip(self._kinds, self._splitter.counts, strict=True)]
+        if kinds != self._kinds:
+            self._begin(shape, kinds)
+        parts = self._split(block)
+        try:
+            found = {name: self._column(i, parts[i], name in self._passed) for i, name in enumerate(shape.names)}
+        except Refused:
+            self._begin(shape, kinds)
+            raise
+        rows = len(found[shape.names[0]])
+        return [found[name] if name in found else self._absent(name, rows) for name in self._fields]
 
     def _absent(self, name: str, count: int) -> pa.Array:
         return pa.nulls(count, pa.string() if name in self._passed else pa.null())
 
-    def _begin(self, shape: Shape, block: bytes) -> None:
-        sample = _split(block[: block.rfind(b"\n", 0, SAMPLE) + 1] or block, (True,) * len(shape.names))
-        self._shape, self._coded, self._known = shape, tuple(map(_has_few, sample)), {}
+    def _begin(self, shape: Shape, kinds: list[int]) -> None:
+        """Forget all values."""
+        self._shape, self._kinds = shape, kinds
+        self._splitter = Splitter(shape.beginnings, shape.end, kinds)
+        self._values: list[list[Any]] = [[] for _ in kinds]
+        self._distinct: list[pa.Array] = [pa.nulls(0)] * len(kinds)
 
-    def _column(self, name: str, part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
-        passed = name in self._passed
-        if not pa.types.is_dictionary(part.type):
-            texts = _trimmed(part, beginning, end)
-            simple = _simple(texts, passed)
+    def _split(self, block: bytes) -> list[Any]:
+        """The values as they are written, a column each."""
+        parts = self._splitter.split(block)
+        if parts is None:
+            raise Refused
+        self._rows += self._splitter.rows
+        return parts
+
+    def _column(self, i: int, part: Coded | pa.Array, passed: bool) -> pa.Array:
+        if not isinstance(part, Coded):
+            simple = None if passed else whole_numbers(part)
+            simple = _simple(_texts(part), passed) if simple is None else simple
             if simple is not None:
                 return simple
             part = part.dictionary_encode()
-        known = self._known.setdefault(beginning, {})
-        if len(known) > MOST:
-            known.clear()
-        values = []
-        for piece in part.dictionary.to_pylist():
-            if piece not in known:
-                known[piece] = _value(piece, beginning, end)
-            values.append(known[piece])
-        return _expanded(part.indices, values, passed)
+            return _expanded(part.indices, _distinct(list(map(_value, part.dictionary.to_pylist())), passed))
+        values = self._values[i]
+        if len(values) < len(part.pieces):
+            values += map(_value, part.pieces[len(values) :].to_pylist())
+            self._distinct[i] = _distinct(values, passed)
+        return _expanded(part.codes, self._distinct[i])
 
 
-def _split(block: bytes, coded: Sequence[bool]) -> list[pa.Array]:
-    """The pieces between commas, a column each, as dictionaries where `coded`."""
-    types = {str(i): _CODED if one else pa.binary() for i, one in enumerate(coded)}
+def _beginning(block: bytes) -> bytes:
+    return block[: block.rfind(b"\n", 0, SAMPLE) + 1] or block
+
+
+def _value(piece: bytes) -> Any:
     try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(block),
-            read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, block_size=len(block) + 1, column_names=list(types)
-            ),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=",", quote_char=False, double_quote=False, ignore_empty_lines=False
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False),
-        )
-    except pa.ArrowInvalid:
-        raise Refused from None
-    return [part.chunk(0) if part.num_chunks == 1 else part.combine_chunks() for part in table.columns]
-
-
-def _has_few(part: pa.Array) -> bool:
-    return pa.types.is_dictionary(part.type) and len(part.dictionary) <= max(FEW, SHARE * len(part))
-
-
-def _value(piece: bytes, beginning: bytes, end: bytes) -> Any:
-    if not (piece.startswith(beginning) and piece.endswith(end)):
-        raise Refused
-    try:
-        value = json.loads(piece[len(beginning) : len(piece) - len(end)].decode())
+        value = json.loads(piece.decode())
     except (ValueError, RecursionError):
         raise Refused from None
     if b"\\u" in piece and not is_unicode(value):
@@ -167,20 +157,21 @@ def _value(piece: bytes, beginning: bytes, end: bytes) -> Any:
     return value
 
 
-def _expanded(codes: pa.Array, values: list[Any], passed: bool) -> pa.Array:
-    distinct = verbatim(values) if passed else column(values)
-    if pa.types.is_string(distinct.type) and not passed:
-        encoded = distinct.dictionary_encode()
-        return pa.DictionaryArray.from_arrays(encoded.indices.take(codes), encoded.dictionary)
+def _distinct(values: list[Any], passed: bool) -> pa.Array:
+    found = verbatim(values) if passed else column(values)
+    return found.dictionary_encode() if pa.types.is_string(found.type) and not passed else found
+
+
+def _expanded(codes: pa.Array, distinct: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(distinct.type):
+        return pa.DictionaryArray.from_arrays(distinct.indices.take(codes), distinct.dictionary, safe=False)
     return distinct.take(codes)
 
 
-def _trimmed(part: pa.Array, beginning: bytes, end: bytes) -> pa.Array:
-    """What follows the beginning; null where it says null."""
-    if not (holds(pc.starts_with(part, beginning)) and holds(pc.ends_with(part, end))):
-        raise Refused
+def _texts(part: pa.Array) -> pa.Array:
+    """As strings; null where they say null."""
     try:
-        texts = pc.binary_slice(part, len(beginning), -len(end) if end else 2**31 - 1).cast(pa.string())
+        texts = part.cast(pa.string())
     except pa.ArrowInvalid:
         raise Refused from None
     return pc.if_else(pc.equal(texts, "null"), None, texts)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.formats.block import is_json
-from shoal.formats.cells import ROOM, Cells, Codes, length, pairs, write
+from shoal.formats.cells import ROOM, Cells, Codes, chosen, length, pairs, write
 from shoal.formats.dialects import Dialect, Jsonl, dumps
 from shoal.formats.numerals import floats
 
@@ -131,10 +131,10 @@ class Text:
 
     def _intervals(self, column: pa.Array) -> Cells:
         """Each distinct pair of ends is written once."""
-        lo, hi = column.flatten()
-        codes, firsts = pairs(lo, hi)
+        codes, firsts = pairs(column)
         left, right = self._dialect.interval
-        texts = _joined(left, self._ends(lo.take(firsts)), ", ", self._ends(hi.take(firsts)), right)
+        lo, hi = (self._ends(column.field(i).take(firsts)) for i in range(2))
+        texts = _joined(left, lo, ", ", hi, right)
         return Cells(pa.concat_arrays([pa.array([self._dialect.null]), texts]), codes)
 
     def _ends(self, values: pa.Array) -> pa.Array:
@@ -186,12 +186,7 @@ def _place(array: pa.Array) -> tuple[int, ...]:
 
 def _chosen(texts: pa.Array, indices: pa.Array) -> Cells:
     """Cells by the indices of their texts; the last text is that of null."""
-    return Cells(texts, _numbers(indices.fill_null(len(texts) - 1) if indices.null_count else indices))
-
-
-def _numbers(array: pa.Array) -> Codes:
-    numbers: Codes = array.cast(pa.int32()).to_numpy(zero_copy_only=False)
-    return numbers
+    return Cells(texts, chosen(indices, len(texts) - 1))
 
 
 def _joined(*texts: Any) -> pa.Array:

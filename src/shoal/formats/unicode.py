@@ -59,7 +59,7 @@ def _valid(column: pa.Array) -> npt.NDArray[np.bool_] | None:
             return None
         codes: npt.NDArray[np.int64] = column.indices.cast(pa.int64()).fill_null(len(entries)).to_numpy()
         return np.append(entries, True)[codes]
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) or _is_ascii(column):
         return None
     binary = column.cast(pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary())
     try:
@@ -67,6 +67,12 @@ def _valid(column: pa.Array) -> npt.NDArray[np.bool_] | None:
     except pa.ArrowInvalid:
         return np.array([_decodes(value) for value in binary.to_pylist()])
     return None
+
+
+def _is_ascii(column: pa.Array) -> bool:
+    """Whether no byte of the strings, or near them, is more than ASCII."""
+    data = column.buffers()[2]
+    return data is None or bool(np.frombuffer(data, np.uint8).max(initial=0) < 128)
 
 
 def _decodes(value: bytes | None) -> bool:

@@ -35,7 +35,7 @@ def run(
     trace: Name | None = None,
     strict: bool = False,
     on_reject: Callable[[Rejection], None] = lambda rejection: None,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Stats | FilterStats:
     """Anonymize a file by a policy.
 
@@ -91,9 +91,11 @@ def run(
                     raise RecordError(f"{source}: {rejection}")
                 on_reject(rejection)
             write(answer, anonymizer.trace)
-            on_progress(Progress(*reader.progress(), anonymizer.stats))
+            if on_progress:
+                on_progress(Progress(*reader.progress(), anonymizer.stats))
         write(anonymizer.flush(), anonymizer.trace)
-        on_progress(Progress(*reader.progress(), anonymizer.stats))
+        if on_progress:
+            on_progress(Progress(*reader.progress(), anonymizer.stats))
     return anonymizer.stats
 
 
