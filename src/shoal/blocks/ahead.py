@@ -27,4 +27,5 @@ def nearest(x, i):
     """Ask for both ends of an item's ring."""
     head = x.items[i].head
     prefetch(x.entries, np.int64(place(x, i, head)))
+    prefetch(x.entries, np.int64(place(x, i, head + 2)))
     prefetch(x.entries, np.int64(place(x, i, head + x.items[i].length)))
