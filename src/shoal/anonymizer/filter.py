@@ -72,13 +72,14 @@ class Filter(Engine):
         observed = self._observer.observe(batch, rows)
         period = periods(observed.time, self._parameters.window)
         quarter = periods(observed.time, self._parameters.window / 4) if self._tuning else period
-        decided = observations(self._exposures, observed.time, observed.user, observed.item, quarter)
-        leaving, late = self._decide(decided)
+        decided = observations(observed.time, observed.user, observed.item, quarter)
+        late = self._decide(decided)
+        size = int(self._rule.leaving)
+        leaving, shown, z = decided.leaving[:size], decided.shown[:size], decided.z[:size]
+        how = decided.how[leaving]
         rejected = [*observed.rejected, *self._observer.late(observed.rows[late])]
-        published = self._discloser.disclose(
-            observed.batch, leaving, observed.user, period, decided.shown, decided.how == GENERALIZED
-        )
-        return Answer(published, _trace(observed.rows[leaving], decided.how[leaving], decided.z[leaving]), sorted(rejected))
+        published = self._discloser.disclose(observed.batch, leaving, observed.user, period, shown, how == GENERALIZED)
+        return Answer(published, _trace(observed.rows[leaving], how, z), sorted(rejected))
 
     def tick(self, now: float) -> Answer:
         """Nothing waits."""
@@ -87,8 +88,8 @@ class Filter(Engine):
     def flush(self) -> Answer:
         return Answer(self._discloser.nothing, self.no_trace, [])
 
-    def _decide(self, batch: Observations) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows that leave, and those that came too late."""
+    def _decide(self, batch: Observations) -> NDArray[np.int64]:
+        """The rows that came too late."""
         rule, size, before = self._rule, len(batch.time), int(self._rule.tally[LATE])
         rule.row = rule.leaving = 0
         while rule.row < size:
@@ -98,8 +99,7 @@ class Filter(Engine):
             rule.last = min(size, rule.row + rule.due, rule.row + self._together)
             rule.due -= rule.last - rule.row
             self._count(batch)
-        late = np.flatnonzero(batch.how == LATE) if rule.tally[LATE] > before else _NOBODY
-        return batch.leaving[: int(rule.leaving)], late
+        return np.flatnonzero(batch.how == LATE) if rule.tally[LATE] > before else _NOBODY
 
     def _count(self, batch: Observations) -> None:
         """Decide the rows up to `last`."""
@@ -166,5 +166,5 @@ def _users(x: Exposures, limit: float) -> int:
 
 
 def _trace(rows: NDArray[np.int64], how: NDArray[np.signedinteger[Any]], z: NDArray[np.int64]) -> pa.RecordBatch:
-    told = pa.DictionaryArray.from_arrays(how.astype(np.int8), list(OUTCOMES))
+    told = pa.DictionaryArray.from_arrays(how.astype(np.int8, copy=False), list(OUTCOMES))
     return pa.RecordBatch.from_pydict({"row": pa.array(rows), "how": told, "z": pa.array(z)})
