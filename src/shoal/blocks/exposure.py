@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.ahead import nearest
 from shoal.blocks.crowd import EMPTY, clear_item, drop_item, mixed, new_item, paired, spare_item
 from shoal.blocks.ring import DROPPED, NONE, compact, forget, give_back, place, take_block, take_out_all, write
 from shoal.blocks.slots import FREE, put, put_all, slots, word
@@ -27,6 +28,7 @@ _KEPT_ENTRY = ("user0", "user1", "time")
 _KEPT_MARK = ("period", "mark")
 _LINE = 64  # bytes that memory gives at a time
 _ITEMS = 1024
+_SOON = 16  # items
 _SIZES = 32  # of blocks: powers of two
 
 ENTRY = np.dtype([("user0", "u8"), ("user1", "u8"), ("time", "f8"), ("hash", "u4"), ("live", "u4")])
@@ -263,6 +265,8 @@ def _plant(x, keys, parents):
 def sweep(x, limit):
     """Drop every entry from before the limit, and the items that nobody is left of."""
     for i in range(x.book.fresh_item):
+        if i + _SOON < x.book.fresh_item:
+            nearest(x, i + _SOON)
         if x.items[i].count < 0:
             continue
         forget(x, i, limit)
