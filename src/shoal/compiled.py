@@ -229,7 +229,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
         asked = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
-        builder.call(asked, [place, number(1), number(3), number(1)])  # to write to, to keep, data
+        builder.call(asked, [place, number(0), number(3), number(1)])  # to read, to keep, data
         return context.get_dummy_value()
 
     return types.void(array, types.int64), build

@@ -20,8 +20,8 @@ from shoal.compiled import inlined, kernel
 
 Arrays = dict[str, NDArray[Any]]
 
-ROOM = 65_536
-"""Entries that there is room for at first."""
+ROOM = 1 << 20
+"""Entries that there is room for at first: to move them to a larger store costs time, and room that is not used no memory."""
 
 _KEPT_ITEM = ("key0", "key1", "newest", "count")
 _KEPT_ENTRY = ("user0", "user1", "time")
@@ -87,7 +87,7 @@ def exposures(
     book.spare_item = NONE
     items = max(_ITEMS, 2 * len(keys))
     x = Exposures(
-        book, *_store(ROOM, everyone), slots(ROOM), np.full(DROPPED, FREE), _aligned(items, ITEM), _chains(items), key,
+        book, *_store(ROOM, everyone), slots(DROPPED), np.full(DROPPED, FREE), _aligned(items, ITEM), _chains(items), key,
     )  # fmt: skip
     _plant(x, keys, np.where(parents < 0, book.everyone, parents))
     return x
