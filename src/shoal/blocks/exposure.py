@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.blocks.ahead import nearest
 from shoal.blocks.crowd import EMPTY, clear_item, drop_item, mixed, new_item, paired, spare_item
-from shoal.blocks.ring import DROPPED, NONE, compact, forget, give_back, place, take_block, take_out_all, write
+from shoal.blocks.ring import DROPPED, NONE, compact, forget, give_back, place, shrink, take_block, take_out_all, write
 from shoal.blocks.slots import FREE, put, put_all, slots, word
 from shoal.compiled import inlined, kernel
 
@@ -263,7 +263,7 @@ def _plant(x, keys, parents):
 
 @kernel
 def sweep(x, limit):
-    """Drop every entry from before the limit, and the items that nobody is left of."""
+    """Drop every entry from before the limit, the items that nobody is left of, and blocks that are far too large."""
     for i in range(x.book.fresh_item):
         if i + _SOON < x.book.fresh_item:
             nearest(x, i + _SOON)
@@ -276,6 +276,8 @@ def sweep(x, limit):
                 drop_item(x, i)
             else:
                 give_back(x, i)
+        else:
+            shrink(x, i)
     take_out_all(x)
 
 

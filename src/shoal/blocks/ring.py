@@ -133,7 +133,15 @@ def has_place(x, i):
     if 2 * item.count < item.length:
         compact(x, i)
         return True
-    return _grow(x, i)
+    return _resized(x, i, max(1, 2 * np.int64(item.size)))
+
+
+@inlined
+def shrink(x, i):
+    """Leave a block three quarters of which are empty for one of half its size: rings do not keep what they once needed."""
+    size = np.int64(x.items[i].size)
+    if 4 * np.int64(x.items[i].length) < size:
+        _resized(x, i, size // 2)
 
 
 @inlined
@@ -149,9 +157,9 @@ def compact(x, i):
 
 
 @inlined
-def _grow(x, i):
+def _resized(x, i, size):
+    """Whether a block of this size was found, and the entries moved there."""
     item = x.items[i]
-    size = max(1, 2 * np.int64(item.size))
     base = take_block(x, size)
     if base < 0:
         return False
