@@ -129,6 +129,30 @@ def up_to(typing_context: Any, array: Any, start: Any, limit: Any) -> Any:
     return types.uint64(array, types.int64, types.float32), build
 
 
+WORDS = 8
+"""Words that `alike` looks at: a line of memory."""
+
+
+@intrinsic
+def alike(typing_context: Any, array: Any, start: Any, word: Any, looked_at: Any) -> Any:
+    """Bit i: array[start + i] & looked_at == word, for 8 words of 64 bits. Nothing is checked."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = ir.IntType(64)
+        many = ir.VectorType(number, WORDS)
+
+        def spread(value: Any) -> Any:
+            one = builder.insert_element(ir.Constant(many, ir.Undefined), value, ir.IntType(32)(0))
+            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), WORDS), [0] * WORDS))
+
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        found = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), many.as_pointer()), align=8)
+        equal = builder.icmp_unsigned("==", builder.and_(found, spread(arguments[3])), spread(arguments[2]))
+        return builder.zext(builder.bitcast(equal, ir.IntType(WORDS)), number)
+
+    return types.uint64(array, types.uint64, types.uint64, types.uint64), build
+
+
 @intrinsic
 def first_one(typing_context: Any, bits: Any) -> Any:
     """The place of the lowest one in a 64-bit word that is not 0 (one machine instruction)."""
@@ -217,7 +241,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
         asked = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
-        builder.call(asked, [place, number(1), number(3), number(1)])  # to write to, to keep, data
+        builder.call(asked, [place, number(0), number(3), number(1)])  # to read, to keep, data
         return context.get_dummy_value()
 
     return types.void(array, types.int64), build

@@ -43,7 +43,7 @@ def test_it_is_hmac_sha256(secret: bytes, people: list[tuple[str, int]], again: 
     period = np.array([each for _, each in people], np.int64)
     pseudonyms = Pseudonyms(secret)
     for _ in range(2):
-        found = pseudonyms.of(identities(text, (), KEY).keys, text, period).to_pylist()
+        found = pseudonyms.of(identities(text, (), KEY).keys, period, np.arange(len(period)), text).to_pylist()
         assert found == [expected(secret, each, person) for person, each in people]
 
 
@@ -52,7 +52,7 @@ def test_more_users_than_are_remembered() -> None:
     keys = identities(pa.array(users), (), KEY).keys
     pseudonyms = Pseudonyms(b"0123456789abcdef")
     for period in (1, 2, 1):
-        found = pseudonyms.of(keys, None, np.full(len(users), period)).to_pylist()
+        found = pseudonyms.of(keys, np.full(len(users), period), np.arange(len(users)), None).to_pylist()
         some = range(0, len(users), 997)
         assert [found[i] for i in some] == [expected(b"0123456789abcdef", period, str(users[i])) for i in some]
         assert len(set(found)) == len(np.unique(users))

@@ -77,7 +77,6 @@ from numpy.typing import NDArray
 
 from shoal.blocks.ahead import near, nearer, nearest
 from shoal.blocks.crowd import enlisted, expose, has_items, mixed, paired
-from shoal.blocks.exposure import Exposures
 from shoal.blocks.ring import NONE, has_place, take_out_all
 from shoal.compiled import inlined, kernel
 
@@ -118,31 +117,20 @@ class Observations(NamedTuple):
     pair_hash: NDArray[np.uint32]
     place: NDArray[np.int32]  # the number of the item
     how: NDArray[np.int8]
+    leaving: NDArray[np.int64]  # the rows that leave, in order; of each of them:
     shown: NDArray[np.int32]  # the item that is published, or none
     z: NDArray[np.int64]
-    leaving: NDArray[np.int64]  # the rows that leave, in order
 
 
 def observations(
-    x: Exposures, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64], quarter: NDArray[np.int64]
+    time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64], quarter: NDArray[np.int64]
 ) -> Observations:
     size = len(time)
-    batch = Observations(
+    return Observations(
         time, user, item, quarter, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
-        np.empty(size, np.int32), np.empty(size, np.int8), np.empty(size, np.int32), np.empty(size, np.int64),
+        np.empty(size, np.int32), np.empty(size, np.int8), np.empty(size, np.int64), np.empty(size, np.int32),
         np.empty(size, np.int64),
     )  # fmt: skip
-    _prepare(x, batch)
-    return batch
-
-
-@kernel
-def _prepare(x, batch):
-    """What items and entries are found by, for the whole batch."""
-    for row in range(len(batch.time)):
-        item = np.uint32(mixed(batch.item[row, 0], batch.item[row, 1], x.key))
-        user = mixed(batch.user[row, 0], batch.user[row, 1], x.key)
-        batch.user_hash[row], batch.item_hash[row], batch.pair_hash[row] = user, item, paired(user, item)
 
 
 @kernel
@@ -167,6 +155,7 @@ def run(x, rule, batch):
 def _look_ahead(x, batch, row, first, last):
     """Ask for the memory that later rows will need; on the way find their items, new ones included (lines 2 to 6)."""
     if row + FAR < last:
+        _prepare(x, batch, row + FAR)
         near(x, batch.item_hash[row + FAR], batch.pair_hash[row + FAR])
     ahead = row + MIDDLE
     if first <= ahead < last:
@@ -176,6 +165,14 @@ def _look_ahead(x, batch, row, first, last):
         a = enlisted(x, batch.item[ahead, 0], batch.item[ahead, 1], batch.item_hash[ahead])
         batch.place[ahead] = a
         nearest(x, a)
+
+
+@inlined
+def _prepare(x, batch, row):
+    """What the item and the entry are found by."""
+    item = np.uint32(mixed(batch.item[row, 0], batch.item[row, 1], x.key))
+    user = mixed(batch.user[row, 0], batch.user[row, 1], x.key)
+    batch.user_hash[row], batch.item_hash[row], batch.pair_hash[row] = user, item, paired(user, item)
 
 
 @inlined
@@ -193,10 +190,11 @@ def _decide(x, rule, batch, row):
     x.book.newest = max(x.book.newest, time)
     shown = _observe(x, rule, batch, row, a)
     how = WITHHELD if shown < 0 else RELEASED if shown == a else GENERALIZED
-    batch.how[row], batch.shown[row], batch.z[row] = how, shown, rule.z
+    batch.how[row] = how
     rule.tally[how] += 1
     if rule.blank or how != WITHHELD:
-        batch.leaving[rule.leaving] = row
+        n = rule.leaving
+        batch.leaving[n], batch.shown[n], batch.z[n] = row, shown, rule.z
         rule.leaving += 1
     return DONE
 

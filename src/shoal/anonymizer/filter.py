@@ -32,6 +32,7 @@ PAUSE = 65_536
 
 _MANY = 1_000_000  # entries, beyond which users are counted by a part of them
 _NOBODY = np.zeros(0, np.int64)
+_TOLD = pa.array(OUTCOMES)
 
 
 class Filter(Engine):
@@ -70,15 +71,23 @@ class Filter(Engine):
 
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         observed = self._observer.observe(batch, rows)
-        period = periods(observed.time, self._parameters.window)
-        quarter = periods(observed.time, self._parameters.window / 4) if self._tuning else period
-        decided = observations(self._exposures, observed.time, observed.user, observed.item, quarter)
-        leaving, late = self._decide(decided)
+        decided = self.decide(observed.time, observed.user, observed.item)
+        leaving, how = decided.leaving, decided.how[decided.leaving]
+        late = np.flatnonzero(decided.how == LATE) if len(leaving) < len(decided.how) else _NOBODY
         rejected = [*observed.rejected, *self._observer.late(observed.rows[late])]
+        period = periods(observed.time, self._parameters.window)
         published = self._discloser.disclose(
-            observed.batch, leaving, observed.user, period, decided.shown, decided.how == GENERALIZED
+            observed.batch, leaving, observed.user, period, decided.shown, how == GENERALIZED
         )
-        return Answer(published, _trace(observed.rows[leaving], decided.how[leaving], decided.z[leaving]), sorted(rejected))
+        return Answer(published, _trace(observed.rows[leaving], how, decided.z), sorted(rejected))
+
+    def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> Observations:
+        """Count observations, given as keys, and decide them; nothing is published."""
+        quarter = periods(time, self._parameters.window / 4) if self._tuning else _NOBODY
+        decided = observations(time, user, item, quarter)
+        self._decide(decided)
+        size = int(self._rule.leaving)
+        return decided._replace(leaving=decided.leaving[:size], shown=decided.shown[:size], z=decided.z[:size])
 
     def tick(self, now: float) -> Answer:
         """Nothing waits."""
@@ -87,9 +96,8 @@ class Filter(Engine):
     def flush(self) -> Answer:
         return Answer(self._discloser.nothing, self.no_trace, [])
 
-    def _decide(self, batch: Observations) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows that leave, and those that came too late."""
-        rule, size, before = self._rule, len(batch.time), int(self._rule.tally[LATE])
+    def _decide(self, batch: Observations) -> None:
+        rule, size = self._rule, len(batch.time)
         rule.row = rule.leaving = 0
         while rule.row < size:
             if rule.due == 0:
@@ -98,8 +106,6 @@ class Filter(Engine):
             rule.last = min(size, rule.row + rule.due, rule.row + self._together)
             rule.due -= rule.last - rule.row
             self._count(batch)
-        late = np.flatnonzero(batch.how == LATE) if rule.tally[LATE] > before else _NOBODY
-        return batch.leaving[: int(rule.leaving)], late
 
     def _count(self, batch: Observations) -> None:
         """Decide the rows up to `last`."""
@@ -166,5 +172,5 @@ def _users(x: Exposures, limit: float) -> int:
 
 
 def _trace(rows: NDArray[np.int64], how: NDArray[np.signedinteger[Any]], z: NDArray[np.int64]) -> pa.RecordBatch:
-    told = pa.DictionaryArray.from_arrays(how.astype(np.int8), list(OUTCOMES))
-    return pa.RecordBatch.from_pydict({"row": pa.array(rows), "how": told, "z": pa.array(z)})
+    told = pa.DictionaryArray.from_arrays(how.astype(np.int8, copy=False), _TOLD)
+    return pa.RecordBatch.from_arrays([pa.array(rows), told, pa.array(z)], names=["row", "how", "z"])

@@ -11,15 +11,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypedDict
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 import shoal
 from shoal import Anonymizer, Policy
+from shoal.anonymizer.filter import Filter
 from shoal.bench.process import alone
 from shoal.bench.session import Session
 from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import NOTHING, Table, count, megabytes, percent, rate, times, whole
 from shoal.bench.visits import WINDOW, Z, visits, write, write_filter
+from shoal.columns.identity import identities
 from shoal.formats import open_reader
 
 PEER = "zanon"
@@ -54,10 +58,13 @@ def _measure(session: Session, home: Path) -> Filtered:
     for label, size in parts.items():
         write(batches[: -(-size // s.batch)], home / f"{label}.parquet", s)
     source = home / f"{count(s.observations)}.parquet"
+    keys = [_keys(batch) for batch in batches]
+    _decisions(policy, keys[:1])
     _in_memory(policy, batches[:1])
     _from_parquet(policy, home / f"{count(s.observations // _PART)}.parquet")
     jobs = [
         Job("integers in memory", partial(_in_memory, policy, batches), s.observations),
+        Job("decisions alone, keys in memory", partial(_decisions, policy, keys), s.observations),
         Job("strings from Parquet", partial(_from_parquet, policy, source), s.observations),
         Job("Parquet to Parquet", partial(shoal.run, policy, source, home / "out.parquet"), s.observations),
     ]
@@ -94,6 +101,7 @@ def tables(result: Filtered) -> list[Table]:
     )
     notes = [
         f"z {Z}, a window of an hour, ten million observations a day; {percent(result['released'])} are released.",
+        "Decisions alone count and say what may leave; nothing is published, and no pseudonym made.",
         f"Peak of resident memory of a `shoal run` from Parquet to Parquet: {peaks}.",
     ]
     if result["peer"] is None:
@@ -109,6 +117,18 @@ def _in_memory(policy: Policy, batches: list[pa.RecordBatch]) -> int:
     for batch in batches:
         anonymizer.push_batch(batch)
     return anonymizer.stats.released
+
+
+def _keys(batch: pa.RecordBatch) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]:
+    unused = np.zeros(2, np.uint64)  # a secret for texts, and here are only numbers
+    user, site = (identities(batch.column(name), (), unused).keys for name in ("user", "site"))
+    return batch.column("t").to_numpy(), user, site
+
+
+def _decisions(policy: Policy, keys: list[tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]]) -> int:
+    """Who may leave, without pseudonyms and without columns that are published."""
+    engine = Filter(policy)
+    return sum(len(engine.decide(*each).leaving) for each in keys)
 
 
 def _from_parquet(policy: Policy, source: Path) -> int:

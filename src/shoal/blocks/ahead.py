@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.blocks.ring import place
-from shoal.blocks.slots import first_slot
+from shoal.blocks.slots import first_line
 from shoal.compiled import inlined, prefetch
 
 
@@ -13,7 +13,7 @@ from shoal.compiled import inlined, prefetch
 def near(x, item_hash, pair_hash):
     """Ask for the chain of an item, and for the slot of a user of it."""
     prefetch(x.item_chains, np.int64(item_hash & np.uint32(len(x.item_chains) - 1)))
-    prefetch(x.slots, np.int64(first_slot(x.slots, pair_hash)))
+    prefetch(x.slots, np.int64(first_line(x.slots, pair_hash)))
 
 
 @inlined
@@ -27,4 +27,5 @@ def nearest(x, i):
     """Ask for both ends of an item's ring."""
     head = x.items[i].head
     prefetch(x.entries, np.int64(place(x, i, head)))
+    prefetch(x.entries, np.int64(place(x, i, head + 2)))
     prefetch(x.entries, np.int64(place(x, i, head + x.items[i].length)))

@@ -12,21 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.ahead import nearest
 from shoal.blocks.crowd import EMPTY, clear_item, drop_item, mixed, new_item, paired, spare_item
-from shoal.blocks.ring import DROPPED, NONE, compact, forget, give_back, place, take_block, take_out_all, write
+from shoal.blocks.ring import DROPPED, NONE, compact, forget, give_back, place, shrink, take_block, take_out_all, write
 from shoal.blocks.slots import FREE, put, put_all, slots, word
 from shoal.compiled import inlined, kernel
 
 Arrays = dict[str, NDArray[Any]]
 
-ROOM = 65_536
-"""Entries that there is room for at first."""
+ROOM = 1 << 20
+"""Entries that there is room for at first: to move them to a larger store costs time, and room that is not used no memory."""
 
 _KEPT_ITEM = ("key0", "key1", "newest", "count")
 _KEPT_ENTRY = ("user0", "user1", "time")
 _KEPT_MARK = ("period", "mark")
 _LINE = 64  # bytes that memory gives at a time
 _ITEMS = 1024
+_SOON = 16  # items
 _SIZES = 32  # of blocks: powers of two
 
 ENTRY = np.dtype([("user0", "u8"), ("user1", "u8"), ("time", "f8"), ("hash", "u4"), ("live", "u4")])
@@ -85,7 +87,7 @@ def exposures(
     book.spare_item = NONE
     items = max(_ITEMS, 2 * len(keys))
     x = Exposures(
-        book, *_store(ROOM, everyone), slots(ROOM), np.full(DROPPED, FREE), _aligned(items, ITEM), _chains(items), key,
+        book, *_store(ROOM, everyone), slots(DROPPED), np.full(DROPPED, FREE), _aligned(items, ITEM), _chains(items), key,
     )  # fmt: skip
     _plant(x, keys, np.where(parents < 0, book.everyone, parents))
     return x
@@ -261,8 +263,10 @@ def _plant(x, keys, parents):
 
 @kernel
 def sweep(x, limit):
-    """Drop every entry from before the limit, and the items that nobody is left of."""
+    """Drop every entry from before the limit, the items that nobody is left of, and blocks that are far too large."""
     for i in range(x.book.fresh_item):
+        if i + _SOON < x.book.fresh_item:
+            nearest(x, i + _SOON)
         if x.items[i].count < 0:
             continue
         forget(x, i, limit)
@@ -272,6 +276,8 @@ def sweep(x, limit):
                 drop_item(x, i)
             else:
                 give_back(x, i)
+        else:
+            shrink(x, i)
     take_out_all(x)
 
 

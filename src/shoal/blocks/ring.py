@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.slots import FREE, first_slot, hash_of, next_slot, slot_of, steps, take_out, word
-from shoal.compiled import inlined, prefetch
+from shoal.blocks.slots import FREE, first_line, hash_of, is_full, next_line, slot_of, steps, take_out, with_hash, word
+from shoal.compiled import first_one, inlined, prefetch
 
 NONE = -1
 NEVER = np.int64(-(1 << 63))  # no period
@@ -26,16 +26,20 @@ def place(x, i, number):
 @inlined
 def find(x, i, user0, user1, hash):
     """The slot of a user's entry, or nowhere."""
-    item, at = x.items[i], first_slot(x.slots, hash)
-    while x.slots[at] != FREE:
-        if hash_of(x.slots[at]) == np.uint64(hash):
+    item, line = x.items[i], first_line(x.slots, hash)
+    while True:
+        found = with_hash(x.slots, line, hash)
+        while found:
+            at = line + np.uint64(first_one(found))
             offset = steps(x.slots[at], item.head)
             if offset < item.length:
                 entry = x.entries[place(x, i, item.head + offset)]
                 if entry.live and entry.user0 == user0 and entry.user1 == user1:
                     return np.int64(at)
-        at = next_slot(x.slots, at)
-    return np.int64(NONE)
+            found &= found - np.uint64(1)
+        if not is_full(x.slots, line):
+            return np.int64(NONE)
+        line = next_line(x.slots, line)
 
 
 @inlined
@@ -103,7 +107,7 @@ def forget(x, i, limit):
 @inlined
 def _drop(x, old):
     """Ask for the slot of a word, and take out the one that was dropped some time ago."""
-    prefetch(x.slots, np.int64(first_slot(x.slots, hash_of(old))))
+    prefetch(x.slots, np.int64(first_line(x.slots, hash_of(old))))
     at = x.book.dropped & (DROPPED - 1)
     x.book.dropped += 1
     if x.dropped[at] != FREE:
@@ -129,7 +133,15 @@ def has_place(x, i):
     if 2 * item.count < item.length:
         compact(x, i)
         return True
-    return _grow(x, i)
+    return _resized(x, i, max(1, 2 * np.int64(item.size)))
+
+
+@inlined
+def shrink(x, i):
+    """Leave a block three quarters of which are empty for one of half its size: rings do not keep what they once needed."""
+    size = np.int64(x.items[i].size)
+    if 4 * np.int64(x.items[i].length) < size:
+        _resized(x, i, size // 2)
 
 
 @inlined
@@ -145,9 +157,9 @@ def compact(x, i):
 
 
 @inlined
-def _grow(x, i):
+def _resized(x, i, size):
+    """Whether a block of this size was found, and the entries moved there."""
     item = x.items[i]
-    size = max(1, 2 * np.int64(item.size))
     base = take_block(x, size)
     if base < 0:
         return False

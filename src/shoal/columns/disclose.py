@@ -31,18 +31,20 @@ class Discloser:
         self, batch: pa.RecordBatch, leaving: NDArray[np.int64], user: NDArray[np.uint64], period: NDArray[np.int64],
         shown: NDArray[np.int32], generalized: NDArray[np.bool_],
     ) -> pa.RecordBatch:  # fmt: skip
-        """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized."""
+        """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized.
+
+        `user` and `period` are those of all rows.
+        """
         came, named = batch, bool(user[:, 1].any())
         if len(leaving) < batch.num_rows:
             names = [name for name in self.nothing.schema.names if name != self._person or named]
             needed = {*names, *map(head, names)}
-            batch = batch.select([i for i, name in enumerate(batch.schema.names) if name in needed]).take(pa.array(leaving))
-            user, period = np.take(user, leaving, axis=0), period[leaving]
-            shown, generalized = shown[leaving], generalized[leaving]
+            batch = batch.select([i for i, name in enumerate(batch.schema.names) if name in needed])
+            batch = pc.take(batch, pa.array(leaving), boundscheck=False)
         columns, fields = [], []
         for name in self.nothing.schema.names:
             if name == self._person:
-                array = self._pseudonyms.of(user, texts(column(batch, name), ()) if named else None, period)
+                array = self._pseudonyms.of(user, period, leaving, texts(column(batch, name), ()) if named else None)
             elif name in self._item.names:
                 array = self._shown(column(batch, name), shown, generalized)
             else:

@@ -44,9 +44,9 @@ class Observer:
         time = event_times(batch, self._policy, rejections)
         parts = [self._identities(batch, name, "the item is missing; give one", rejections) for name in self._items]
         item = joined(parts, self._key)
-        accepted = rejections.accepted
-        if accepted.all():
+        if not rejections:
             return Observed(batch, rows, time, user.keys, item.keys, [])
+        accepted = rejections.accepted
         return Observed(
             batch.filter(pa.array(accepted)), rows[accepted], time[accepted], user.keys[accepted], item.keys[accepted],
             rejections.listed(rows),

@@ -19,6 +19,10 @@ def periods(time: NDArray[np.float64], window: float) -> NDArray[np.int64]:
     """
     if window == 0:
         return (time + 0.0).view(np.int64)
+    if len(time) > 2:
+        first, last = periods(np.array([time.min(), time.max()]), window)
+        if first == last:
+            return np.full(len(time), first)
     quotient = time / window
     found = np.floor(quotient)
     doubtful = np.abs(quotient - np.rint(quotient)) <= 2.0**-50 * np.abs(quotient)

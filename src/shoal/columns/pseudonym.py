@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.columns.fingerprint import bytes_of
-from shoal.columns.sha256 import LANES, START, WORDS, compress
+from shoal.columns.sha256 import LANES, START, WORDS, compress, compress_digest, compress_short, hexadecimal
 from shoal.compiled import inlined, kernel
 
 DIGITS = 32
@@ -19,13 +19,11 @@ DIGITS = 32
 
 _BLOCK = 4 * WORDS
 _LONGEST = _BLOCK - 9 - 8  # bytes of text that fit into one block, beside the period, the padding and the length
-_TOGETHER = 512  # rows that are looked up before the missing ones are made
-_EIGHT_DIGITS = 100_000_000
-_SLOTS = 1 << 14  # pseudonyms that are remembered: few enough to stay near; to make one anew is hardly dearer than to fetch it
-
-SLOT = np.dtype(
-    [("key0", "u8"), ("key1", "u8"), ("period", "i8"), ("row", "i4"), ("used", "i4"), ("text", "u8", (4,))]
-)
+_TOGETHER = 512  # users that are looked up before the missing pseudonyms are made
+_SHORT = np.uint64(100_000_000)  # below it, a number has at most eight digits
+_RECENT = 1 << 13  # users of a batch that are remembered: few enough to stay near
+_PLACE = np.uint64(0xFFFFFFFF)  # the part of what is remembered that tells where; the rest is of a hash, but for one bit:
+_TAKEN = np.uint64(1 << 63)
 
 
 def pseudonym(secret: bytes, period: int, person: bytes) -> bytes:
@@ -38,24 +36,27 @@ def pseudonym(secret: bytes, period: int, person: bytes) -> bytes:
 
 
 class Pseudonyms:
-    """Gives pseudonyms under one secret, and remembers the last ones."""
+    """Gives pseudonyms under one secret. Within a batch a user's is made once or a few times, however often it is needed."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._inner, self._outer = (_state(secret, pad) for pad in (0x36363636, 0x5C5C5C5C))
-        self._slots = np.zeros(_SLOTS, SLOT)
+        self._recent = np.empty(_RECENT, np.uint64)
         self._ends = np.zeros(1, np.int32)  # of texts of equal length
 
-    def of(self, keys: NDArray[np.uint64], person: pa.Array | None, period: NDArray[np.int64]) -> pa.Array:
-        """Those of users with these keys; `person` is their canonical text, needed unless all keys are whole numbers."""
-        size = len(keys)
+    def of(
+        self, keys: NDArray[np.uint64], period: NDArray[np.int64], rows: NDArray[np.int64], person: pa.Array | None
+    ) -> pa.Array:
+        """Those of the users at these rows; `person` is their canonical text, needed unless all keys are whole numbers."""
+        size = len(rows)
         content, bounds = bytes_of(pa.array([], pa.large_string()) if person is None else person)
         out = np.empty((size, DIGITS // 8), np.uint64)
         new, same = np.empty(_TOGETHER, np.int32), np.empty(_TOGETHER, np.int32)
-        _name(self._slots, keys, content, bounds, period, self._inner, self._outer, *_blocks(), new, same, out)
-        for row in np.flatnonzero(np.diff(bounds) > _LONGEST):
-            text = content[bounds[row] : bounds[row + 1]].tobytes()
-            out[row] = np.frombuffer(pseudonym(self._secret, int(period[row]), text), np.uint64)
+        self._recent.fill(0)
+        _name(self._recent, keys, period, rows, content, bounds, self._inner, self._outer, *_blocks(), new, same, out)
+        for i in np.flatnonzero(np.diff(bounds) > _LONGEST):
+            text = content[bounds[i] : bounds[i + 1]].tobytes()
+            out[i] = np.frombuffer(pseudonym(self._secret, int(period[rows[i]]), text), np.uint64)
         if len(self._ends) <= size:
             self._ends = np.arange(0, DIGITS * size + 1, DIGITS, dtype=np.int32)
         return pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(self._ends[: size + 1]), pa.py_buffer(out)])
@@ -71,11 +72,9 @@ def _state(secret: bytes, pad: int) -> NDArray[np.uint32]:
 
 
 def _blocks() -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Room for the messages, for the inner digests with what follows them, for the outer digests and for their text."""
-    ends = np.zeros(WORDS, np.uint32)
-    ends[8], ends[-1] = 0x80000000, 8 * (_BLOCK + 32)
-    digest, text = np.zeros((8, LANES), np.uint32), np.zeros((DIGITS // 8, LANES), np.uint64)
-    return np.zeros((WORDS, LANES), np.uint32), _spread(ends), digest, text
+    """Room for the messages, for the inner digests, for half of the outer ones and for their text."""
+    block, between, digest = (np.zeros((rows, LANES), np.uint32) for rows in (WORDS, 8, 4))
+    return block, between, digest, np.zeros((LANES, DIGITS // 8), np.uint64)
 
 
 def _spread(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -87,82 +86,95 @@ def _compress(state, block, out):
     compress(state, block, out)
 
 
-@inlined
-def _slot(slots, key0, key1, period):
-    h = (key0 ^ np.uint64(period)) * np.uint64(0x9E3779B97F4A7C15)
-    h = (h ^ (h >> np.uint64(32)) ^ key1) * np.uint64(0xD6E8FEB86659FD93)
-    return np.int64((h ^ (h >> np.uint64(32))) & np.uint64(len(slots) - 1))
-
-
 @kernel
-def _name(slots, keys, content, bounds, period, inner, outer, block, between, digest, text, new, same, out):
-    """Some rows at a time: copy what is remembered, make the rest, remember it."""
-    for first in range(0, len(keys), _TOGETHER):
-        last = min(first + _TOGETHER, len(keys))
-        made = _look_up(slots, keys, period, first, last, new, same, out)
-        _make(new[:made], keys, content, bounds, period, inner, outer, block, between, digest, text, out)
-        _remember(slots, keys, period, first, last, new[:made], same, out)
+def _name(recent, keys, period, rows, content, bounds, inner, outer, block, between, digest, text, new, same, out):
+    """Some users at a time: list those whose pseudonym was not made yet, make these, copy the others'."""
+    for first in range(0, len(rows), _TOGETHER):
+        last = min(first + _TOGETHER, len(rows))
+        made, short = _look_up(recent, keys, period, rows, first, last, new, same)
+        for start in range(0, made, LANES):
+            some = new[start : min(start + LANES, made)]
+            if short:
+                _write_short(block, some, keys, period, rows)
+                compress_short(inner, block, between)
+            else:
+                _write(block, some, keys, period, rows, content, bounds)
+                compress(inner, block, between)
+            compress_digest(outer, between, digest)
+            hexadecimal(digest, text)
+            for lane in range(len(some)):
+                for word in range(4):
+                    out[some[lane], word] = text[lane, word]
+        for i in range(first, last):
+            if same[i - first] >= 0:
+                for word in range(4):
+                    out[i, word] = out[same[i - first], word]
 
 
 @inlined
-def _look_up(slots, keys, period, first, last, new, same, out):
-    """Copy what is remembered; list the rows that need a new pseudonym, and for others the row that gets theirs."""
-    made = 0
-    for row in range(first, last):
-        slot = slots[_slot(slots, keys[row, 0], keys[row, 1], period[row])]
-        same[row - first] = -1
-        if slot.used and slot.key0 == keys[row, 0] and slot.key1 == keys[row, 1] and slot.period == period[row]:
-            if slot.row >= 0:
-                same[row - first] = slot.row
-            else:
-                for i in range(4):
-                    out[row, i] = slot.text[i]
+def _look_up(recent, keys, period, rows, first, last, new, same):
+    """List who needs a new pseudonym, and for the others who gets the same.
+
+    (how many are new, whether all of them are numbers of at most eight digits, without a sign)
+    """
+    made, short = 0, True
+    for i in range(first, last):
+        row = rows[i]
+        spread = (keys[row, 0] ^ keys[row, 1] ^ np.uint64(period[row])) * np.uint64(0x9E3779B97F4A7C15)
+        at = (spread >> np.uint64(32)) & np.uint64(_RECENT - 1)
+        mark = spread & ~_PLACE | _TAKEN
+        same[i - first] = -1
+        if recent[at] & ~_PLACE == mark:  # hardly ever another user's
+            before = np.int64(recent[at] & _PLACE)
+            if _alike(keys, period, row, rows[before]):
+                same[i - first] = before
+                continue
+        recent[at] = mark | np.uint64(i)
+        new[made] = i
+        made += 1
+        short &= keys[row, 0] < _SHORT and keys[row, 1] == 0
+    return made, short
+
+
+@inlined
+def _alike(keys, period, row, other):
+    return keys[row, 0] == keys[other, 0] and keys[row, 1] == keys[other, 1] and period[row] == period[other]
+
+
+@inlined
+def _write_short(block, some, keys, period, rows):
+    """Their messages, without a branch, so that a vector can take them all; lanes that are left over repeat the last."""
+    for lane in range(LANES):
+        row = rows[some[min(lane, len(some) - 1)]]
+        block[0, lane], block[1, lane] = np.uint32(period[row] >> 32), np.uint32(period[row])
+        block[2, lane] = np.uint32(keys[row, 0])
+    for lane in range(LANES):
+        number = block[2, lane]
+        length = np.uint64(_length_of_short(number))
+        end = np.uint64(0x80) << (np.uint64(56) - np.uint64(8) * (length & np.uint64(7)))
+        digits = _decimal(np.uint64(number)) << (np.uint64(64) - np.uint64(8) * length)
+        digits |= end if length < np.uint64(8) else np.uint64(0)
+        block[2, lane], block[3, lane] = np.uint32(digits >> np.uint64(32)), np.uint32(digits)
+        block[4, lane] = np.uint32(0x80000000) if length == np.uint64(8) else np.uint32(0)
+        block[WORDS - 1, lane] = np.uint32(8 * (_BLOCK + 8)) + np.uint32(8) * np.uint32(length)
+
+
+@inlined
+def _write(block, some, keys, period, rows, content, bounds):
+    """Their messages, one by one."""
+    for word in range(WORDS):
+        for lane in range(LANES):
+            block[word, lane] = 0
+    for lane in range(len(some)):
+        i = some[lane]
+        row = rows[i]
+        block[0, lane], block[1, lane] = np.uint32(period[row] >> 32), np.uint32(period[row])
+        if keys[row, 1] == 0:
+            length = _write_number(block, lane, keys[row, 0])
         else:
-            slot.key0, slot.key1, slot.period, slot.row, slot.used = keys[row, 0], keys[row, 1], period[row], row, 1
-            new[made] = row
-            made += 1
-    return made
-
-
-@inlined
-def _remember(slots, keys, period, first, last, new, same, out):
-    for row in new:
-        slot = slots[_slot(slots, keys[row, 0], keys[row, 1], period[row])]
-        if slot.row == row:
-            slot.row = -1
-            for i in range(4):
-                slot.text[i] = out[row, i]
-    for row in range(first, last):
-        if same[row - first] >= 0:
-            for i in range(4):
-                out[row, i] = out[same[row - first], i]
-
-
-@inlined
-def _make(new, keys, content, bounds, period, inner, outer, block, between, digest, text, out):
-    """HMAC-SHA256, for as many rows at a time as there are lanes."""
-    for start in range(0, len(new), LANES):
-        some = min(LANES, len(new) - start)
-        for word in range(WORDS):
-            for lane in range(LANES):
-                block[word, lane] = 0
-        for lane in range(some):
-            row = new[start + lane]
-            block[0, lane], block[1, lane] = np.uint32(period[row] >> 32), np.uint32(period[row])
-            if keys[row, 1] == 0:
-                length = _write_number(block, lane, keys[row, 0])
-            else:
-                length = _write_text(block, lane, content, bounds[row], bounds[row + 1])
-            _put(block, lane, 8 + length, 0x80)
-            block[WORDS - 1, lane] = 8 * (_BLOCK + 8 + length)
-        compress(inner, block, between)
-        compress(outer, between, digest)
-        for i in range(4):
-            for lane in range(LANES):
-                text[i, lane] = _digits(digest[i, lane])
-        for lane in range(some):
-            for i in range(4):
-                out[new[start + lane], i] = text[i, lane]
+            length = _write_text(block, lane, content, bounds[i], bounds[i + 1])
+        _put(block, lane, 8 + length, 0x80)
+        block[WORDS - 1, lane] = 8 * (_BLOCK + 8 + length)
 
 
 @inlined
@@ -183,11 +195,6 @@ def _write_number(block, lane, value):
     """The digits of a whole number in two's complement."""
     negative = np.int64(value) < 0
     rest = ~value + np.uint64(1) if negative else value
-    if rest < _EIGHT_DIGITS and not negative:
-        length = _length(rest)
-        digits = _decimal(rest) << np.uint64(64 - 8 * length)
-        block[2, lane], block[3, lane] = np.uint32(digits >> np.uint64(32)), np.uint32(digits)
-        return length
     length = _length(rest) + negative
     for place in range(length - 1, -1, -1):
         _put(block, lane, 8 + place, np.uint32(45 if negative and place == 0 else 48 + rest % np.uint64(10)))
@@ -206,26 +213,21 @@ def _length(number):
 
 
 @inlined
+def _length_of_short(number):
+    """Its decimal digits, eight at most."""
+    length, power = np.uint32(1), np.uint32(10)
+    for _ in range(7):
+        length += np.uint32(number >= power)
+        power *= np.uint32(10)
+    return length
+
+
+@inlined
 def _decimal(number):
     """Eight decimal digits as the bytes of a word, the first one highest: halves, quarters, then digits, all in one word."""
-    x = number // np.uint64(10_000)
+    x = (number * np.uint64(3_518_437_209)) >> np.uint64(45)  # number // 10,000
     x = x << np.uint64(32) | (number - x * np.uint64(10_000))
     y = ((x * np.uint64(10_486)) >> np.uint64(20)) & np.uint64(0x7F0000007F)
     x = y << np.uint64(16) | (x - y * np.uint64(100))
     y = ((x * np.uint64(103)) >> np.uint64(10)) & np.uint64(0x000F000F000F000F)
     return (y << np.uint64(8) | (x - y * np.uint64(10))) + np.uint64(0x3030303030303030)
-
-
-@inlined
-def _digits(word):
-    """Eight hexadecimal digits of a word as the bytes of a text, its highest first."""
-    x = np.uint64(word)
-    x = (x | x << np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
-    x = (x | x << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
-    x = (x | x << np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    letters = ((x + np.uint64(0x0606060606060606)) >> np.uint64(4)) & np.uint64(0x0101010101010101)
-    x += np.uint64(0x3030303030303030) + letters * np.uint64(39)
-    swapped = np.uint64(0)
-    for i in range(8):
-        swapped |= ((x >> np.uint64(8 * i)) & np.uint64(0xFF)) << np.uint64(56 - 8 * i)
-    return swapped

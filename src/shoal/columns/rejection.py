@@ -40,12 +40,15 @@ class Rejections:
             self._texts.append((field, reason))
             self._reason[mask & (self._reason == 0)] = len(self._texts) - 1
 
+    def __bool__(self) -> bool:
+        return len(self._texts) > 1
+
     @property
     def accepted(self) -> NDArray[np.bool_]:
         return self._reason == 0
 
     def listed(self, rows: NDArray[np.int64]) -> list[Rejection]:
         """The rejections in order; `rows` gives the row number of each record."""
-        if len(self._texts) == 1:
+        if not self:
             return []
         return [Rejection(int(rows[i]), *self._texts[self._reason[i]]) for i in np.flatnonzero(self._reason)]
