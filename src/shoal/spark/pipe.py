@@ -78,6 +78,7 @@ def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
         f"spark.executorEnv.{VARIABLE}": algorithm,
         "spark.sql.shuffle.partitions": str(lanes),
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.ui.showConsoleProgress": "false",
     }
     if cache := os.environ.get("SHOAL_CACHE"):
