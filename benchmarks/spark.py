@@ -6,8 +6,10 @@
 Speed: UCI Adult as Parquet files, two a micro-batch, into a sink that drops everything. Three queries run side by side in one
 session and take turns, a micro-batch each; the first two of each, which start workers, do not count. Beside shoal's, one has
 an operator that only passes rows through, and one has two of them, as shoal's has for its lanes and the common lane; their rows
-have the keys of the lanes, so that as many tasks work on them. Loss: in one process, by the very lanes that run on Spark, with 2,000 tuples
-in the window for each lane, since more lanes are for faster streams; one lane has the same window as all of them together.
+have the keys of the lanes, so that as many tasks work on them.
+
+Loss: in one process, by the very lanes that run on Spark, with 2,000 tuples in the window for each lane, since more lanes are
+for faster streams; one lane has the same window as all of them together.
 """
 
 from __future__ import annotations
@@ -160,8 +162,8 @@ def loss(adult: Adult, settings: Settings, asked: argparse.Namespace) -> None:
         began = time.perf_counter()
         found, handed, suppressed, size = split(replace(policy, lanes=lanes), stream)
         took = time.perf_counter() - began
-        one = alone(policy, stream) if lanes <= 16 else float("nan")
-        more = f"{100 * (found / one - 1):+.1f} %" if one == one else "-"
+        one = alone(policy, stream)
+        more = f"{100 * (found / one - 1):+.1f} %"
         row = (lanes, window, size, f"{found:.4f}", f"{one:.4f}", more, handed, suppressed, f"{took:.0f}")
         print(" | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), flush=True)
         lanes *= 2

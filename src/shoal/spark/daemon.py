@@ -63,7 +63,7 @@ def _state(path: str) -> tuple[int, int] | None:
 
 
 if __name__ == "__main__":
-    zipimporter.invalidate_caches = only_if_changed(zipimporter.invalidate_caches)  # type: ignore[method-assign]
+    zipimporter.invalidate_caches = only_if_changed(zipimporter.invalidate_caches)  # type: ignore[assignment,method-assign]
     warm()
     importlib.invalidate_caches()  # so that all that is known by now need not be read again
     manager()
