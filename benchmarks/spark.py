@@ -3,9 +3,13 @@
     python benchmarks/spark.py --data DIR [--tuples 200000] [--algorithm tide] [--master local[2]]
     python benchmarks/spark.py --data DIR --loss [--most 256]
 
-Speed: UCI Adult as Parquet files, one file a micro-batch, into a sink that drops everything; the two queries take turns, batch
-times without the first two, which start workers. Loss: in one process, by the very lanes that run on Spark, with 2,000 tuples
-in the window for each lane, since more lanes are for faster streams; one lane has the same window as all of them together.
+Speed: UCI Adult as Parquet files, two a micro-batch, into a sink that drops everything. Three queries run side by side in one
+session and take turns, a micro-batch each; the first two of each, which start workers, do not count. Beside shoal's, one has
+an operator that only passes rows through, and one has two of them, as shoal's has for its lanes and the common lane; their rows
+have the keys of the lanes, so that as many tasks work on them.
+
+Loss: in one process, by the very lanes that run on Spark, with 2,000 tuples in the window for each lane, since more lanes are
+for faster streams; one lane has the same window as all of them together.
 """
 
 from __future__ import annotations
@@ -36,10 +40,12 @@ from shoal.columns.encode import Encoder
 from shoal.policy import Policy
 
 KEY = "0" * 32
-FILES = 6
-ROUNDS = 2
+FIRST, ROUNDS = 2, 8
+PARTS = 2
 DELIVERY = 65_536
 EACH = 2_000
+SHOAL = "shoal"
+NAMES = (SHOAL, "one operator that passes rows through", "two of them")
 
 
 def main() -> None:
@@ -62,47 +68,68 @@ def speed(adult: Adult, settings: Settings, asked: argparse.Namespace) -> None:
     from shoal.spark.pipe import session
 
     policy = adult.policy(Contender(asked.algorithm, asked.algorithm, {}), settings)
+    table = pa.Table.from_batches([plain(batch) for batch in adult.stream(asked.tuples, settings)])
     with TemporaryDirectory() as home:
-        source = f"{home}/in"
-        os.mkdir(source)
-        for number, batches in enumerate([adult.stream(asked.tuples, settings)] * FILES):
-            pq.write_table(pa.Table.from_batches([plain(batch) for batch in batches]), f"{source}/{number}.parquet")
+        _deliver(table, Path(home, "sample"))
         spark = session(asked.master, asked.algorithm, asked.lanes)
-        schema = spark.read.parquet(source).schema
-
-        def records() -> Any:
-            return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(source)
-
-        def ours(number: int) -> Any:
-            sample = spark.read.parquet(source)
-            return anonymize(records(), policy, asked.lanes, sample=sample, cells=f"{home}/cells{number}", key=KEY)
-
-        def passed(number: int) -> Any:
-            return _passed(records(), schema, asked.lanes)
-
-        found: dict[str, list[float]] = {"shoal": [], "passes rows through": []}
-        for number in range(ROUNDS):
-            for name, query in (("shoal", ours), ("passes rows through", passed)):
-                found[name] += _rates(query(number), f"{home}/{name[0]}{number}", asked.tuples)
-        for name, rates in found.items():
-            span = f"{len(rates)} batches, {min(rates):,.0f} to {max(rates):,.0f}"
-            print(f"{name}: {statistics.median(rates):,.0f} tuples/s (median of {span})")
-        ratio = statistics.median(found["shoal"]) / statistics.median(found["passes rows through"])
-        print(f"ratio {ratio:.2f}; load {os.getloadavg()}")
+        sample = spark.read.parquet(f"{home}/sample")
+        queries = {}
+        for name in NAMES:
+            os.mkdir(f"{home}/{name}")
+            reader = spark.readStream.schema(sample.schema).option("maxFilesPerTrigger", PARTS)
+            records = reader.parquet(f"{home}/{name}")
+            if name == SHOAL:
+                found = anonymize(records, policy, asked.lanes, sample=sample, cells=f"{home}/cells", key=KEY)
+            else:
+                found = _passed(records, sample.schema, asked.lanes, NAMES.index(name))
+            writer = found.writeStream.format("noop").option("checkpointLocation", f"{home}/of {name}")
+            queries[name] = writer.trigger(processingTime="500 milliseconds").start()
+        rates: dict[str, list[float]] = {name: [] for name in NAMES}
+        for number in range(FIRST + ROUNDS):
+            for name, query in queries.items():
+                _deliver(table, Path(home, name))
+                took = _took(query, number)
+                if number >= FIRST:
+                    rates[name].append(asked.tuples / took)
+        for name, each in rates.items():
+            part = statistics.median(rates[SHOAL]) / statistics.median(each)
+            span = f"median of {len(each)} batches, {min(each):,.0f} to {max(each):,.0f}"
+            print(f"{name}: {statistics.median(each):,.0f} tuples/s ({span}); shoal has {100 * part:.0f} % of it")
+        print("load", os.getloadavg())
+        for query in queries.values():
+            query.stop()
         spark.stop()
 
 
-def _rates(frame: Any, checkpoint: str, tuples: int) -> list[float]:
-    query = frame.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-    query.awaitTermination()
-    batches = [each for each in query.recentProgress if each["numInputRows"] == tuples]
-    return [tuples / (each["durationMs"]["triggerExecution"] / 1000) for each in batches[2:]]
+def _deliver(table: pa.Table, folder: Path) -> None:
+    """A micro-batch, which appears at once: files with a dot are not looked at."""
+    folder.mkdir(exist_ok=True)
+    size, drafts = -(-len(table) // PARTS), []
+    for part in range(PARTS):
+        draft = folder / f".{time.time_ns()}-{part}.parquet"
+        pq.write_table(table.slice(part * size, size), draft)
+        drafts.append(draft)
+    for draft in drafts:
+        draft.rename(folder / draft.name[1:])
 
 
-def _passed(records: Any, schema: Any, lanes: int) -> Any:
+def _took(query: Any, number: int) -> float:
+    """Seconds of the micro-batch of this number, once it is there."""
+    while True:
+        if query.exception():
+            raise query.exception()
+        found = [each for each in query.recentProgress if each["numInputRows"]]
+        if len(found) > number:
+            return float(found[number]["durationMs"]["triggerExecution"]) / 1000
+        time.sleep(0.05)
+
+
+def _passed(records: Any, schema: Any, lanes: int, operators: int) -> Any:
     from pyspark.sql import functions as F
     from pyspark.sql.streaming import StatefulProcessor
     from pyspark.sql.types import IntegerType, StructField, StructType
+
+    from shoal.spark.cells import keys
 
     class Passing(StatefulProcessor):  # type: ignore[misc]
         def init(self, handle: Any) -> None:
@@ -115,10 +142,13 @@ def _passed(records: Any, schema: Any, lanes: int) -> Any:
         def close(self) -> None: ...
 
     names = [f"c{i}" for i in range(len(schema.fields))]  # it does not find columns with a dash in their names
-    keyed = records.toDF(*names).withColumn("lane", F.pmod(F.hash("c0"), F.lit(lanes)))
     fields = [StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)]
     out = StructType([*fields, StructField("lane", IntegerType())])
-    return keyed.groupBy("lane").transformWithStateInPandas(Passing(), out, "Append", "None")
+    lane = F.element_at(F.array(*map(F.lit, keys(lanes, lanes)[:lanes])), F.pmod(F.hash(*names), F.lit(lanes)) + 1)
+    passed = records.toDF(*names).withColumn("lane", lane)
+    for _ in range(operators):
+        passed = passed.groupBy("lane").transformWithStateInPandas(Passing(), out, "Append", "None")
+    return passed
 
 
 def loss(adult: Adult, settings: Settings, asked: argparse.Namespace) -> None:
@@ -132,8 +162,8 @@ def loss(adult: Adult, settings: Settings, asked: argparse.Namespace) -> None:
         began = time.perf_counter()
         found, handed, suppressed, size = split(replace(policy, lanes=lanes), stream)
         took = time.perf_counter() - began
-        one = alone(policy, stream) if lanes <= 16 else float("nan")
-        more = f"{100 * (found / one - 1):+.1f} %" if one == one else "-"
+        one = alone(policy, stream)
+        more = f"{100 * (found / one - 1):+.1f} %"
         row = (lanes, window, size, f"{found:.4f}", f"{one:.4f}", more, handed, suppressed, f"{took:.0f}")
         print(" | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), flush=True)
         lanes *= 2

@@ -41,7 +41,7 @@ def test_what_spark_has_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as raised:
         pipe(file, "local[2]")
     assert raised.value.problems == (
-        "source.stdin: only file is read and written by --on; for others call shoal.spark.anonymize",
+        "source.stdin: is not there on Spark; use file or kafka, or call shoal.spark.anonymize",
         "sink.file.path: is a format that is not there on Spark; use .jsonl",
         "trace: is not there on Spark; remove it",
     )

@@ -5,7 +5,10 @@ SHOAL_WARM names the algorithm whose kernels are loaded too, from SHOAL_CACHE; i
 
 from __future__ import annotations
 
+import importlib
 import os
+from collections.abc import Callable
+from zipimport import zipimporter
 
 from pyspark.daemon import manager
 
@@ -33,6 +36,34 @@ def warm() -> None:
             anonymizer.push({"pid": person, "age": 10 * person})
 
 
+def only_if_changed(forget: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:
+    """Let an archive be read again only if it is another than before.
+
+    A worker forgets before every task what it knows of archives. Spark is one itself, and is then read again for each of its
+    packages, which takes longer than a small task.
+    """
+    seen: dict[str, tuple[int, int] | None] = {}
+
+    def if_changed(importer: zipimporter) -> None:
+        now = _state(importer.archive)
+        known = f"{importer.archive}/{importer.prefix}"
+        if now is None or seen.get(known) != now:
+            forget(importer)
+            seen[known] = now
+
+    return if_changed
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
 if __name__ == "__main__":
+    zipimporter.invalidate_caches = only_if_changed(zipimporter.invalidate_caches)  # type: ignore[assignment,method-assign]
     warm()
+    importlib.invalidate_caches()  # so that all that is known by now need not be read again
     manager()

@@ -13,15 +13,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from shoal.errors import PolicyError
-from shoal.formats import kind
-from shoal.pipeline.pipeline_file import Chosen, PipelineFile
+from shoal.pipeline.pipeline_file import PipelineFile
 from shoal.policy import Policy
 from shoal.spark.anonymize import ROCKSDB, anonymize
 from shoal.spark.daemon import VARIABLE
+from shoal.spark.files import FileSink, FileSource
+from shoal.spark.kafka import TopicSink, TopicSource
 from shoal.spark.keeping import keep, kept
 
-_FORMATS = {"jsonl": "json", "csv": "csv", "parquet": "parquet"}
-_LINES = {"ignoreNullFields": "false"}
+_SOURCES: dict[str, Any] = {"file": FileSource, "kafka": TopicSource}
+_SINKS: dict[str, Any] = {"file": FileSink, "kafka": TopicSink}
 _LANES = 8
 
 
@@ -31,26 +32,26 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
     `started` is given the query of a source that does not end.
 
     Raises:
-        PolicyError: the file asks for what Spark has not.
+        PolicyError, InputError: the file asks for what Spark has not.
     """
     problems = list(_problems(file))
     if problems:
         raise PolicyError(problems)
+    source, sink = _SOURCES[file.source.name](file.source.settings), _SINKS[file.sink.name](file.sink.settings)
     policy = Policy.load(file.policy)
     lanes = policy.lanes if policy.lanes > 1 else _LANES
     key = file.state.key.read()
     spark = session(master, policy.algorithm.name, lanes)
-    home, path, form = str(file.state.dir), _path(file.source), _FORMATS[kind(_path(file.source))]
-    schema = _schema(spark, f"{home}/schema", key, form, path)
-    records = _read(spark.read, form, schema, path)
-    if not _follows(file.source):
-        found = anonymize(records, policy, lanes, key=key)
-        _lines(found).write.mode("error").options(**_LINES).json(_path(file.sink))
+    home = str(file.state.dir)
+    schema = _schema(spark, f"{home}/schema", key, source)
+    records = source.read(spark.read, schema)
+    if not source.follows:
+        sink.write(_lines(anonymize(records, policy, lanes, key=key)))
         return
-    stream = _read(spark.readStream, form, schema, path)
+    stream = source.read(spark.readStream, schema)
     found = anonymize(stream, policy, lanes, sample=records, cells=f"{home}/cells", key=key)
-    writer = _lines(found).writeStream.format("json").options(**_LINES, checkpointLocation=f"{home}/checkpoint")
-    query = writer.trigger(processingTime=f"{file.state.checkpoint} seconds").start(_path(file.sink))
+    writer = sink.writer(_lines(found)).option("checkpointLocation", f"{home}/checkpoint")
+    query = writer.trigger(processingTime=f"{file.state.checkpoint} seconds").start()
     started(query)
     query.awaitTermination()
 
@@ -78,6 +79,7 @@ def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
         f"spark.executorEnv.{VARIABLE}": algorithm,
         "spark.sql.shuffle.partitions": str(lanes),
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.ui.showConsoleProgress": "false",
     }
     if cache := os.environ.get("SHOAL_CACHE"):
@@ -88,12 +90,11 @@ def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
 
 
 def _problems(file: PipelineFile) -> Iterator[str]:
-    for place, chosen in (("source", file.source), ("sink", file.sink)):
-        if chosen.name != "file":
-            yield f"{place}.{chosen.name}: only file is read and written by --on; for others call shoal.spark.anonymize"
-        elif kind(_path(chosen)) not in (_FORMATS if place == "source" else ("jsonl",)):
-            known = "use .jsonl, .csv or .parquet" if place == "source" else "use .jsonl"
-            yield f"{place}.file.path: is a format that is not there on Spark; {known}"
+    for place, chosen, known in (("source", file.source, _SOURCES), ("sink", file.sink, _SINKS)):
+        if chosen.name in known:
+            yield from known[chosen.name](chosen.settings).problems()
+        else:
+            yield f"{place}.{chosen.name}: is not there on Spark; use {' or '.join(known)}, or call shoal.spark.anonymize"
     for name in ("late", "dead_letters", "trace", "telemetry"):
         if getattr(file, name) is not None:
             yield f"{name}: is not there on Spark; remove it"
@@ -110,26 +111,10 @@ def _lines(found: DataFrame) -> DataFrame:
     return found.select(*shown)
 
 
-def _path(chosen: Chosen) -> str:
-    settings: Any = chosen.settings
-    return str(settings.path)
-
-
-def _follows(chosen: Chosen) -> bool:
-    settings: Any = chosen.settings
-    return bool(settings.follow)
-
-
-def _read(reader: Any, form: str, schema: StructType, path: str) -> DataFrame:
-    options = {"header": "true"} if form == "csv" else {}
-    return reader.format(form).options(**options).schema(schema).load(path)
-
-
-def _schema(spark: SparkSession, folder: str, key: str, form: str, path: str) -> StructType:
+def _schema(spark: SparkSession, folder: str, key: str, source: Any) -> StructType:
     """The types of the source's columns, found out once and kept, so that the query goes on with the same."""
     found = kept(spark, folder, key)
     if found is None:
-        options = {"header": "true"} if form == "csv" else {}
-        found = spark.read.format(form).options(**options).load(path).schema.json().encode()
+        found = source.schema(spark).json().encode()
         keep(spark, folder, key, found)
     return StructType.fromJson(json.loads(found))

@@ -1,0 +1,54 @@
+"""Files at the ends of a pipeline on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from shoal.formats import kind
+
+_FORMATS = {"jsonl": "json", "csv": "csv", "parquet": "parquet"}
+_LINES = {"ignoreNullFields": "false"}
+
+
+class FileSource:
+    """A file, or files by a pattern, to which others are added while it is followed."""
+
+    def __init__(self, settings: Any) -> None:
+        self._path, self.follows = str(settings.path), bool(settings.follow)
+        self._kind = kind(self._path)
+
+    def problems(self) -> Iterator[str]:
+        if self._kind not in _FORMATS:
+            yield "source.file.path: is a format that is not there on Spark; use .jsonl, .csv or .parquet"
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """The types of the columns, from what is there."""
+        return self._of(spark.read).load(self._path).schema
+
+    def read(self, reader: Any, schema: StructType) -> DataFrame:
+        return self._of(reader).schema(schema).load(self._path)
+
+    def _of(self, reader: Any) -> Any:
+        return reader.format(_FORMATS[self._kind]).options(**({"header": "true"} if self._kind == "csv" else {}))
+
+
+class FileSink:
+    """A folder of JSON lines."""
+
+    def __init__(self, settings: Any) -> None:
+        self._path = str(settings.path)
+
+    def problems(self) -> Iterator[str]:
+        if kind(self._path) != "jsonl":
+            yield "sink.file.path: is a format that is not there on Spark; use .jsonl"
+
+    def write(self, found: DataFrame) -> None:
+        found.write.mode("error").options(**_LINES).json(self._path)
+
+    def writer(self, found: DataFrame) -> Any:
+        """For a stream."""
+        return found.writeStream.format("json").options(**_LINES, path=self._path)

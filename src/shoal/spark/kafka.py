@@ -1,0 +1,119 @@
+"""Topics of Kafka at the ends of a pipeline on Spark, by Spark's own connector, which has to be there beside Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyspark
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from shoal.errors import InputError
+
+PACKAGE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+"""The connector, as Maven knows it."""
+
+SOME = 10_000
+"""Messages that are looked at for the types of the columns."""
+
+
+class TopicSource:
+    """A topic that is followed, from its beginning."""
+
+    follows = True
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+
+    def problems(self) -> Iterator[str]:
+        yield from _problems("source", self._settings)
+
+    def options(self) -> dict[str, str]:
+        """What the connector is told; positions are in the checkpoint, so that the group only gives its name."""
+        return {
+            "kafka.bootstrap.servers": self._settings.brokers,
+            "subscribe": self._settings.topic,
+            "startingOffsets": "earliest",
+            "kafka.isolation.level": "read_committed",
+            "groupIdPrefix": self._settings.group,
+        }
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """The types of the columns, from the first messages.
+
+        Raises:
+            InputError: there are none, or the connector is not there.
+        """
+        _look_for_connector(spark, "source")
+        messages = spark.read.format("kafka").options(**self.options()).load()
+        found = columns(lines(messages.limit(SOME)))
+        if not found.fields:
+            raise InputError(f"kafka: topic {self._settings.topic!r} has no records to learn the columns from; send some first")
+        return found
+
+    def read(self, reader: Any, schema: StructType) -> DataFrame:
+        return records(reader.format("kafka").options(**self.options()).load(), schema)
+
+
+class TopicSink:
+    """A topic to which every tuple goes at least once, as a JSON object a message."""
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+
+    def problems(self) -> Iterator[str]:
+        yield from _problems("sink", self._settings)
+
+    def options(self) -> dict[str, str]:
+        return {"kafka.bootstrap.servers": self._settings.brokers, "topic": self._settings.topic}
+
+    def write(self, found: DataFrame) -> None:
+        _look_for_connector(found.sparkSession, "sink")
+        messages(found).write.format("kafka").options(**self.options()).save()
+
+    def writer(self, found: DataFrame) -> Any:
+        _look_for_connector(found.sparkSession, "sink")
+        return messages(found).writeStream.format("kafka").options(**self.options())
+
+
+def lines(messages: DataFrame) -> DataFrame:
+    """The records of messages, of which each is one or more JSON lines."""
+    each = F.explode(F.split(F.col("value").cast("string"), "\n")).alias("line")
+    return messages.select(each).where(F.trim("line") != "")
+
+
+def columns(lines: DataFrame) -> StructType:
+    """The types of the columns of JSON lines; those that are none are passed over."""
+    reader = lines.sparkSession.read.option("mode", "DROPMALFORMED")
+    return reader.json(lines.rdd.map(lambda row: row[0])).schema
+
+
+def records(messages: DataFrame, schema: StructType) -> DataFrame:
+    return lines(messages).select(F.from_json("line", schema).alias("record")).select("record.*")
+
+
+def messages(found: DataFrame) -> DataFrame:
+    columns = [F.col(f"`{name}`") for name in found.columns]
+    return found.select(F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}).alias("value"))
+
+
+def _problems(place: str, settings: Any) -> Iterator[str]:
+    if settings.format != "json":
+        yield f"{place}.kafka.format: is not there on Spark; use json"
+    if settings.options:
+        yield f"{place}.kafka.options: are of another client than Spark's; call shoal.spark.anonymize with Spark's own options"
+
+
+def _look_for_connector(spark: SparkSession, place: str) -> None:
+    """
+    Raises:
+        InputError: it is not there.
+    """
+    try:
+        spark.read.format("kafka").option("kafka.bootstrap.servers", "localhost").option("subscribe", "any").load()
+    except AnalysisException:
+        remedy = f"set spark.jars.packages to {PACKAGE} in spark-defaults.conf"
+        raise InputError(f"{place}.kafka: Spark's connector for Kafka is not there; {remedy}") from None
