@@ -110,7 +110,7 @@ def float_of(typing_context: Any, bits: Any) -> Any:
     return types.float32(types.int32), build
 
 
-LANES = 64
+ENTRIES = 64
 """Entries that `up_to` looks at."""
 
 
@@ -119,12 +119,12 @@ def up_to(typing_context: Any, array: Any, start: Any, limit: Any) -> Any:
     """Bit i: array[start + i] <= limit, for 64 entries of single precision. Nothing is checked."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        many = ir.VectorType(ir.FloatType(), LANES)
+        many = ir.VectorType(ir.FloatType(), ENTRIES)
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         place = builder.bitcast(builder.gep(data, [arguments[1]]), many.as_pointer())
         one = builder.insert_element(ir.Constant(many, ir.Undefined), arguments[2], ir.IntType(32)(0))
-        limits = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
-        return builder.bitcast(builder.fcmp_ordered("<=", builder.load(place, align=4), limits), ir.IntType(LANES))
+        limits = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), ENTRIES), [0] * ENTRIES))
+        return builder.bitcast(builder.fcmp_ordered("<=", builder.load(place, align=4), limits), ir.IntType(ENTRIES))
 
     return types.uint64(array, types.int64, types.float32), build
 

@@ -7,7 +7,13 @@ from typing import Any
 
 
 class ShoalError(Exception):
-    """The root of the tree: catch this to catch all of them."""
+    """The root of the tree: catch this to catch all of them.
+
+    Where a long batch is taken in piece by piece, `released` and `trace` hold what had left in the same call before.
+    """
+
+    released: Any = None
+    trace: Any = None
 
 
 class PolicyError(ShoalError):
@@ -31,14 +37,10 @@ class SnapshotError(ShoalError):
 
 
 class WorkerError(ShoalError):
-    """A thread failed at its part of a stream, which must go on from its last snapshot.
+    """Work on a stream failed half done; the stream must go on from its last snapshot.
 
-    Where a long batch is taken in piece by piece, `released` and `trace` hold what had left in the same call before. Who goes
-    on from a snapshot made before the call drops it: it leaves again.
+    Who goes on from a snapshot that was made before the call drops what the error says was `released`: it leaves again.
     """
-
-    released: Any = None
-    trace: Any = None
 
 
 class ModelError(ShoalError):

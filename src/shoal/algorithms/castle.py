@@ -176,7 +176,7 @@ def expire(s):
 
 @inlined
 def _output(s, own, persons):
-    """Publish a cluster in groups of k persons or more; one that cannot be diverse enough loses its oldest, and ends it."""
+    """Publish a cluster in groups of k persons or more; where one cannot be diverse enough, its oldest leaves alone."""
     w, g, k, chosen = s.window, s.groups, s.rule.k, s.scratch.chosen
     last = joined = False
     while not last:

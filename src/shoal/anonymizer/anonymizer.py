@@ -20,7 +20,7 @@ from shoal.anonymizer.records import to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
 from shoal.anonymizer.stats import FilterStats, Stats
 from shoal.columns.rejection import Rejection
-from shoal.errors import InputError, WorkerError
+from shoal.errors import InputError, ShoalError
 from shoal.policy import Policy
 
 _SLICE = 65_536  # records taken in and published at a time
@@ -76,7 +76,7 @@ class Anonymizer:
         for i in range(0, max(batch.num_rows, 1), _SLICE):
             try:
                 answers.append(self._told(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])))
-            except WorkerError as error:
+            except ShoalError as error:
                 if answers:
                     error.released, error.trace = joined(answers), self.trace
                 raise

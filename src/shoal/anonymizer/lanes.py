@@ -50,7 +50,7 @@ class Lanes(Team):
         merged.smallest = min((tally.smallest for tally in tallies if tally.groups), default=0)
         return merged
 
-    def _take_in(self, batch: Batch) -> Leaving:
+    def take_in(self, batch: Batch) -> Leaving:
         parts: list[Leaving] = []
         start, size = 0, len(batch.time)
         while start < size or not parts:
@@ -67,7 +67,7 @@ class Lanes(Team):
     def _tick(self) -> Leaving:
         return self._pass(self._nobody)
 
-    def _flush(self) -> Leaving:
+    def flush(self) -> Leaving:
         """From the common lane."""
         handed = together([lane.hand_over_all() for lane in self._lanes])
         self._common.advance(handed.tuples, closing=True)

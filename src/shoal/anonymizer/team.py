@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -14,20 +13,16 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer.lane import Handed, Lane, Leaving, part_of
 from shoal.columns.encode import Batch
-from shoal.errors import WorkerError
 
 _FEW = 512  # arrivals for which no threads are bothered
-_FAILED = "on one of several threads; nothing of this call has left: go on from the last snapshot, or run it again"
-_STOPPED = "a thread failed in an earlier call; restore the last snapshot, and go on from there"
 
 
 class Team(ABC):
-    """What lanes have in common that work side by side. Once one has failed, nothing can be done with them any more."""
+    """What lanes have in common that work side by side."""
 
     def __init__(self, lanes: Sequence[Lane], threads: int) -> None:
         self._all = list(lanes)
         self._threads = threads
-        self._failed = False
 
     @property
     def held(self) -> int:
@@ -52,20 +47,18 @@ class Team(ABC):
     def tally(self) -> np.record:
         """Of all lanes together."""
 
+    @abstractmethod
     def take_in(self, batch: Batch) -> Leaving:
-        with self._at_work():
-            return self._take_in(batch)
+        """Take in arrivals; who leaves because of them."""
 
     def tick(self, now: float) -> Leaving:
-        with self._at_work():
-            for lane in self._all:
-                lane.move_clock(now)
-            return self._tick()
+        for lane in self._all:
+            lane.move_clock(now)
+        return self._tick()
 
+    @abstractmethod
     def flush(self) -> Leaving:
         """All leave together."""
-        with self._at_work():
-            return self._flush()
 
     @abstractmethod
     def leave(self) -> Leaving:
@@ -76,7 +69,6 @@ class Team(ABC):
         return
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        self._ask()
         return {f"{i}.{name}": array for i, lane in enumerate(self._all) for name, array in lane.saved().items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -90,13 +82,8 @@ class Team(ABC):
             lane.restore(saved)
 
     @abstractmethod
-    def _take_in(self, batch: Batch) -> Leaving: ...
-
-    @abstractmethod
-    def _tick(self) -> Leaving: ...
-
-    @abstractmethod
-    def _flush(self) -> Leaving: ...
+    def _tick(self) -> Leaving:
+        """Who leaves now that the clocks have moved."""
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -113,20 +100,6 @@ class Team(ABC):
         wait(done)
         for one in done:
             one.result()
-
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        self._ask()
-        self._failed = True  # unless it ends well
-        try:
-            yield
-        except Exception as error:
-            raise WorkerError(f"{type(error).__name__} {_FAILED}") from error
-        self._failed = False
-
-    def _ask(self) -> None:
-        if self._failed:
-            raise WorkerError(_STOPPED)
 
 
 def together(handed: Sequence[Handed]) -> Handed:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.anonymizer.engine import Answer, Engine, joined
+from shoal.anonymizer.guard import Guard
 from shoal.anonymizer.lane import Lane, Leaving
 from shoal.anonymizer.lanes import Lanes
 from shoal.anonymizer.lobby import Guests, Lobby
@@ -38,6 +39,7 @@ class Windowed(Engine):
 
     def _start(self, key: NDArray[np.uint64]) -> None:
         policy = self._policy
+        self._guard = Guard()
         self._lane = _lane(policy, key)
         self._key = key
         self._encoder = Encoder(policy, key, typed=True)
@@ -54,8 +56,10 @@ class Windowed(Engine):
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         if batch.num_rows <= _PIECE or not isinstance(self._lane, Team):
             encoded = self._seated(batch, rows)
-            return self._answer(self._lane.take_in(encoded.batch), encoded.rejected)
-        return self._pipelined(self._lane, batch, rows)
+            with self._guard.at_work():
+                return self._answer(self._lane.take_in(encoded.batch), encoded.rejected)
+        with self._guard.at_work():
+            return self._pipelined(self._lane, batch, rows)
 
     def _pipelined(self, team: Team, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         """Piece by piece: while the team works on one, the next is encoded and what left by the last is published."""
@@ -82,10 +86,12 @@ class Windowed(Engine):
         return encoded._replace(batch=encoded.batch._replace(seat=seats))
 
     def tick(self, now: float) -> Answer:
-        return self._answer(self._lane.tick(now), [])
+        with self._guard.at_work():
+            return self._answer(self._lane.tick(now), [])
 
     def flush(self) -> Answer:
-        return self._answer(self._lane.flush(), [])
+        with self._guard.at_work():
+            return self._answer(self._lane.flush(), [])
 
     def relearn(self) -> None:
         self._lane.relearn()
@@ -99,6 +105,7 @@ class Windowed(Engine):
 
     def saved(self) -> Snapshot:
         """It holds what waits in the window."""
+        self._guard.ask()
         self._lobby.settle(self._lane.seats, always=True)
         guests = self._lobby.guests
         header = {"key": self._key.tolist(), "whole": self._publisher.whole.tolist()}

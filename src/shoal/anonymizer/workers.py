@@ -57,7 +57,7 @@ class Workers(Team):
         super().restore({**arrays, **copies})
         self._share(0)
 
-    def _take_in(self, batch: Batch) -> Leaving:
+    def take_in(self, batch: Batch) -> Leaving:
         size = len(batch.time)
         self._share(size)
         for start in range(0, size, _STRIDE):
@@ -69,7 +69,7 @@ class Workers(Team):
         self._pass(self._nobody)
         return self.leave()
 
-    def _flush(self) -> Leaving:
+    def flush(self) -> Leaving:
         """From the first worker."""
         first, *others = self._all
         first.advance(together([worker.hand_over_all() for worker in others]).tuples, closing=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.blocks.diversity import ROOM
 from shoal.blocks.domain import common_ancestor, weight_of
-from shoal.blocks.window import lanes
+from shoal.blocks.window import padded
 from shoal.compiled import inlined, inner
 
 MAYBE, EXTENDED, ROOT = 0, 1, 2
@@ -39,7 +39,7 @@ class Groups(NamedTuple):
 
 
 def groups(quasi: int, sensitive: int, capacity: int) -> Groups:
-    low, high = np.zeros((capacity, lanes(quasi))), np.zeros((capacity, lanes(quasi)))
+    low, high = np.zeros((capacity, padded(quasi))), np.zeros((capacity, padded(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
     return Groups(low, high, loss, np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64),
                   np.zeros(capacity, np.int64), np.zeros(capacity), np.zeros(capacity, np.int64),

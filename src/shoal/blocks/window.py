@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.roster import Roster, join, leave, roster
-from shoal.compiled import LANES, inlined, kernel
+from shoal.compiled import ENTRIES, inlined, kernel
 
 COUNT, TIME, BUFFER = 0, 1, 2
-STRIDE = LANES  # scans run over whole strides, past the last tuple, so that no vector is left half full
+STRIDE = ENTRIES  # scans run over whole strides, past the last tuple, so that no vector is left half full
 _FEW = 128
 KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
@@ -61,7 +61,7 @@ def even(slots: int) -> int:
     return -(-slots // STRIDE) * STRIDE
 
 
-def lanes(quasi: int) -> int:
+def padded(quasi: int) -> int:
     """The length of a row of values that is read in whole vectors."""
     return -(-quasi // 8) * 8
 
@@ -77,7 +77,7 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
     person, partition, arrival, home, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
     return Window(
-        values=np.full((capacity, lanes(quasi)), np.nan), scaled=np.zeros((quasi, row), np.float32),
+        values=np.full((capacity, padded(quasi)), np.nan), scaled=np.zeros((quasi, row), np.float32),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
         since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat,
         sensitive=np.zeros((capacity, sensitive), np.uint64), older=older, newer=newer,

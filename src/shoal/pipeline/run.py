@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
 from shoal.columns.encode import policy_fields
-from shoal.errors import InputError, RecordError, WorkerError
+from shoal.errors import InputError, RecordError, ShoalError
 from shoal.formats import open_reader, open_writer
 from shoal.policy import Policy
 
@@ -62,7 +62,7 @@ def run(
     RecordError
         A record was rejected under `strict`.
     WorkerError
-        A thread failed, of a policy with several lanes or workers. What had left before has been written.
+        Work on the stream failed, for want of memory for instance. What had left before has been written.
     """
     policy = policy if isinstance(policy, Policy) else Policy.load(policy)
     source, target = fspath(source), fspath(target)
@@ -81,7 +81,7 @@ def run(
         for block in reader:
             try:
                 answer = anonymizer.push_batch(block.batch, block.rows, block.names)
-            except WorkerError as error:
+            except ShoalError as error:
                 if error.released is not None:
                     write(error.released, error.trace)
                 raise
