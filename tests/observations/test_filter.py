@@ -132,7 +132,7 @@ def test_items_do_not_keep_the_room_they_once_needed(monkeypatch: pytest.MonkeyP
     anonymizer = Anonymizer(policy(1, 1))
     for turn in range(60):
         site = [*[turn % 30] * 512, *range(30)]
-        seen = {"t": np.full(len(site), 3.0 * turn), "user": np.arange(len(site)), "site": np.array(site)}
+        seen = {"t": np.full(len(site), 1.5 * turn), "user": np.arange(len(site)), "site": np.array(site)}
         anonymizer.push_batch(pa.record_batch(seen))
     x = engine(anonymizer)._exposures
     assert x.items["size"][: int(x.book.fresh_item)].sum() < 30 * 512 / 3
