@@ -121,8 +121,10 @@ def gather(
 ) -> Evidence:
     """Read the input, the output and, if there is one, the trace.
 
-    Raises:
-        InputError: one of them cannot be used.
+    Raises
+    ------
+    InputError
+        One of them cannot be used.
     """
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
     before = original(policy, source, trees, lambda rows: on_rows("input", rows), late)

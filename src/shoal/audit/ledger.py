@@ -46,8 +46,10 @@ class Ledger(NamedTuple):
 def ledger(source: Source, words: Sequence[str], fields: Sequence[Field], on_rows: Callable[[int], None]) -> Ledger:
     """Read a trace that has these fields, and one of these words in `how`.
 
-    Raises:
-        InputError: a field is absent, a line is no line of such a trace, or the file cannot be read.
+    Raises
+    ------
+    InputError
+        A field is absent, a line is no line of such a trace, or the file cannot be read.
     """
     name = fspath(source) if isinstance(source, str | PathLike) else "trace"
     parts = [Ledger(np.empty(0, np.int8), {field.name: np.empty(0) for field in fields})]

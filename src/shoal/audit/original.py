@@ -63,8 +63,10 @@ def original(
 ) -> Original:
     """Read the input as the policy says; if `late` is given, without records that are further behind the newest before them.
 
-    Raises:
-        InputError: the file cannot be used.
+    Raises
+    ------
+    InputError
+        The file cannot be used.
     """
     reader = _Reader(policy, trees, math.inf if late is None else late)
     for block in blocks(source, reader.fields):

@@ -61,8 +61,10 @@ class Published(NamedTuple):
 def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Published:
     """Read an output as the policy says it looks.
 
-    Raises:
-        InputError: the file cannot be used.
+    Raises
+    ------
+    InputError
+        The file cannot be used.
     """
     reader = _Reader(policy, trees)
     rows = 0

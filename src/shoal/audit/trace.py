@@ -55,8 +55,10 @@ class Trace(NamedTuple):
 def trace(source: Source, line: NDArray[np.int64], on_rows: Callable[[int], None]) -> Trace:
     """Read a trace; `line` holds the input row of each accepted record. Groups are numbered anew, from 0, in their order.
 
-    Raises:
-        InputError: it is no trace, or cannot be read.
+    Raises
+    ------
+    InputError
+        It is no trace, or cannot be read.
     """
     found = ledger(source, HOW, FIELDS, on_rows)
     told = found.number["cluster"]

@@ -71,8 +71,10 @@ def chosen(parts: Sequence[str]) -> list[str]:
     >>> chosen(["speed", "twins"])
     ['twins', 'speed']
 
-    Raises:
-        InputError: there is no such part.
+    Raises
+    ------
+    InputError
+        There is no such part.
     """
     for part in parts:
         if part not in PARTS:

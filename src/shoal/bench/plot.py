@@ -24,8 +24,10 @@ _FONT: Any = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False,
 def check(path: str | PathLike[str], parts: list[str]) -> None:
     """Refuse in time what could not be drawn.
 
-    Raises:
-        InputError: the name tells no kind of picture, or none of the parts has one.
+    Raises
+    ------
+    InputError
+        The name tells no kind of picture, or none of the parts has one.
     """
     if not fspath(path).lower().endswith(SUFFIXES):
         raise InputError(f"{fspath(path)}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")

@@ -70,8 +70,10 @@ def contenders(names: Sequence[str] | None = None) -> list[Contender]:
     >>> [contender.label for contender in contenders(["fads", "xband", "tide"])]
     ['fads', 'xband 4', 'xband 10', 'tide quick', 'tide thorough']
 
-    Raises:
-        InputError: there is no such algorithm.
+    Raises
+    ------
+    InputError
+        There is no such algorithm.
     """
     found = []
     for name in WINDOWED if names is None else dict.fromkeys(names):

@@ -26,8 +26,10 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser."
 def served(telemetry: Telemetry, host: str, port: int, token_file: str | None, bare: bool = False) -> Iterator[str]:
     """Serve the page, or its bare metrics, while the body runs, and give its address.
 
-    Raises:
-        InputError: what it needs is not installed, there is no token where one is needed, or the port is taken.
+    Raises
+    ------
+    InputError
+        What it needs is not installed, there is no token where one is needed, or the port is taken.
     """
     with needed():
         from shoal.web import serve

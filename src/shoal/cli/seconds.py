@@ -8,8 +8,10 @@ def seconds(option: str, text: str) -> float:
     >>> seconds("--late", "5m")
     300.0
 
-    Raises:
-        InputError: it is no duration.
+    Raises
+    ------
+    InputError
+        It is no duration.
     """
     from pydantic_core import PydanticCustomError
 

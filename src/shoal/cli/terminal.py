@@ -36,8 +36,10 @@ def say(console: Console, line: str, style: str = "") -> None:
 def write(path: str, text: str) -> None:
     """Write a text to a file, or to standard output if that is `-`.
 
-    Raises:
-        InputError: the file cannot be written.
+    Raises
+    ------
+    InputError
+        The file cannot be written.
     """
     if path == "-":
         typer.echo(text)

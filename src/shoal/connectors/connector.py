@@ -70,16 +70,20 @@ class Source(ABC):
         """Look whether it could begin there, also while a pipeline reads from it, and change nothing; False if only a beginning
         would tell. It is a source that has not begun, and need not be closed.
 
-        Raises:
-            ConnectorError, InputError: it could not.
+        Raises
+        ------
+        ConnectorError, InputError
+            It could not.
         """
         return False
 
     def replay(self, until: Position) -> Sequence[Payload]:
         """Again what lies from here up to a position, in the same order.
 
-        Raises:
-            ConnectorError: it is not there any more.
+        Raises
+        ------
+        ConnectorError
+            It is not there any more.
         """
         raise NotImplementedError
 
@@ -117,16 +121,20 @@ class Sink(ABC):
     def begin(self, mark: Position | None, sequence: int) -> None:
         """Connect. `mark` is what it told a checkpoint, before which `sequence` tuples had left; None at the very beginning.
 
-        Raises:
-            ConnectorError: at the very beginning, what is there already is not ours.
+        Raises
+        ------
+        ConnectorError
+            At the very beginning, what is there already is not ours.
         """
 
     def probe(self, mark: Position | None, sequence: int) -> bool:
         """Look whether it could begin so, also while a pipeline writes to it, and change nothing; False if only a beginning
         would tell. It is a sink that has not begun, and need not be closed.
 
-        Raises:
-            ConnectorError: it could not.
+        Raises
+        ------
+        ConnectorError
+            It could not.
         """
         return False
 
@@ -138,8 +146,10 @@ class Sink(ABC):
     def caught_up(self, sequence: int) -> None:
         """Everything came again, up to this number.
 
-        Raises:
-            ConnectorError: numbers from there on are in it, so that what the pipeline remembers is too old.
+        Raises
+        ------
+        ConnectorError
+            Numbers from there on are in it, so that what the pipeline remembers is too old.
         """
 
     @property

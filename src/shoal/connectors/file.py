@@ -107,8 +107,10 @@ class FileSource(Source):
 
     def _compare(self, position: Position | None) -> None:
         """
-        Raises:
-            ConnectorError: what was read up to there is something else than what was read before.
+        Raises
+        ------
+        ConnectorError
+            What was read up to there is something else than what was read before.
         """
         if position and "tail" in position and position["tail"] != self._position()["tail"]:
             raise ConnectorError(
@@ -181,8 +183,10 @@ class FileSource(Source):
 
     def _stays(self) -> None:
         """
-        Raises:
-            ConnectorError: a file that is followed was cut, or another one has its name now.
+        Raises
+        ------
+        ConnectorError
+            A file that is followed was cut, or another one has its name now.
         """
         if not self._follow:
             return
@@ -293,8 +297,10 @@ class FileSink(Sink):
     def append(self, data: bytes | memoryview) -> None:
         """Write bytes, but for those that are there already.
 
-        Raises:
-            ConnectorError: what is there is something else, so that tuples would leave a second time in other groups.
+        Raises
+        ------
+        ConnectorError
+            What is there is something else, so that tuples would leave a second time in other groups.
         """
         if self._beyond:
             there = self._file.read(min(len(data), self._beyond))

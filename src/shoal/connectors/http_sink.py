@@ -76,8 +76,10 @@ class HttpSink(Sink):
     def _posted(self, message: Message) -> float | None:
         """None if it is there; else for how many seconds the other side wants to be left alone.
 
-        Raises:
-            ConnectorError: it will never be taken.
+        Raises
+        ------
+        ConnectorError
+            It will never be taken.
         """
         place = f"http {self._settings.url}"
         headers = {"Shoal-Sequence": str(message.sequence), "Shoal-Tuples": str(message.tuples)}

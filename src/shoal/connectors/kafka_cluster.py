@@ -43,8 +43,10 @@ def silent(options: Mapping[str, Any]) -> dict[str, Any]:
 def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) -> Any:
     """A client by its options.
 
-    Raises:
-        ConnectorError: it does not know one of them, or a value is not for it.
+    Raises
+    ------
+    ConnectorError
+        It does not know one of them, or a value is not for it.
     """
     try:
         return client(options)
@@ -57,8 +59,10 @@ def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) 
 def partitions(kafka: Any, client: Any, topic: str) -> list[int]:
     """The partitions of a topic.
 
-    Raises:
-        ConnectorError: no broker answers, or they do not have it.
+    Raises
+    ------
+    ConnectorError
+        No broker answers, or they do not have it.
     """
     try:
         found = client.list_topics(topic, timeout=PATIENCE).topics[topic]

@@ -117,8 +117,10 @@ class KafkaSink(Sink):
     def _patiently(self, step: Callable[[], Any]) -> None:
         """Take a step of a transaction, again while that can help; what can only be aborted is raised as it is.
 
-        Raises:
-            ConnectorError: nothing can help.
+        Raises
+        ------
+        ConnectorError
+            Nothing can help.
         """
         while True:
             try:

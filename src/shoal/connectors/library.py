@@ -12,8 +12,10 @@ from shoal.errors import ConnectorError
 def library(name: str, extra: str) -> Any:
     """A module of a client that only some pipelines need. What it logs is not shown, since it could hold data.
 
-    Raises:
-        ConnectorError: it is not installed.
+    Raises
+    ------
+    ConnectorError
+        It is not installed.
 
     >>> library("no_such_client", "kafka")
     Traceback (most recent call last):

@@ -81,8 +81,10 @@ class Session:
 
     def connect(self) -> None:
         """
-        Raises:
-            ConnectorError: the broker is not there, or refuses.
+        Raises
+        ------
+        ConnectorError
+            The broker is not there, or refuses.
         """
         given, place = self._given, f"mqtt {self._given.host}:{self._given.port}"
         five: dict[str, Any] = {}
@@ -108,8 +110,10 @@ class Session:
     def probe(cls, given: Broker) -> bool:
         """Connect for a moment, as another client, so that a session under the own name stays as it is.
 
-        Raises:
-            ConnectorError: the broker is not there, or refuses.
+        Raises
+        ------
+        ConnectorError
+            The broker is not there, or refuses.
         """
         session = cls(given.model_copy(update={"client": f"{given.client}-probe"}), lasting=False, subscribe=False)
         session.connect()

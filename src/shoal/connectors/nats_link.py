@@ -109,8 +109,10 @@ class Link:
     async def unbroken(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run in the loop's thread, for as long as the connection lasts.
 
-        Raises:
-            TimeoutError: it broke.
+        Raises
+        ------
+        TimeoutError
+            It broke.
         """
         task = self._loop.create_task(coroutine)
         await asyncio.wait({task, self._broken}, return_when=asyncio.FIRST_COMPLETED)
@@ -122,8 +124,10 @@ class Link:
     async def info(self) -> Any:
         """What the server knows of the stream.
 
-        Raises:
-            ConnectorError: there is none, or it forgets what was read.
+        Raises
+        ------
+        ConnectorError
+            There is none, or it forgets what was read.
         """
         name = self._settings.stream
         try:

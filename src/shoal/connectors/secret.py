@@ -37,8 +37,10 @@ class Secret(Part):
 
     def read(self) -> str:
         """
-        Raises:
-            ConnectorError: it is not there, or empty.
+        Raises
+        ------
+        ConnectorError
+            It is not there, or empty.
         """
         if self.env is not None:
             found = os.environ.get(self.env)

@@ -58,8 +58,10 @@ class Tls(Part):
 
     def context(self) -> ssl.SSLContext:
         """
-        Raises:
-            ConnectorError: a file cannot be used.
+        Raises
+        ------
+        ConnectorError
+            A file cannot be used.
         """
         try:
             context = ssl.create_default_context(cafile=self.ca)

@@ -52,8 +52,10 @@ def home_of_data(named: str | os.PathLike[str] | None = None) -> Path:
 def folder(named: str | os.PathLike[str] | None = None) -> Path:
     """The folder of Adult, among the data.
 
-    Raises:
-        InputError: it is not there; says what to download.
+    Raises
+    ------
+    InputError
+        It is not there; says what to download.
     """
     data = home_of_data(named)
     home = data / "adult"

@@ -21,8 +21,10 @@ class Place(NamedTuple):
     def within(self, data: Path) -> Path:
         """The file, or the same gzipped.
 
-        Raises:
-            InputError: it is not there; says where it comes from, and where to put it.
+        Raises
+        ------
+        InputError
+            It is not there; says where it comes from, and where to put it.
         """
         source = found(data / self.path)
         if source is None:
@@ -46,8 +48,10 @@ def check_hierarchies(home: Path, names: Sequence[str]) -> None:
 def read(source: Path, types: Mapping[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:
     """The columns of a CSV file that have a type.
 
-    Raises:
-        InputError: it cannot be read so.
+    Raises
+    ------
+    InputError
+        It cannot be read so.
     """
     options = pyarrow.csv.ConvertOptions(
         column_types=types, include_columns=list(types), null_values=list(nulls), strings_can_be_null=True

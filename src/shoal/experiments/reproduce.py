@@ -29,8 +29,10 @@ def reproduce(
 
     Outcomes are kept in its folder `runs`, by settings, code and data: a run that was interrupted goes on.
 
-    Raises:
-        InputError: a paper is unknown, a data file is missing, or the folder cannot be written.
+    Raises
+    ------
+    InputError
+        A paper is unknown, a data file is missing, or the folder cannot be written.
     """
     papers = [_paper(name) for name in dict.fromkeys(names)]
     for name in dict.fromkeys(name for paper in papers for name in paper.sources):

@@ -36,8 +36,10 @@ def build(written: Mapping[str, Any]) -> list[list[str]]:
     >>> build({"builder": "prefix", "levels": [2], "values": ["7501", "7502", "69"]})
     [['7501', '75*', 'any'], ['7502', '75*', 'any'], ['69', '69*', 'any']]
 
-    Raises:
-        PolicyError: all that is wrong with the first thing that is.
+    Raises
+    ------
+    PolicyError
+        All that is wrong with the first thing that is.
     """
     if "ready" in written:
         return ready(written)

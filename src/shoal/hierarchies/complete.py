@@ -15,8 +15,10 @@ def completed(lines: Sequence[Sequence[str]], values: Iterable[str], mark: str =
     >>> completed([["Paris", "France", "Europe"]], ["Oslo", "Paris"])
     [['Paris', 'France', 'Europe'], ['Oslo', 'UNSORTED', 'Europe']]
 
-    Raises:
-        PolicyError: a value is the label of an inner node, and so cannot be a leaf.
+    Raises
+    ------
+    PolicyError
+        A value is the label of an inner node, and so cannot be a leaf.
     """
     leaves, inner = {line[0] for line in lines}, {label for line in lines for label in line[1:]}
     lacking = [value for value in dict.fromkeys(values) if value not in leaves]

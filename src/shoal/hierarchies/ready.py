@@ -23,8 +23,10 @@ def ready(written: Mapping[str, Any]) -> list[list[str]]:
     >>> ready({"ready": "countries", "by": "alpha-2"})[0]
     ['DZ', 'Northern Africa', 'Africa', 'World']
 
-    Raises:
-        PolicyError: there is no such one.
+    Raises
+    ------
+    PolicyError
+        There is no such one.
     """
     name, unknown = written["ready"], [key for key in written if key not in ("ready", "by")]
     if name not in READY:

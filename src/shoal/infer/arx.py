@@ -69,8 +69,10 @@ class Project(NamedTuple):
 def project(path: str) -> Project:
     """The settings of a project file.
 
-    Raises:
-        InputError: it is no project of ARX, or not one that can be read safely.
+    Raises
+    ------
+    InputError
+        It is no project of ARX, or not one that can be read safely.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -66,8 +66,10 @@ class Study(NamedTuple):
 def study(path: str, rows: int) -> Study:
     """Look at the first rows of a file.
 
-    Raises:
-        InputError: the file cannot be read, or has no records.
+    Raises
+    ------
+    InputError
+        The file cannot be read, or has no records.
     """
     found = sample(path, rows)
     nulls = missing.nulls(field for field in found.fields if not field.nested)

@@ -21,8 +21,10 @@ ROWS = 200_000
 def chances(sheet: Sheet, sample: Sample, k: int = 2, confidence: float = 0.95) -> dict[str, Any]:
     """A row for each z: the `probability` by the model, what was `measured`, and what is `kept`; and the least z that does.
 
-    Raises:
-        InputError, ModelError: a field is not named, or the window is longer than the sample.
+    Raises
+    ------
+    InputError, ModelError
+        A field is not named, or the window is longer than the sample.
     """
     for name, what in ((sheet.person, "person"), (sheet.time, "time"), (sheet.item, "item")):
         if not name:

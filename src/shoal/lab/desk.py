@@ -42,8 +42,10 @@ class Desk:
     def ask(self, kind: str, do: Callable[[Callable[[], None]], Result]) -> Result:
         """Wait for the work to be done. `do` gets a function that it calls now and then, and that ends it if it is outdated.
 
-        Raises:
-            Superseded: something newer of its kind came.
+        Raises
+        ------
+        Superseded
+            Something newer of its kind came.
         """
         future: Future[Result] = Future()
         with self._changed:

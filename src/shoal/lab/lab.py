@@ -120,8 +120,10 @@ class Lab:
     def receive(self, name: str, chunks: Iterable[bytes], complete: bool = True) -> dict[str, Any]:
         """Take over a file, or the beginning of a text, and draft anew.
 
-        Raises:
-            InputError: it is too large, of no kind that can be read, or broken.
+        Raises
+        ------
+        InputError
+            It is too large, of no kind that can be read, or broken.
         """
         said = upload.plain(name)
         own = Path(mkdtemp(dir=self.folder))
@@ -146,8 +148,10 @@ class Lab:
     def hierarchy(self, data: bytes, name: str) -> str:
         """The tree in a hierarchy's file, a label a line, indented.
 
-        Raises:
-            PolicyError: it holds no tree.
+        Raises
+        ------
+        PolicyError
+            It holds no tree.
         """
         return outline(parse(data, upload.shown(name)))
 
@@ -180,9 +184,12 @@ class Lab:
     def save(self, sheet: Sheet) -> str:
         """Write the policy where the lab was told to; the name of the file.
 
-        Raises:
-            PolicyError: it cannot be used.
-            InputError: there is no such place.
+        Raises
+        ------
+        PolicyError
+            It cannot be used.
+        InputError
+            There is no such place.
         """
         content = text(sheet)
         Policy.parse(content)

@@ -28,8 +28,10 @@ def parse(text: str) -> Tree:
     >>> parse("ready: countries")
     {'ready': 'countries'}
 
-    Raises:
-        PolicyError: the lines are no tree, with the line of each problem.
+    Raises
+    ------
+    PolicyError
+        The lines are no tree, with the line of each problem.
     """
     named = _named(text)
     if named:

@@ -48,8 +48,10 @@ class Sample:
     @classmethod
     def read(cls, path: Path, name: str, rows: int = ROWS) -> Sample:
         """
-        Raises:
-            InputError: the file cannot be read, or has no records.
+        Raises
+        ------
+        InputError
+            The file cannot be read, or has no records.
         """
         with named(path, name):
             return cls._read(path, name, rows)
@@ -92,8 +94,10 @@ class Sample:
     def proposed(self, name: str, role: Role) -> Entry:
         """A field in a role, with the range or the flat hierarchy that the sample suggests.
 
-        Raises:
-            InputError: there is no such field, or it cannot have that role.
+        Raises
+        ------
+        InputError
+            There is no such field, or it cannot have that role.
         """
         field = next((field for field in self.study.sample.fields if field.name == name), None)
         if field is None:

@@ -45,8 +45,10 @@ class Trial:
     @classmethod
     def run(cls, policy: Policy, sample: Sample) -> Trial:
         """
-        Raises:
-            InputError: the sample has none of the fields that the policy needs.
+        Raises
+        ------
+        InputError
+            The sample has none of the fields that the policy needs.
         """
         start = perf_counter()
         anonymizer = Anonymizer(policy, _SECRET if policy.is_filter else None)

@@ -25,8 +25,10 @@ def plain(name: str) -> str:
     >>> plain("C:\\\\\\\\data\\\\\\\\people.csv"), plain("../../people.csv")
     ('people.csv', 'people.csv')
 
-    Raises:
-        InputError: it is of no kind that can be read.
+    Raises
+    ------
+    InputError
+        It is of no kind that can be read.
     """
     last = shown(name)
     kind(last or "file")
@@ -36,8 +38,10 @@ def plain(name: str) -> str:
 def shown(name: str) -> str:
     """The last part of a name, if it can be shown.
 
-    Raises:
-        InputError: it cannot.
+    Raises
+    ------
+    InputError
+        It cannot.
     """
     last = PureWindowsPath(PurePosixPath(name).name).name
     if not last.isprintable() or len(last) > _LONGEST:
@@ -50,8 +54,10 @@ def stored(name: str, chunks: Iterable[bytes], folder: Path) -> tuple[Path, bool
 
     A text is cut after its last whole line within `TEXT` bytes; what is gzipped is unpacked as far.
 
-    Raises:
-        InputError: it is too large, or damaged.
+    Raises
+    ------
+    InputError
+        It is too large, or damaged.
     """
     name = plain(name)
     suffix = next(each for each in SUFFIXES if name.lower().endswith(each))
@@ -108,8 +114,10 @@ class _Unzip:
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         """
-        Raises:
-            InputError: it is damaged.
+        Raises
+        ------
+        InputError
+            It is damaged.
         """
         while chunk:
             if self._file.eof:

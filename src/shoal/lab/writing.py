@@ -26,8 +26,10 @@ def written(sheet: Sheet) -> dict[str, Any]:
     >>> written(sheet)["attributes"]
     {'age': {'quasi': 'numeric', 'range': [0, 100], 'grid': 5}}
 
-    Raises:
-        PolicyError: a hierarchy is no tree, or the further settings are no YAML.
+    Raises
+    ------
+    PolicyError
+        A hierarchy is no tree, or the further settings are no YAML.
     """
     problems: list[str] = []
     found: dict[str, Any] = {"person": sheet.person or NOBODY}
@@ -76,8 +78,10 @@ def text(sheet: Sheet) -> str:
     window: {count: 1000}
     algorithm: {name: tide}
 
-    Raises:
-        PolicyError: as `written` does.
+    Raises
+    ------
+    PolicyError
+        As `written` does.
     """
     notes = {entry.name: entry.note for entry in sheet.fields}
     found = written(sheet)

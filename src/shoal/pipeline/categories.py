@@ -13,8 +13,10 @@ from shoal.formats import open_reader
 def categories(source: str | PathLike[str], field: str, nulls: Collection[str] = ("",)) -> list[str]:
     """The values of the field, in order of appearance; what means missing is left out.
 
-    Raises:
-        InputError: the file cannot be read, or no record has the field.
+    Raises
+    ------
+    InputError
+        The file cannot be read, or no record has the field.
     """
     path = fspath(source)
     found: dict[str, None] = {}

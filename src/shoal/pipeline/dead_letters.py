@@ -49,8 +49,10 @@ class DeadLetterFile:
 def opened(path: Path, secret: str) -> Iterator[dict[str, Any]]:
     """Dead letters with their records; one that is just being written is not there yet.
 
-    Raises:
-        StateError: the file cannot be read, the secret is another one, or a letter is damaged.
+    Raises
+    ------
+    StateError
+        The file cannot be read, the secret is another one, or a letter is damaged.
     """
     vault = Vault(secret)
     try:

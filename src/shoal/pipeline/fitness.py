@@ -60,8 +60,10 @@ def fitting(found: Found, policy: Policy, file: PipelineFile) -> tuple[dict[str,
 
     Another source has no position yet, and another sink no mark.
 
-    Raises:
-        StateError: parts have changed, and something must leave first.
+    Raises
+    ------
+    StateError
+        Parts have changed, and something must leave first.
     """
     facts = {**found.checkpoint.facts, "marks": dict(found.checkpoint.facts["marks"])}
     changed = differences(facts["parts"], described(policy, file))

@@ -42,8 +42,10 @@ class Journal:
 
     def add(self, entry: Entry) -> None:
         """
-        Raises:
-            StateError: the disk is full, or gone.
+        Raises
+        ------
+        StateError
+            The disk is full, or gone.
         """
         with self._guarded():
             self._box.add(_written(entry))
@@ -78,8 +80,10 @@ def private(path: str, flags: int) -> int:
 def entries(path: Path, vault: Vault) -> Iterator[Entry]:
     """What a journal holds; an entry that was cut off while it was written is not there.
 
-    Raises:
-        Damaged: from here on it cannot be read.
+    Raises
+    ------
+    Damaged
+        From here on it cannot be read.
     """
     for piece in vault.opened(path.read_bytes()):
         yield _read(piece)

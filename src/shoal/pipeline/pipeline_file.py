@@ -141,8 +141,10 @@ class PipelineFile(_InFolder):
     @classmethod
     def load(cls, path: str | Path) -> PipelineFile:
         """
-        Raises:
-            PolicyError: everything that is wrong with it.
+        Raises
+        ------
+        PolicyError
+            Everything that is wrong with it.
         """
         path = Path(path)
         try:
@@ -156,8 +158,10 @@ class PipelineFile(_InFolder):
     @classmethod
     def parse(cls, text: str, folder: Path | None = None) -> PipelineFile:
         """
-        Raises:
-            PolicyError: everything that is wrong with it.
+        Raises
+        ------
+        PolicyError
+            Everything that is wrong with it.
         """
         written = yaml.parse(text)
         if not isinstance(written, Mapping):
@@ -170,8 +174,10 @@ class PipelineFile(_InFolder):
 
 def refuse_same(file: PipelineFile) -> None:
     """
-    Raises:
-        PolicyError: one file is named for two things.
+    Raises
+    ------
+    PolicyError
+        One file is named for two things.
     """
     named = {
         "policy": file.policy,

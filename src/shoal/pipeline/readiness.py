@@ -17,8 +17,10 @@ from shoal.pipeline.vault import Vault
 def readiness(file: PipelineFile) -> Iterator[str]:
     """What would happen if the pipeline started now, a line each. Nothing is changed, and it may be running.
 
-    Raises:
-        PolicyError, StateError, ConnectorError, InputError: it could not start.
+    Raises
+    ------
+    PolicyError, StateError, ConnectorError, InputError
+        It could not start.
     """
     pipe = Pipe(file)
     nearest = next(each for each in (file.state.dir, *file.state.dir.absolute().parents) if each.exists())

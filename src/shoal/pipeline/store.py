@@ -46,8 +46,10 @@ class Store:
     def __init__(self, folder: Path, vault: Vault, look: bool = False) -> None:
         """`look` only reads, also while a pipeline is running.
 
-        Raises:
-            StateError: another pipeline has it open, or it cannot be written.
+        Raises
+        ------
+        StateError
+            Another pipeline has it open, or it cannot be written.
         """
         self._folder, self._vault = folder, vault
         self._lock: int | None = None
@@ -92,8 +94,10 @@ class Store:
     def found(self) -> Found | None:
         """The newest checkpoint that can be read, and what came after it; None in an empty folder.
 
-        Raises:
-            StateError: the key is another one, or there are checkpoints, and none can be read.
+        Raises
+        ------
+        StateError
+            The key is another one, or there are checkpoints, and none can be read.
         """
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
         for number in numbers:

@@ -45,8 +45,10 @@ class Vault:
 
     def __init__(self, secret: str) -> None:
         """
-        Raises:
-            StateError: the secret is too short.
+        Raises
+        ------
+        StateError
+            The secret is too short.
         """
         self._secret = secret.encode()
         if len(self._secret) < SHORTEST:
@@ -65,9 +67,12 @@ class Vault:
     def opened(self, data: bytes) -> Iterator[bytes]:
         """The pieces of a file, until its end.
 
-        Raises:
-            StateError: it was sealed by another key.
-            Damaged: from here on it is not what was written; one that was cut off while it was written is not there.
+        Raises
+        ------
+        StateError
+            It was sealed by another key.
+        Damaged
+            From here on it is not what was written; one that was cut off while it was written is not there.
         """
         if len(data) < HEADER or not data.startswith(MAGIC):
             raise Damaged

@@ -18,8 +18,10 @@ def grown(written: Mapping[Any, Any], folder: Path | None) -> Hierarchy:
     >>> grown({"builder": "dates", "range": ["2024-01-31", "2024-02-01"], "levels": ["month"]}, None).lines()
     [['2024-01-31', '2024-01', 'any'], ['2024-02-01', '2024-02', 'any']]
 
-    Raises:
-        PolicyError: the settings, or the file that they name, cannot be used.
+    Raises
+    ------
+    PolicyError
+        The settings, or the file that they name, cannot be used.
     """
     file = written.get("values")
     if isinstance(file, str):

@@ -41,8 +41,10 @@ class Hierarchy:
     def of(cls, lines: Sequence[Sequence[str]]) -> Hierarchy:
         """The hierarchy of lines that each lead from a leaf to the root.
 
-        Raises:
-            PolicyError: the lines are no tree.
+        Raises
+        ------
+        PolicyError
+            The lines are no tree.
         """
         branches = Branches()
         for number, line in enumerate(lines, 1):
@@ -77,8 +79,10 @@ class Hierarchy:
     def node(self, first: SupportsIndex, last: SupportsIndex) -> int:
         """The lowest node whose leaves are exactly `first .. last`.
 
-        Raises:
-            KeyError: no node has exactly these leaves.
+        Raises
+        ------
+        KeyError
+            No node has exactly these leaves.
         """
         low, high = int(first), int(last)
         return low if low == high and 0 <= low < self.leaves else self._nodes[low, high]

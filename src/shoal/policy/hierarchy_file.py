@@ -14,8 +14,10 @@ from shoal.policy.hierarchy import Hierarchy
 def load(name: str, folder: Path) -> Hierarchy:
     """The hierarchy of a file inside the policy's folder.
 
-    Raises:
-        PolicyError: the file lies elsewhere, cannot be read, or holds no tree.
+    Raises
+    ------
+    PolicyError
+        The file lies elsewhere, cannot be read, or holds no tree.
     """
     return parse(_read(name, folder), name)
 
@@ -23,8 +25,10 @@ def load(name: str, folder: Path) -> Hierarchy:
 def values(name: str, folder: Path) -> list[str]:
     """The values in a file inside the policy's folder, one a line.
 
-    Raises:
-        PolicyError: the file lies elsewhere or cannot be read.
+    Raises
+    ------
+    PolicyError
+        The file lies elsewhere or cannot be read.
     """
     return [line.strip() for line in decode(_read(name, folder), name).splitlines() if line.strip()]
 

@@ -18,8 +18,10 @@ def parse(tree: Mapping[object, object]) -> Hierarchy:
     >>> parse({"Europe": {"France": ["Paris", "Lyon"], "Norway": "Oslo"}}).lines()
     [['Paris', 'France', 'Europe'], ['Lyon', 'France', 'Europe'], ['Oslo', 'Norway', 'Europe']]
 
-    Raises:
-        PolicyError: it is no tree.
+    Raises
+    ------
+    PolicyError
+        It is no tree.
     """
     if len(tree) != 1:
         raise PolicyError([f"has {len(tree)} roots; put everything under one key"])

@@ -58,8 +58,10 @@ class Policy:
     def load(cls, path: str | PathLike[str]) -> Policy:
         """The policy of a YAML file; the hierarchies it names lie in its folder.
 
-        Raises:
-            PolicyError: everything that is wrong with it.
+        Raises
+        ------
+        PolicyError
+            Everything that is wrong with it.
         """
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
@@ -77,8 +79,10 @@ class Policy:
     def parse(cls, written: str | Mapping[str, Any], folder: str | PathLike[str] | None = None) -> Policy:
         """The policy of a YAML text or a mapping; without a folder it can name no hierarchy files.
 
-        Raises:
-            PolicyError: everything that is wrong with it.
+        Raises
+        ------
+        PolicyError
+            Everything that is wrong with it.
         """
         sections = read(source.parse(written) if isinstance(written, str) else written, folder)
         window, privacy, person = sections["window"], sections["privacy"], sections["person"]

@@ -28,8 +28,10 @@ _SECTIONS = {name: _adapter(field) for name, field in Document.model_fields.item
 def read(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
     """The sections of a policy, each of its own type, defaults included.
 
-    Raises:
-        PolicyError: everything that is wrong.
+    Raises
+    ------
+    PolicyError
+        Everything that is wrong.
     """
     if not isinstance(written, Mapping):
         raise PolicyError(["the policy is not a mapping; write it as key: value pairs"])

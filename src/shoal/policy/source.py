@@ -54,8 +54,10 @@ def parse(text: str) -> Any:
     >>> parse("{no: 01234, yes: 1}")
     {'no': '01234', 'yes': 1}
 
-    Raises:
-        PolicyError: it is not YAML, or a key appears twice.
+    Raises
+    ------
+    PolicyError
+        It is not YAML, or a key appears twice.
     """
     try:
         loader = _Loader(text)

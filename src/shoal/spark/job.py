@@ -60,8 +60,10 @@ class Job:
 
     def opened(self, data: bytes) -> tuple[dict[str, Any], bytes]:
         """
-        Raises:
-            StateError: it is damaged, or was kept under another key or other cells.
+        Raises
+        ------
+        StateError
+            It is damaged, or was kept under another key or other cells.
         """
         try:
             header, state = self.vault.opened(data)

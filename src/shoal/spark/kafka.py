@@ -44,8 +44,10 @@ class TopicSource:
     def schema(self, spark: SparkSession) -> StructType:
         """The types of the columns, from the first messages.
 
-        Raises:
-            InputError: there are none, or the connector is not there.
+        Raises
+        ------
+        InputError
+            There are none, or the connector is not there.
         """
         _look_for_connector(spark, "source")
         messages = spark.read.format("kafka").options(**self.options()).load()
@@ -109,8 +111,10 @@ def _problems(place: str, settings: Any) -> Iterator[str]:
 
 def _look_for_connector(spark: SparkSession, place: str) -> None:
     """
-    Raises:
-        InputError: it is not there.
+    Raises
+    ------
+    InputError
+        It is not there.
     """
     try:
         spark.read.format("kafka").option("kafka.bootstrap.servers", "localhost").option("subscribe", "any").load()

@@ -21,8 +21,10 @@ def keep(spark: SparkSession, folder: str, secret: str, value: bytes) -> None:
 def kept(spark: SparkSession, folder: str, secret: str) -> bytes | None:
     """What was kept there; None if nothing is, or writing it did not come to its end.
 
-    Raises:
-        StateError: it is damaged, or was sealed by another key.
+    Raises
+    ------
+    StateError
+        It is damaged, or was sealed by another key.
     """
     try:
         rows = spark.read.schema("sealed binary").parquet(folder).collect()

@@ -31,8 +31,10 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
 
     `started` is given the query of a source that does not end.
 
-    Raises:
-        PolicyError, InputError: the file asks for what Spark has not.
+    Raises
+    ------
+    PolicyError, InputError
+        The file asks for what Spark has not.
     """
     problems = list(_problems(file))
     if problems:

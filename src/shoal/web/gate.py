@@ -54,8 +54,10 @@ class Gate:
 def token_for(host: str, file: str | None = None) -> str | None:
     """The token that a host needs, from a file or the variable SHOAL_TOKEN; on loopback none is needed.
 
-    Raises:
-        InputError: there is none, or it is too short to be a secret.
+    Raises
+    ------
+    InputError
+        There is none, or it is too short to be a secret.
     """
     if file is not None:
         try:

@@ -39,8 +39,10 @@ _SHARE = Annotated[float, Query(gt=0, lt=1)]
 def serve_lab(lab: Lab, host: str = "127.0.0.1", port: int = 8080, token: str | None = None) -> Iterator[str]:
     """Serve the lab while the body runs, and give its address; port 0 is any that is free.
 
-    Raises:
-        InputError: the port is taken, or the host is not loopback and there is no token.
+    Raises
+    ------
+    InputError
+        The port is taken, or the host is not loopback and there is no token.
     """
     with running(workbench(lab, token), host, port, token) as address:
         try:

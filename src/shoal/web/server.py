@@ -26,8 +26,10 @@ def serve(
 ) -> Iterator[str]:
     """Serve the page, or its bare metrics, while the body runs, and give its address; port 0 is any that is free.
 
-    Raises:
-        InputError: the port is taken, or the host is not loopback and there is no token.
+    Raises
+    ------
+    InputError
+        The port is taken, or the host is not loopback and there is no token.
     """
     with running(page(telemetry, token, bare=bare), host, port, token) as address:
         yield address

@@ -123,8 +123,10 @@ def gather(
 ) -> Observed:
     """Read the input, the output and, if there is one, the trace.
 
-    Raises:
-        InputError: one of them cannot be used.
+    Raises
+    ------
+    InputError
+        One of them cannot be used.
     """
     rule, item, person = policy.algorithm, policy.item, policy.person
     assert isinstance(rule, Zanon) and item is not None and person is not None

@@ -35,8 +35,10 @@ class Trace(NamedTuple):
 def trace(source: Source, line: NDArray[np.int64], on_rows: Callable[[int], None]) -> Trace:
     """Read a trace; `line` holds the input row of each readable observation.
 
-    Raises:
-        InputError: it is no trace of a filter, or cannot be read.
+    Raises
+    ------
+    InputError
+        It is no trace of a filter, or cannot be read.
     """
     found = ledger(source, HOW, FIELDS, on_rows)
     return Trace(found.record(line), found.how, found.number["z"].astype(np.int64))
