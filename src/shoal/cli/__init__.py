@@ -33,17 +33,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=run.EXAMPLES)(run.run)
-app.command(epilog=pipe.EXAMPLES, cls=Paged)(pipe.pipe)
-app.command(epilog=check.EXAMPLES)(check.check)
-app.command(epilog=audit.EXAMPLES)(audit.audit)
-app.command(epilog=infer.EXAMPLES)(infer.infer)
+app.command(short_help="Anonymize a live stream, exactly once.", epilog=pipe.EXAMPLES, cls=Paged)(pipe.pipe)
+app.command(short_help="Check a policy, and data against it.", epilog=check.EXAMPLES)(check.check)
+app.command(short_help="Judge whether the promises of a policy held.", epilog=audit.EXAMPLES)(audit.audit)
+app.command(short_help="Draft a policy from a sample of the data.", epilog=infer.EXAMPLES)(infer.infer)
 app.add_typer(hierarchy.app)
-app.command(epilog=schema.EXAMPLES)(schema.schema)
-app.command(epilog=plan.EXAMPLES)(plan.plan)
-app.command(epilog=lab.EXAMPLES)(lab.lab)
-app.command(epilog=demo.EXAMPLES)(demo.demo)
-app.command(epilog=bench.EXAMPLES)(bench.bench)
-app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
+app.command(short_help="Print the JSON schema of policies, for editors.", epilog=schema.EXAMPLES)(schema.schema)
+app.command(short_help="Recommend a z and a window for z-anonymity.", epilog=plan.EXAMPLES)(plan.plan)
+app.command(short_help="Find a policy by looking, in the browser.", epilog=lab.EXAMPLES)(lab.lab)
+app.command(short_help="Anonymize a generated stream, and show it.", epilog=demo.EXAMPLES)(demo.demo)
+app.command(short_help="Measure how fast shoal is on this machine.", epilog=bench.EXAMPLES)(bench.bench)
+app.command(short_help="Run the experiments of the papers again.", epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 
 
 def _version(asked: bool) -> None:

@@ -47,7 +47,8 @@ class Sample:
 
     @classmethod
     def read(cls, path: Path, name: str, rows: int = ROWS) -> Sample:
-        """
+        """The first rows of a file.
+
         Raises
         ------
         InputError

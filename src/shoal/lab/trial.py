@@ -44,7 +44,8 @@ class Trial:
 
     @classmethod
     def run(cls, policy: Policy, sample: Sample) -> Trial:
-        """
+        """Anonymize the sample by the policy.
+
         Raises
         ------
         InputError

@@ -113,7 +113,8 @@ class _Unzip:
         return self._file.eof
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        """
+        """What a piece of the compressed file holds.
+
         Raises
         ------
         InputError

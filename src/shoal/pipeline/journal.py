@@ -41,7 +41,8 @@ class Journal:
         self.sync()
 
     def add(self, entry: Entry) -> None:
-        """
+        """Write an entry; it is safe once `sync` returns.
+
         Raises
         ------
         StateError

@@ -140,7 +140,8 @@ class PipelineFile(_InFolder):
 
     @classmethod
     def load(cls, path: str | Path) -> PipelineFile:
-        """
+        """A pipeline from its file.
+
         Raises
         ------
         PolicyError
@@ -157,7 +158,8 @@ class PipelineFile(_InFolder):
 
     @classmethod
     def parse(cls, text: str, folder: Path | None = None) -> PipelineFile:
-        """
+        """A pipeline from the text of its file; paths in it are taken from the folder.
+
         Raises
         ------
         PolicyError
@@ -173,7 +175,8 @@ class PipelineFile(_InFolder):
 
 
 def refuse_same(file: PipelineFile) -> None:
-    """
+    """See that every file is named for one thing only.
+
     Raises
     ------
     PolicyError

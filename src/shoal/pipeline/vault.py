@@ -44,7 +44,8 @@ class Vault:
     """
 
     def __init__(self, secret: str) -> None:
-        """
+        """A vault whose keys are derived from a secret.
+
         Raises
         ------
         StateError

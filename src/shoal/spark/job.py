@@ -59,7 +59,8 @@ class Job:
         return out.getvalue()
 
     def opened(self, data: bytes) -> tuple[dict[str, Any], bytes]:
-        """
+        """The header and the state of a lane that was sealed.
+
         Raises
         ------
         StateError

@@ -110,7 +110,8 @@ def _problems(place: str, settings: Any) -> Iterator[str]:
 
 
 def _look_for_connector(spark: SparkSession, place: str) -> None:
-    """
+    """See that Spark has its connector for Kafka.
+
     Raises
     ------
     InputError
