@@ -106,7 +106,8 @@ class FileSource(Source):
         return {"at": self._at, "tail": [zlib.crc32(self._tail)]}
 
     def _compare(self, position: Position | None) -> None:
-        """
+        """See that the file is still the one that was read up to a position.
+
         Raises
         ------
         ConnectorError
@@ -182,7 +183,8 @@ class FileSource(Source):
                 raise ConnectorError(f"{self._path}: a record is longer than {LONGEST >> 20} MB; is this {self._kind}?")
 
     def _stays(self) -> None:
-        """
+        """See that a file that is followed is still there.
+
         Raises
         ------
         ConnectorError

@@ -80,7 +80,8 @@ class Session:
             self.client.tls_set_context(given.tls.context())
 
     def connect(self) -> None:
-        """
+        """Connect to the broker.
+
         Raises
         ------
         ConnectorError

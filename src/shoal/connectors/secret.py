@@ -36,7 +36,8 @@ class Secret(Part):
         return self
 
     def read(self) -> str:
-        """
+        """The secret itself.
+
         Raises
         ------
         ConnectorError

@@ -57,7 +57,8 @@ class Tls(Part):
         return self
 
     def context(self) -> ssl.SSLContext:
-        """
+        """The context of TLS that these settings describe.
+
         Raises
         ------
         ConnectorError
