@@ -122,7 +122,7 @@ def _in_memory(policy: Policy, batches: list[pa.RecordBatch]) -> int:
 def _keys(batch: pa.RecordBatch) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]:
     unused = np.zeros(2, np.uint64)  # a secret for texts, and here are only numbers
     user, site = (identities(batch.column(name), (), unused).keys for name in ("user", "site"))
-    return batch.column("t").to_numpy(), user, site
+    return batch.column("t").to_numpy().copy(), user, site
 
 
 def _decisions(policy: Policy, keys: list[tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]]) -> int:

@@ -227,7 +227,7 @@ def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -
     field = policy.time.field
     seconds, wrong = times(column(batch, field), policy.nulls)
     if not wrong.any() and seconds.min(initial=0.0) >= -_LATEST and seconds.max(initial=0.0) <= _LATEST:
-        return seconds
+        return seconds.copy()  # what lies in the batch cannot be written to, and kernels would be compiled for that too
     wrong |= np.abs(seconds) > _LATEST
     rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
     rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")
