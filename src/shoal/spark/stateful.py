@@ -30,10 +30,10 @@ class Stateful(StatefulProcessor):  # type: ignore[misc]
         self._kept = handle.getValueState("lane", STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        found = [row for frame in rows for row in from_pandas(frame)]
         if key[0] not in self._keys:
-            yield to_pandas(found)
+            yield from rows
             return
+        found = [row for frame in rows for row in from_pandas(frame)]
         at = timerValues.getCurrentProcessingTimeInMs()
         here, reached, since, timer = self._restored(key[0])
         told = here.take_in(found, in_order=False)
