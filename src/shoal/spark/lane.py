@@ -133,9 +133,10 @@ class Items(Lane):
 
     def take_in(self, rows: Sequence[Row], in_order: bool) -> list[Row]:
         tables = [pa.ipc.open_stream(row.tuples).read_all() for row in rows if row.tuples]
-        if not tables:
+        batches = pa.concat_tables(tables).combine_chunks().to_batches() if tables else []
+        if not batches:
             return []
-        batch = pa.concat_tables(tables).combine_chunks().to_batches()[0]
+        batch = batches[0]
         digest = np.asarray(batch.column(ROW).to_numpy())
         batch = batch.drop_columns([ROW])
         if not in_order:
