@@ -17,7 +17,7 @@ from shoal.blocks.window import TIME, tick
 from shoal.columns.encode import Batch, no_arrivals
 from shoal.policy import Policy
 
-_STEP = 8192  # arrivals taken in at a time: the window has slots for so many besides those held
+_STEP = 4096  # arrivals taken in at a time: the window has slots for so many besides those held
 
 
 class Leaving(NamedTuple):
