@@ -107,4 +107,4 @@ def test_what_is_kept_of_a_rejected_record_is_not_in_any_dictionary(kind: pa.Dat
     kept = encode({"age": [1, 333, 2, 3], "note": note}).kept.column("note")
     assert kept.to_pylist() == ["flu", None, "cold"]
     assert kept.dictionary.to_pylist() == ["flu", "cold"]
-    assert kept.type == note.type
+    assert kept.type == pa.dictionary(pa.int32(), pa.string())  # wide enough for all that may come
