@@ -56,18 +56,9 @@ def test_leaves_come_first_in_depth_first_order_and_the_root_last() -> None:
     assert dict(tree.code) == {"Paris": 0, "Lyon": 1, "Oslo": 2, "Lima": 3}
 
 
-def test_the_lowest_node_of_an_interval() -> None:
-    tree = Hierarchy.of(LINES)
-    assert tree.labels[tree.node(2, 2)] == "Oslo"
-    assert tree.labels[tree.node(0, 1)] == "France"
-    assert tree.labels[tree.node(np.int64(0), np.int64(3))] == "World"
-    with pytest.raises(KeyError):
-        tree.node(1, 2)
-
-
 def test_one_node_is_leaf_and_root() -> None:
     tree = Hierarchy.of([["all"]])
-    assert (tree.labels, tree.leaves, tree.root, tree.node(0, 0)) == (("all",), 1, 0, 0)
+    assert (tree.labels, tree.leaves, tree.root) == (("all",), 1, 0)
     assert tree.parent.tolist() == [-1]
     assert tree.lines() == [["all"]]
 
@@ -132,12 +123,8 @@ def test_intervals_nest(lines: Lines) -> None:
     for node, label in enumerate(tree.labels):
         below = [leaf for leaf, path in enumerate(paths) if label in path]
         assert below == list(range(tree.first[node], tree.last[node] + 1))
-        lowest = tree.node(tree.first[node], tree.last[node])
-        assert lowest <= node
         above = tree.parent[node]
         assert (above == -1) == (node == tree.root)
         if above >= 0:
             assert above > node
             assert tree.first[above] <= tree.first[node] <= tree.last[node] <= tree.last[above]
-        if lowest != node:
-            assert node not in tree.parent[:lowest]

@@ -12,6 +12,8 @@ _STOPPED = "an earlier call failed; restore the last snapshot, and go on from th
 
 
 class Guard:
+    """Knows whether the last piece of work came to its end."""
+
     def __init__(self) -> None:
         self._failed = False
 

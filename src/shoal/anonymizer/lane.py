@@ -38,13 +38,15 @@ class Leaving(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """Tuples that go to another lane."""
+    """Tuples that go to another lane, as they are fetched from the room that kernels put them into (`blocks.handover`)."""
 
     tuples: Batch
     arrivals: NDArray[np.int64]  # how many had arrived when each went
 
 
 class Lane:
+    """The window, the reuse set and the compiled loop of an algorithm: the whole of a stream, or one of several lanes."""
+
     def __init__(self, policy: Policy, demands: Diversity) -> None:
         chosen = algorithm(policy)
         self.kernel = chosen.run

@@ -29,6 +29,8 @@ from shoal.policy import Policy
 
 
 class Lanes(Team):
+    """Lanes by the locality key, and the common lane."""
+
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
         self._lanes = [Lane(narrow(policy), demands()) for _ in range(policy.lanes)]
         self._common = Lane(policy, demands())

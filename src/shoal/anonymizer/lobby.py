@@ -15,6 +15,8 @@ _SLACK = 4096
 
 
 class Guests(NamedTuple):
+    """What is kept of the tuples in the lobby, and their row numbers."""
+
     kept: pa.Table
     rows: NDArray[np.int64]
 

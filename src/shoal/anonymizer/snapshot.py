@@ -19,6 +19,8 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 class Snapshot(NamedTuple):
+    """Figures and names, arrays, and what is kept of the tuples that wait."""
+
     header: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
     kept: pa.Table

@@ -16,6 +16,8 @@ _KEPT = "kept."
 
 
 class Travellers(NamedTuple):
+    """Tuples that were handed over, with all that must go along to another process."""
+
     tuples: Batch  # without seats
     kept: pa.Table
     rows: NDArray[np.int64]

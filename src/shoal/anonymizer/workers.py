@@ -25,6 +25,8 @@ _SHARED = ("group.", "reuse.", "tally.")
 
 
 class Workers(Team):
+    """Lanes of FAST that share one door."""
+
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
         own = policy.algorithm
         assert isinstance(own, Fast)

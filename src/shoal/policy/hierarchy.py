@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,8 @@ class Hierarchy:
     >>> tree = Hierarchy.of([["Paris", "France", "Europe"], ["Lyon", "France", "Europe"], ["Oslo", "Europe"]])
     >>> tree.labels
     ('Paris', 'Lyon', 'Oslo', 'France', 'Europe')
-    >>> tree.labels[tree.node(0, 1)]
-    'France'
+    >>> tree.first[3], tree.last[3]
+    (np.int64(0), np.int64(1))
     """
 
     labels: tuple[str, ...]
@@ -35,7 +34,6 @@ class Hierarchy:
     last: Integers
     leaves: int
     code: Mapping[str, int]
-    _nodes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # of more than one leaf
 
     @classmethod
     def of(cls, lines: Sequence[Sequence[str]]) -> Hierarchy:
@@ -61,31 +59,17 @@ class Hierarchy:
         parent = [node.get(branches.parent[label], -1) for label in labels]
         first = [*range(len(leaves)), *[len(leaves)] * len(inner)]
         last = [*range(len(leaves)), *[-1] * len(inner)]
-        nodes: dict[tuple[int, int], int] = {}
         for number, above in enumerate(parent):
-            if number >= len(leaves):
-                nodes.setdefault((first[number], last[number]), number)
             if above >= 0:
                 first[above] = min(first[above], first[number])
                 last[above] = max(last[above], last[number])
         code = MappingProxyType({label: number for number, label in enumerate(leaves)})
-        return cls(labels, _still(parent), _still(first), _still(last), len(leaves), code, nodes)
+        return cls(labels, _still(parent), _still(first), _still(last), len(leaves), code)
 
     @property
     def root(self) -> int:
         """The root's number."""
         return len(self.labels) - 1
-
-    def node(self, first: SupportsIndex, last: SupportsIndex) -> int:
-        """The lowest node whose leaves are exactly `first .. last`.
-
-        Raises
-        ------
-        KeyError
-            No node has exactly these leaves.
-        """
-        low, high = int(first), int(last)
-        return low if low == high and 0 <= low < self.leaves else self._nodes[low, high]
 
     def lines(self) -> list[list[str]]:
         """The labels from leaf to root, a line a leaf."""
