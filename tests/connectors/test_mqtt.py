@@ -16,6 +16,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from connectors.conformance import (
+    PATIENCE,
     Feed,
     SinkConformance,
     SourceConformance,
@@ -183,6 +184,9 @@ class TestSource(SourceConformance):
         source = feed.source()
         source.begin(None)
         feed.give(range(9))
+        until = time.monotonic() + PATIENCE
+        while len(source._arrived) < 9 and time.monotonic() < until:
+            time.sleep(0.01)
         assert max(len(delivery.payloads) for delivery in deliveries(source, 9)) == 3  # of 8 bytes each
         source.close()
 
