@@ -1,6 +1,6 @@
 """shoal on Spark: its speed beside an operator that only passes rows through, and what lanes lose.
 
-    python benchmarks/spark.py --data DIR [--tuples 200000] [--algorithm tide] [--master local[2]]
+    python benchmarks/spark.py --data DIR [--tuples 500000] [--algorithm tide] [--master local[2]]
     python benchmarks/spark.py --data DIR --loss [--most 256]
 
 Speed: UCI Adult as Parquet files, two a micro-batch, into a sink that drops everything. Three queries run side by side in one
@@ -51,7 +51,7 @@ NAMES = (SHOAL, "one operator that passes rows through", "two of them")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--tuples", type=int, default=200_000, help="of a micro-batch")
+    parser.add_argument("--tuples", type=int, default=500_000, help="of a micro-batch")
     parser.add_argument("--algorithm", default="tide")
     parser.add_argument("--lanes", type=int, default=2)
     parser.add_argument("--master", default="local[2]")

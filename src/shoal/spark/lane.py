@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from shoal.columns.encode import event_times
 from shoal.columns.rejection import Rejections
 from shoal.spark.intake import ROW
 from shoal.spark.job import Job
-from shoal.spark.wire import Row, stream
+from shoal.spark.wire import Row, streams
 
 LAST = 2**31 - 1
 """The part that comes after all others."""
@@ -42,6 +42,10 @@ class Lane(ABC):
     @abstractmethod
     def take_in(self, rows: Sequence[Row], in_order: bool) -> list[Row]:
         """Rows that were told of together. If what they hold is not in order yet, it is put in order by time and digest."""
+
+    def _published(self, batches: Iterable[pa.RecordBatch], row: Row) -> list[Row]:
+        """What left, as an answer to a row."""
+        return [Row(self._key, row.part, row.seq, published=some) for some in streams(batches)]
 
     def tick(self, now: float) -> list[Row]:
         """Move the clock on while nothing arrives."""
@@ -94,7 +98,7 @@ class Own(Lane):
 
     def _told(self, left: Left, row: Row, counts: bytes) -> list[Row]:
         """What left, and, to the common lane, who goes there and what it should know of."""
-        told = [Row(self._key, row.part, row.seq, published=stream(left.published))] if left.published else []
+        told = self._published(left.published, row)
         if self._job.lanes > 1:
             handed = packed(left.handed) if len(left.handed.rows) else None
             told.append(Row(self._job.cells.keys[-1], row.part, row.seq, self.newest, counts, handed))
@@ -121,7 +125,7 @@ class Common(Own):
         return self._member.hand_over_none()
 
     def _told(self, left: Left, row: Row, counts: bytes) -> list[Row]:
-        return [Row(self._key, row.part, row.seq, published=stream(left.published))] if left.published else []
+        return self._published(left.published, row)
 
 
 class Items(Lane):
@@ -143,7 +147,7 @@ class Items(Lane):
             time = event_times(batch, self._job.policy, Rejections(len(batch)))
             batch = batch.take(pa.array(np.lexsort((digest, time))))
         published = self._filter.arrive(batch, np.arange(len(batch))).published
-        return [Row(self._key, rows[0].part, rows[0].seq, published=stream([published]))] if len(published) else []
+        return self._published([published], rows[0])
 
     def snapshot(self) -> bytes:
         header, arrays, kept = self._filter.saved()

@@ -24,6 +24,8 @@ from shoal.spark.keeping import keep, kept
 _SOURCES: dict[str, Any] = {"file": FileSource, "kafka": TopicSource}
 _SINKS: dict[str, Any] = {"file": FileSink, "kafka": TopicSink}
 _LANES = 8
+_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**29), "MALLOC_TOP_PAD_": str(2**26)}
+"""So that glibc keeps what a worker frees for its next batch; to get every page anew takes a tenth of the time of a query."""
 
 
 def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambda query: None) -> None:
@@ -61,7 +63,8 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
 def session(master: str, algorithm: str, lanes: int) -> SparkSession:
     """A session with encryption turned on, and workers that start warm."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault(VARIABLE, algorithm)
+    for name, value in {VARIABLE: algorithm, **_MEMORY}.items():
+        os.environ.setdefault(name, value)
     builder = SparkSession.builder.appName("shoal").master(master)
     for name, value in settings(master, algorithm, lanes).items():
         builder = builder.config(name, value)
@@ -78,7 +81,7 @@ def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
     chosen = {
         "spark.io.encryption.enabled": "true",
         "spark.python.daemon.module": "shoal.spark.daemon",
-        f"spark.executorEnv.{VARIABLE}": algorithm,
+        **{f"spark.executorEnv.{name}": value for name, value in {VARIABLE: algorithm, **_MEMORY}.items()},
         "spark.sql.shuffle.partitions": str(lanes),
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",

@@ -40,16 +40,16 @@ class Stateful(StatefulProcessor):  # type: ignore[misc]
         if here.newest > reached:
             reached, since = here.newest, at
         self._keep(here, reached, since, timer, at)
-        if told:
-            yield to_pandas(told)
+        for row in told:
+            yield to_pandas([row])
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
         at = timerValues.getCurrentProcessingTimeInMs()
         here, reached, since, _ = self._restored(key[0])
         told = here.tick(reached + max(at - since, 0) / 1000)
         self._keep(here, reached, since, 0, at)
-        if told:
-            yield to_pandas(told)
+        for row in told:
+            yield to_pandas([row])
 
     def close(self) -> None:
         """Nothing is held open."""

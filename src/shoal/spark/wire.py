@@ -24,6 +24,10 @@ _ARROW = pa.schema([
 ])  # fmt: skip
 
 
+MOST = 32_768
+"""Published rows in one row."""
+
+
 class Row(NamedTuple):
     key: int
     part: int = 0  # what came in one part and one sequence was told of together
@@ -58,12 +62,30 @@ def from_pandas(frame: Any) -> Iterator[Row]:
 
 
 def stream(batches: Iterable[pa.RecordBatch]) -> bytes | None:
-    """Published batches as an Arrow stream; None if there are none."""
-    table = [pa.Table.from_batches([batch]) for batch in batches]
-    if not table:
-        return None
-    whole = pa.concat_tables(table).unify_dictionaries()
+    """Batches as one Arrow stream; None if there are none."""
+    whole = _together(batches)
+    return None if whole is None else _stream(whole)
+
+
+def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    """Batches as Arrow streams of at most `MOST` rows each: Spark holds a value of a row several times.
+
+    >>> batch = pa.record_batch({"age": range(MOST + 1)})
+    >>> [pa.ipc.open_stream(found).read_all().num_rows for found in streams([batch])] == [MOST, 1]
+    True
+    """
+    whole = _together(batches)
+    for start in range(0, len(whole) if whole else 0, MOST):
+        yield _stream(whole.slice(start, MOST))
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> pa.Table | None:
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks() if tables else None
+
+
+def _stream(table: pa.Table) -> bytes:
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, whole.schema) as writer:
-        writer.write_table(whole.combine_chunks())
-    return out.getvalue().to_pybytes()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(out.getvalue())
