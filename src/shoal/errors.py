@@ -9,11 +9,10 @@ from typing import Any
 class ShoalError(Exception):
     """The root of the tree: catch this to catch all of them.
 
-    Where a long batch is taken in piece by piece, `released` and `trace` hold what had left in the same call before.
+    Where a long batch is taken in piece by piece, `released` holds what had left in the same call before.
     """
 
     released: Any = None
-    trace: Any = None
 
 
 class PolicyError(ShoalError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -51,7 +51,7 @@ class Anonymizer:
         self._engine = _engine(policy, secret)
         self._received = 0
         self._reasons: Counter[str] = Counter()
-        self._traces: list[pa.RecordBatch] = []
+        self._traces: list[pa.RecordBatch | Callable[[], pa.RecordBatch]] = []
         self._watch = Watch(self._engine.fields)
         self._bare = Bare()
 
@@ -74,11 +74,12 @@ class Anonymizer:
         self._begin()
         answers: list[pa.RecordBatch] = []
         for i in range(0, max(batch.num_rows, 1), _SLICE):
+            self._ask_for_traces()
             try:
                 answers.append(self._told(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])))
             except ShoalError as error:
                 if answers:
-                    error.released, error.trace = joined(answers), self.trace
+                    error.released = joined(answers)
                 raise
         return joined(answers)
 
@@ -114,7 +115,7 @@ class Anonymizer:
     @property
     def trace(self) -> pa.RecordBatch:
         """How each tuple of the last answer left, in the same order. Private: not for those who get the output."""
-        return joined(self._traces) if self._traces else self._engine.no_trace
+        return joined(self._ask_for_traces() or [self._engine.no_trace])
 
     @property
     def stats(self) -> Stats | FilterStats:
@@ -143,6 +144,12 @@ class Anonymizer:
         self._received = snapshot.header["received"]
         self._reasons = Counter(snapshot.header["reasons"])
         self._watch.restore(snapshot.header["drift"])
+
+    def _ask_for_traces(self) -> list[pa.RecordBatch]:
+        """The traces of the last answers, made now, since they cannot be asked for after the next."""
+        made = [trace if isinstance(trace, pa.RecordBatch) else trace() for trace in self._traces]
+        self._traces = [*made]
+        return made
 
     def _begin(self) -> None:
         self._traces, self.rejected = [], []

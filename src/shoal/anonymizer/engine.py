@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ class Answer(NamedTuple):
     """What leaves, how it left, and the records that were not accepted."""
 
     published: pa.RecordBatch
-    trace: pa.RecordBatch
+    trace: Callable[[], pa.RecordBatch]  # can be asked until there is another answer
     rejected: list[Rejection]
 
 

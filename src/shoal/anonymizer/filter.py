@@ -79,7 +79,7 @@ class Filter(Engine):
         published = self._discloser.disclose(
             observed.batch, leaving, observed.user, period, decided.shown, how == GENERALIZED
         )
-        return Answer(published, _trace(observed.rows[leaving], how, decided.z), sorted(rejected))
+        return Answer(published, lambda: _trace(observed.rows[leaving], how, decided.z), sorted(rejected))
 
     def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> Observations:
         """Count observations, given as keys, and decide them; nothing is published."""
@@ -94,7 +94,7 @@ class Filter(Engine):
         return self.flush()
 
     def flush(self) -> Answer:
-        return Answer(self._discloser.nothing, self.no_trace, [])
+        return Answer(self._discloser.nothing, lambda: self.no_trace, [])
 
     def _decide(self, batch: Observations) -> None:
         rule, size = self._rule, len(batch.time)

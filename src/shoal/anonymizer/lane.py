@@ -17,7 +17,7 @@ from shoal.blocks.window import TIME, tick
 from shoal.columns.encode import Batch, no_arrivals
 from shoal.policy import Policy
 
-_STEP = 4096  # arrivals taken in at a time: the window has slots for so many besides those held
+_SLOTS = 4096  # that the window has for arrivals, besides those held; there are more if they do not suffice
 
 
 class Leaving(NamedTuple):
@@ -116,17 +116,16 @@ class Lane:
             tick(self.state.window.clock, now)
 
     def advance(self, batch: Batch, closing: bool = False) -> None:
-        """Run the algorithm over arrivals, a step at a time; those in other lanes have no seat here."""
+        """Run the algorithm over arrivals; those in other lanes have no seat here."""
         size = len(batch.time)
-        here = np.flatnonzero(batch.seat >= 0) if self.state.window.clock.laned else np.arange(size)
-        stops = [*here[_STEP::_STEP], size]
-        s, start = with_exits(self.state, len(here)), 0
-        for step, stop in enumerate(stops):
-            own = len(here[step * _STEP : (step + 1) * _STEP])
-            s = with_slots(s, own, int(stop) - start - own)
-            s.window.clock.row, s.window.clock.stop = start, stop
-            self.kernel(s, batch, closing and stop == size)
-            start = int(stop)
+        own = int((batch.seat >= 0).sum()) if self.state.window.clock.laned else size
+        s = with_exits(self.state, own, size - own)
+        s.window.clock.row, s.window.clock.stop = 0, size
+        s = with_slots(s, own if closing else min(own, _SLOTS))
+        self.kernel(s, batch, closing)
+        while s.window.clock.row < size:  # all slots are taken
+            s = with_slots(s, _SLOTS)
+            self.kernel(s, batch, closing)
         self.state = s
 
     def leave(self) -> Leaving:

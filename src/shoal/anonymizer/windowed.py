@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +52,7 @@ class Windowed(Engine):
 
     @property
     def no_trace(self) -> pa.RecordBatch:
-        return self._answer(self._lane.leave(), []).trace
+        return self._answer(self._lane.leave(), []).trace()
 
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         if batch.num_rows <= _PIECE or not isinstance(self._lane, Team):
@@ -77,7 +78,7 @@ class Windowed(Engine):
             answers.append(self._departed(at_work.result(), []))
         self._lobby.settle(team.seats)
         published, traces, _ = zip(*answers, strict=True)
-        return Answer(joined(published), joined(traces), rejected)
+        return Answer(joined(published), lambda: joined([trace() for trace in traces]), rejected)
 
     def _seated(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
         encoded = self._encoder.encode(batch, rows)
@@ -133,7 +134,7 @@ class Windowed(Engine):
         left = in_order(left) if isinstance(self._lane, Team) else left
         guests = self._lobby.fetch(left.seat)
         published = self._publisher.publish(guests.kept, left.pattern, left.row, left.low, left.high, left.size, left.had)
-        return Answer(published, self._traced(guests.rows, left), rejected)
+        return Answer(published, partial(self._traced, guests.rows, left), rejected)
 
     def _traced(self, rows: NDArray[np.int64], left: Leaving) -> pa.RecordBatch:
         clock = pa.float64() if self._lane.timed else pa.int64()

@@ -52,8 +52,8 @@ def _first_covered(s):
 
 @inlined
 def is_open(clock):
-    """Whether there are rows to take in."""
-    return clock.row < clock.stop
+    """Whether there are rows to take in, and a slot for the next."""
+    return clock.row < clock.stop and clock.held < clock.room
 
 
 @inlined
@@ -65,7 +65,7 @@ def is_at_end(c, closing):
 
 @inlined
 def next_due(s, batch, closing):
-    """Take in the batch until the oldest must leave; False once the batch is in and nothing has to leave.
+    """Take in the batch until the oldest must leave; False once the batch is in, or no slot is free, and nothing has to leave.
 
     The clock moves to an arrival before it is inserted, so that what it makes due leaves first.
     """

@@ -72,8 +72,9 @@ def sharing(s: State, other: State) -> State:
     )  # fmt: skip
 
 
-def with_exits(s: State, arrivals: int) -> State:
-    """The same state with room for all that can leave while so many arrive."""
+def with_exits(s: State, arrivals: int, elsewhere: int = 0) -> State:
+    """The same state with room for all that can leave while so many arrive, and some more in other lanes."""
+    s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals + elsewhere)))
     leaving = int(s.window.clock.held) + arrivals
     if leaving > len(s.exits.seat):
         larger = exits(s.exits.promise, s.exits.diversity, leaving + leaving // 4)
@@ -94,10 +95,9 @@ def with_handover(s: State, tuples: int) -> State:
     return s._replace(handover=handover(len(s.domain.width), len(s.exits.diversity.total), tuples + tuples // 4))
 
 
-def with_slots(s: State, arrivals: int, elsewhere: int = 0) -> State:
-    """The same state with a window that has slots for so many more arrivals; some more arrive in other lanes."""
+def with_slots(s: State, arrivals: int) -> State:
+    """The same state with a window that has slots for so many more arrivals."""
     clock, sensitive = s.window.clock, len(s.exits.diversity.total)
-    s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals + elsewhere)))
     slots = int(clock.held) + arrivals
     if slots <= len(s.window.arrival):
         return s
@@ -171,7 +171,7 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
     s = s._replace(exits=s.exits._replace(diversity=refilled(s.exits.diversity, key, arrays["values.mass"], len(key) + 1)))
     s.exits.diversity.total[:] = arrays["values.total"]
     ends = ("held", "oldest", "newest", "front", "pocket")
-    given = ("kind", "length", "stretched", "laned", "half", "row", "stop", "announced")
+    given = ("kind", "length", "stretched", "room", "laned", "half", "row", "stop", "announced")
     known = {"clock": (s.window.clock, (*ends, *given)), "reuse": (s.reuse.rule, ()), "tally": (s.exits.tally, ())}
     for name, (record, without) in known.items():
         for field in record.dtype.names:

@@ -25,6 +25,7 @@ CLOCK = np.dtype([
     ("arrivals", np.int64),  # how many tuples ever arrived
     ("now", np.float64),  # the newest time seen; under count and buffer the number of the newest arrival
     ("before", np.float64),  # the last time that differed from now
+    ("room", np.int64),  # for how many there are slots
     ("held", np.int64), ("oldest", np.int64), ("newest", np.int64),  # how many wait, and the slots at both ends
     ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in X-BAND's pocket, and the first one behind
     ("laned", np.bool_),  # whether it counts arrivals in other lanes too
@@ -32,7 +33,7 @@ CLOCK = np.dtype([
     ("young", np.int64),  # the oldest tuple that has not waited so long
     ("due", np.int64),  # the slot that must leave
     ("asked", np.int64), ("groups", np.int64),  # all that arrived before had no cover when there were so many groups
-    ("row", np.int64), ("stop", np.int64),  # the next row of the batch to take in, and where to stop for now
+    ("row", np.int64), ("stop", np.int64),  # the next row of the batch to take in, and where it ends
     ("announced", np.bool_),  # whether the clock has already seen that row
 ])  # fmt: skip
 
@@ -71,7 +72,7 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
     clock.kind, clock.length, clock.stretched = kind, length, length * stretch
     clock.now = clock.before = -np.inf
     clock.oldest = clock.newest = clock.front = clock.young = -1
-    clock.half = np.inf
+    clock.half, clock.room = np.inf, capacity
     row = even(capacity)
     if row * 4 % 4096 == 0:
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets

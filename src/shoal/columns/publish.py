@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.columns.dictionary import only_used
-from shoal.compiled import kernel
+from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -70,14 +70,27 @@ class Publisher:
 
 @kernel
 def _draw_bitmaps(pattern, bitmaps):
-    """bitmaps[q] = bit q of every pattern, as Arrow marks what is valid."""
-    size = len(pattern)
-    for q in range(len(bitmaps)):
-        for byte in range(bitmaps.shape[1]):
-            bits = np.uint64(0)
-            for i in range(8 * byte, min(8 * byte + 8, size)):
-                bits |= (pattern[i] >> np.uint64(q) & np.uint64(1)) << np.uint64(i - 8 * byte)
-            bitmaps[q, byte] = bits
+    """bitmaps[q] = bit q of every pattern, as Arrow marks what is valid: eight patterns and eight q at a time."""
+    for byte in range(bitmaps.shape[1]):
+        some = pattern[8 * byte : 8 * byte + 8]
+        for first in range(0, len(bitmaps), 8):
+            square = np.uint64(0)
+            for i in range(len(some)):
+                square |= (some[i] >> np.uint64(first) & np.uint64(0xFF)) << np.uint64(8 * i)
+            square = _mirrored(square)
+            for q in range(first, min(first + 8, len(bitmaps))):
+                bitmaps[q, byte] = square >> np.uint64(8 * (q - first)) & np.uint64(0xFF)
+
+
+@inlined
+def _mirrored(square):
+    """Eight rows of eight bits, a byte each, with rows and columns exchanged: single bits first, then 2 by 2, then 4 by 4."""
+    swapped = (square ^ square >> np.uint64(7)) & np.uint64(0x00AA00AA00AA00AA)
+    square ^= swapped ^ swapped << np.uint64(7)
+    swapped = (square ^ square >> np.uint64(14)) & np.uint64(0x0000CCCC0000CCCC)
+    square ^= swapped ^ swapped << np.uint64(14)
+    swapped = (square ^ square >> np.uint64(28)) & np.uint64(0x00000000F0F0F0F0)
+    return square ^ swapped ^ swapped << np.uint64(28)
 
 
 def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer | None) -> pa.Array:

@@ -59,7 +59,9 @@ def field_names(path: str) -> list[str]:
     return names_of(path, kind(path))
 
 
-def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 32_768) -> Reader:
+def open_reader(
+    path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 32_768, target: str | None = None
+) -> Reader:
     """Read the named fields of a file, block by block.
 
     Parameters
@@ -72,6 +74,8 @@ def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (
         Those of the fields that are only passed through: from JSON lines they come as JSON text.
     rows
         At most so many records in a block.
+    target
+        The file that what is passed through will be written to: from Parquet to Parquet, text can go as codes.
 
     Examples
     --------
@@ -91,7 +95,7 @@ def open_reader(path: str, fields: Sequence[str], *, passed: Collection[str] = (
         case "csv":
             return CsvReader(path, fields, passed, rows)
         case "parquet":
-            return ParquetReader(path, fields, passed, rows)
+            return ParquetReader(path, fields, passed, rows, may_code=target is not None and kind(target) == "parquet")
         case _:
             return ArrowReader(path, fields, rows)
 

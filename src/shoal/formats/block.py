@@ -14,6 +14,9 @@ import pyarrow as pa
 JSON = {b"shoal": b"json"}
 """The metadata of a string column whose values are JSON texts, to be published verbatim."""
 
+CODED = {b"shoal": b"coded"}
+"""The metadata of a dictionary column that came as strings, and is published as such."""
+
 
 def is_json(field: pa.Field) -> bool:
     """Whether a column holds JSON texts.
@@ -22,6 +25,11 @@ def is_json(field: pa.Field) -> bool:
     (True, False)
     """
     return bool(field.metadata) and field.metadata.get(b"shoal") == JSON[b"shoal"]
+
+
+def is_coded(field: pa.Field) -> bool:
+    """Whether a column came as strings, and is a dictionary on its way."""
+    return bool(field.metadata) and field.metadata.get(b"shoal") == CODED[b"shoal"]
 
 
 class Block(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Collection, Iterator, Sequence
 
@@ -9,15 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from shoal.errors import InputError
-from shoal.formats.block import Block, Reader
+from shoal.formats.block import CODED, Block, Reader, is_coded
 from shoal.formats.source import opened
 from shoal.formats.table import Numbering, TableWriter, names_checked
 
+_CODE = 4  # bytes
+
 
 class ParquetReader(Reader):
-    """Reads asked string columns as dictionaries, the others as they are."""
+    """Reads asked string columns as dictionaries, the others as they are; and if it may, also some of those passed through."""
 
-    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
+    def __init__(
+        self, path: str, fields: Sequence[str], passed: Collection[str], rows: int, may_code: bool = False
+    ) -> None:
         self._path = path
         self._numbering = Numbering(fields)
         self._rows = rows
@@ -25,13 +30,16 @@ class ParquetReader(Reader):
         with opened(path):
             self._total = os.path.getsize(path)
         try:
-            schema = pyarrow.parquet.read_schema(path)
+            metadata = pyarrow.parquet.read_metadata(path)
+            schema = metadata.schema.to_arrow_schema()
             self._present = names_checked(path, schema, fields)
             self._numbering.names = schema.names
-            strings = [n for n in self._present if n not in passed and pa.types.is_string(schema.field(n).type)]
+            strings = [n for n in self._present if pa.types.is_string(schema.field(n).type)]
+            self._coded = [n for n in strings if n in passed and may_code and _is_coded(metadata, n)]
             self._file = pyarrow.parquet.ParquetFile(
-                path, read_dictionary=strings, pre_buffer=False, buffer_size=1 << 20
-            )
+                path, metadata=metadata, read_dictionary=[n for n in strings if n not in passed or n in self._coded],
+                pre_buffer=False, buffer_size=1 << 20,
+            )  # fmt: skip
         except (pa.ArrowException, OSError):
             raise self._broken() from None
 
@@ -42,17 +50,35 @@ class ParquetReader(Reader):
         count = self._file.metadata.num_rows
         try:
             for batch in self._file.iter_batches(self._rows, columns=self._present, use_threads=False):
-                block = self._numbering.block(batch)
+                block = self._numbering.block(self._marked(batch))
                 self._done = self._total * self._numbering.row // max(count, 1)
                 yield block
         except (pa.ArrowException, OSError):
             raise self._broken() from None
+
+    def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        schema = batch.schema
+        for name in self._coded:
+            schema = schema.set(schema.names.index(name), schema.field(name).with_metadata(CODED))
+        return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
     def progress(self) -> tuple[int, int | None]:
         return self._done, self._total
 
     def close(self) -> None:
         self._file.close()
+
+
+def _is_coded(metadata: pyarrow.parquet.FileMetaData, name: str) -> bool:
+    """Whether few values come again and again, so that the file holds codes of them: a look at its first row group."""
+    if metadata.num_row_groups == 0:
+        return False
+    group = metadata.row_group(0)
+    columns = (group.column(i) for i in range(group.num_columns))
+    return any(
+        each.path_in_schema == name and each.has_dictionary_page and each.total_uncompressed_size < _CODE * each.num_values
+        for each in columns
+    )
 
 
 class ParquetWriter(TableWriter):
@@ -64,14 +90,29 @@ class ParquetWriter(TableWriter):
 
     _writer: pyarrow.parquet.ParquetWriter | None = None
 
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._coded: set[str] = set()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._coded |= {field.name for field in batch.schema if is_coded(field)}
+        super().write(batch)
+
     def _put(self, table: pa.Table) -> None:
         if self._writer is None:
-            passed = [field.name for field in table.schema if not _is_generalized(field.type)]
+            passed = [field.name for field in table.schema if field.name in self._coded or not _is_generalized(field.type)]
             self._writer = pyarrow.parquet.ParquetWriter(
-                self._sink.native(), table.schema, compression="snappy", write_statistics=passed
+                self._sink.native(), table.schema, compression="snappy", write_statistics=passed, store_schema=False
             )
+            self._writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(self._decoded(table.schema).serialize())})
         if len(table):
             self._writer.write_table(table.unify_dictionaries(), row_group_size=len(table))
+
+    def _decoded(self, schema: pa.Schema) -> pa.Schema:
+        """The types that are read back."""
+        fields = [field.with_type(pa.string()) if field.name in self._coded else field for field in schema]
+        return pa.schema(fields, schema.metadata)
 
     def _end(self) -> None:
         if self._writer:

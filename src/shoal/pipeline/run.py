@@ -69,31 +69,31 @@ def run(
     _refuse_same([source, target, *([fspath(trace)] if trace is not None else [])])
     anonymizer = Anonymizer(policy)
     with ExitStack() as stack:
-        reader = stack.enter_context(open_reader(source, policy_fields(policy), passed=policy.kept))
+        reader = stack.enter_context(open_reader(source, policy_fields(policy), passed=policy.kept, target=target))
         writer = stack.enter_context(open_writer(target))
         tracer = stack.enter_context(open_writer(fspath(trace))) if trace is not None else None
 
-        def write(published: pa.RecordBatch, how: pa.RecordBatch) -> None:
+        def write(published: pa.RecordBatch) -> None:
             writer.write(published)
             if tracer:
-                tracer.write(how)
+                tracer.write(anonymizer.trace)
 
         for block in reader:
             try:
                 answer = anonymizer.push_batch(block.batch, block.rows, block.names)
             except ShoalError as error:
                 if error.released is not None:
-                    write(error.released, error.trace)
+                    write(error.released)
                 raise
             anonymizer.refuse(Rejection(row, None, reason) for row, reason in block.bad)
             for rejection in sorted(anonymizer.rejected):
                 if strict:
                     raise RecordError(f"{source}: {rejection}")
                 on_reject(rejection)
-            write(answer, anonymizer.trace)
+            write(answer)
             if on_progress:
                 on_progress(Progress(*reader.progress(), anonymizer.stats))
-        write(anonymizer.flush(), anonymizer.trace)
+        write(anonymizer.flush())
         if on_progress:
             on_progress(Progress(*reader.progress(), anonymizer.stats))
     return anonymizer.stats
