@@ -112,7 +112,6 @@ class Observations(NamedTuple):
     user: NDArray[np.uint64]  # two words each
     item: NDArray[np.uint64]
     quarter: NDArray[np.int64]  # of a period, if z follows the stream
-    user_hash: NDArray[np.uint64]
     item_hash: NDArray[np.uint32]
     pair_hash: NDArray[np.uint32]
     place: NDArray[np.int32]  # the number of the item
@@ -127,9 +126,8 @@ def observations(
 ) -> Observations:
     size = len(time)
     return Observations(
-        time, user, item, quarter, np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint32),
-        np.empty(size, np.int32), np.empty(size, np.int8), np.empty(size, np.int64), np.empty(size, np.int32),
-        np.empty(size, np.int64),
+        time, user, item, quarter, np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int32),
+        np.empty(size, np.int8), np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int64),
     )  # fmt: skip
 
 
@@ -172,7 +170,7 @@ def _prepare(x, batch, row):
     """What the item and the entry are found by."""
     item = np.uint32(mixed(batch.item[row, 0], batch.item[row, 1], x.key))
     user = mixed(batch.user[row, 0], batch.user[row, 1], x.key)
-    batch.user_hash[row], batch.item_hash[row], batch.pair_hash[row] = user, item, paired(user, item)
+    batch.item_hash[row], batch.pair_hash[row] = item, paired(user, item)
 
 
 @inlined
@@ -222,7 +220,7 @@ def _observe(x, rule, batch, row, a):
             shown, own = node, e
         node = np.int64(x.items[node].parent)
         if node >= 0:
-            hash = paired(batch.user_hash[row], x.items[node].hash)
+            hash = paired(mixed(user0, user1, x.key), x.items[node].hash)
     if rule.tuned and e >= 0 and batch.quarter[row] >> 2 == rule.quarter >> 2:
         _note(x, rule.quarter >> 2, shown, own, e)
     return shown

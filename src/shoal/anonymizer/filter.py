@@ -72,14 +72,13 @@ class Filter(Engine):
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         observed = self._observer.observe(batch, rows)
         decided = self.decide(observed.time, observed.user, observed.item)
-        leaving, how = decided.leaving, decided.how[decided.leaving]
+        leaving = decided.leaving
         late = np.flatnonzero(decided.how == LATE) if len(leaving) < len(decided.how) else _NOBODY
         rejected = [*observed.rejected, *self._observer.late(observed.rows[late])]
         period = periods(observed.time, self._parameters.window)
-        published = self._discloser.disclose(
-            observed.batch, leaving, observed.user, period, decided.shown, how == GENERALIZED
-        )
-        return Answer(published, lambda: _trace(observed.rows[leaving], how, decided.z), sorted(rejected))
+        generalized = decided.how[leaving] == GENERALIZED if self._policy.item and self._policy.item.hierarchy else None
+        published = self._discloser.disclose(observed.batch, leaving, observed.user, period, decided.shown, generalized)
+        return Answer(published, lambda: _trace(observed.rows[leaving], decided.how[leaving], decided.z), sorted(rejected))
 
     def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> Observations:
         """Count observations, given as keys, and decide them; nothing is published."""
@@ -101,7 +100,7 @@ class Filter(Engine):
         rule.row = rule.leaving = 0
         while rule.row < size:
             if rule.due == 0:
-                sweep(self._exposures, self._exposures.book.newest - 2 * rule.window)
+                sweep(self._exposures, rule.window)
                 rule.due = max(PAUSE, int(self._exposures.book.held))
             rule.last = min(size, rule.row + rule.due, rule.row + self._together)
             rule.due -= rule.last - rule.row

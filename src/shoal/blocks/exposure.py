@@ -262,14 +262,20 @@ def _plant(x, keys, parents):
 
 
 @kernel
-def sweep(x, limit):
-    """Drop every entry from before the limit, the items that nobody is left of, and blocks that are far too large."""
+def sweep(x, window):
+    """Drop every entry from before the last two windows, the items that nobody is left of, and blocks that are far too large.
+
+    When an item was touched last, all that had been there for a window was dropped; that may have been enough.
+    """
+    limit = x.book.newest - 2 * window
     for i in range(x.book.fresh_item):
-        if i + _SOON < x.book.fresh_item:
-            nearest(x, i + _SOON)
+        soon = i + _SOON
+        if soon < x.book.fresh_item and x.items[soon].newest - window < limit:
+            nearest(x, soon)
         if x.items[i].count < 0:
             continue
-        forget(x, i, limit)
+        if x.items[i].newest - window < limit:
+            forget(x, i, limit)
         if x.items[i].count == 0:
             x.items[i].newest = EMPTY
             if i >= x.book.fixed:

@@ -118,6 +118,8 @@ def _fill(slots, hole):
 @kernel
 def put_all(slots, others):
     """Take over the words of other slots."""
-    for other in others:
-        if other != FREE:
-            put(slots, other)
+    for line in range(0, len(others), WORDS):
+        taken = ~alike(others, np.uint64(line), FREE, _ALL) & np.uint64((1 << WORDS) - 1)
+        while taken:
+            put(slots, others[np.uint64(line) + np.uint64(first_one(taken))])
+            taken &= taken - np.uint64(1)

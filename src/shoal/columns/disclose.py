@@ -29,13 +29,13 @@ class Discloser:
 
     def disclose(
         self, batch: pa.RecordBatch, leaving: NDArray[np.int64], user: NDArray[np.uint64], period: NDArray[np.int64],
-        shown: NDArray[np.int32], generalized: NDArray[np.bool_],
+        shown: NDArray[np.int32], generalized: NDArray[np.bool_] | None,
     ) -> pa.RecordBatch:  # fmt: skip
         """The rows at `leaving`; the item of each is `shown`, none is -1, and a node of the hierarchy if it is generalized.
 
-        `user` and `period` are those of all rows.
+        `user` and `period` are those of all rows; `generalized` is None where there is no hierarchy.
         """
-        came, named = batch, bool(user[:, 1].any())
+        came, named = batch, not pa.types.is_signed_integer(column(batch, self._person).type) and bool(user[:, 1].any())
         if len(leaving) < batch.num_rows:
             names = [name for name in self.nothing.schema.names if name != self._person or named]
             needed = {*names, *map(head, names)}
@@ -56,8 +56,8 @@ class Discloser:
         self.nothing = published.slice(0, 0)
         return published
 
-    def _shown(self, array: pa.Array, shown: NDArray[np.int32], generalized: NDArray[np.bool_]) -> pa.Array:
-        if self._item.hierarchy:
+    def _shown(self, array: pa.Array, shown: NDArray[np.int32], generalized: NDArray[np.bool_] | None) -> pa.Array:
+        if generalized is not None:
             array = texts(array, self._nulls)
             if generalized.any():
                 labels = self._labels.take(pa.array(shown, mask=~generalized))

@@ -22,6 +22,7 @@ _LONGEST = _BLOCK - 9 - 8  # bytes of text that fit into one block, beside the p
 _TOGETHER = 512  # users that are looked up before the missing pseudonyms are made
 _SHORT = np.uint64(100_000_000)  # below it, a number has at most eight digits
 _RECENT = 1 << 13  # users of a batch that are remembered: few enough to stay near
+_RARE = 20  # to look up so many costs as much as to make one
 _PLACE = np.uint64(0xFFFFFFFF)  # the part of what is remembered that tells where; the rest is of a hash, but for one bit:
 _TAKEN = np.uint64(1 << 63)
 
@@ -88,10 +89,18 @@ def _compress(state, block, out):
 
 @kernel
 def _name(recent, keys, period, rows, content, bounds, inner, outer, block, between, digest, text, new, same, out):
-    """Some users at a time: list those whose pseudonym was not made yet, make these, copy the others'."""
+    """Some users at a time: list those whose pseudonym was not made yet, make these, copy the others'.
+
+    Where hardly anyone comes again soon, nobody is looked up any more.
+    """
+    copied = 0
     for first in range(0, len(rows), _TOGETHER):
         last = min(first + _TOGETHER, len(rows))
-        made, short = _look_up(recent, keys, period, rows, first, last, new, same)
+        if first <= _RECENT or _RARE * copied >= first:
+            made, short = _look_up(recent, keys, period, rows, first, last, new, same)
+        else:
+            made, short = _list_all(keys, rows, first, last, new, same)
+        copied += last - first - made
         for start in range(0, made, LANES):
             some = new[start : min(start + LANES, made)]
             if short:
@@ -105,7 +114,7 @@ def _name(recent, keys, period, rows, content, bounds, inner, outer, block, betw
             for lane in range(len(some)):
                 for word in range(4):
                     out[some[lane], word] = text[lane, word]
-        for i in range(first, last):
+        for i in range(first, last if made < last - first else first):
             if same[i - first] >= 0:
                 for word in range(4):
                     out[i, word] = out[same[i - first], word]
@@ -134,6 +143,16 @@ def _look_up(recent, keys, period, rows, first, last, new, same):
         made += 1
         short &= keys[row, 0] < _SHORT and keys[row, 1] == 0
     return made, short
+
+
+@inlined
+def _list_all(keys, rows, first, last, new, same):
+    """The same without a look: all are new."""
+    short = True
+    for i in range(first, last):
+        new[i - first], same[i - first] = i, -1
+        short &= keys[rows[i], 0] < _SHORT and keys[rows[i], 1] == 0
+    return last - first, short
 
 
 @inlined
