@@ -38,7 +38,7 @@ class ParquetReader(Reader):
             self._coded = [n for n in strings if n in passed and may_code and _is_coded(metadata, n)]
             self._file = pyarrow.parquet.ParquetFile(
                 path, metadata=metadata, read_dictionary=[n for n in strings if n not in passed or n in self._coded],
-                pre_buffer=False, buffer_size=1 << 20,
+                pre_buffer=False, buffer_size=1 << 16,
             )  # fmt: skip
         except (pa.ArrowException, OSError):
             raise self._broken() from None

@@ -15,7 +15,7 @@ from shoal.formats.sink import Sink
 from shoal.formats.unicode import filtered, valid
 from shoal.path import head, in_batch, leads
 
-GROUP = 64 * 1024
+GROUP = 60_000
 """Records that are written at a time."""
 
 
