@@ -132,7 +132,7 @@ def test_what_left_in_the_same_call_is_told(fail: Any, monkeypatch: pytest.Monke
     with pytest.raises(WorkerError) as raised:
         anonymizer.push_batch(whole)
     assert 100 < raised.value.released.num_rows < 200
-    assert raised.value.trace.column("row").to_pylist() == notes(raised.value.released)
+    assert anonymizer.trace.column("row").to_pylist() == notes(raised.value.released)
 
 
 class Pipe(io.BytesIO):

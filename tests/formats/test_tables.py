@@ -145,6 +145,20 @@ def test_a_published_batch_keeps_its_types(path: Path) -> None:
     assert pa.types.is_dictionary(table["work"].type)
 
 
+def test_text_that_comes_again_goes_from_parquet_to_parquet_as_codes(tmp_path: Path) -> None:
+    texts = {"few": ["yes", "no", None, "no"] * 500, "many": [f"person {number}" for number in range(2000)]}
+    source = put(tmp_path / "in.parquet", pa.table(texts))
+    (block,) = read(source, [*texts], passed=[*texts], target="out.parquet")
+    assert [pa.types.is_dictionary(kind) for kind in block.batch.schema.types] == [True, False]
+    target = write(tmp_path / "out.parquet", block.batch, block.batch)
+    assert got(target).schema.types == [pa.string()] * 2
+    assert got(target).to_pydict() == {name: column * 2 for name, column in texts.items()}
+    assert pq.read_metadata(target).row_group(0).column(0).statistics.max == "yes"
+    for other in ("out.arrow", "out.csv", None):
+        (block,) = read(source, [*texts], passed=[*texts], target=other)
+        assert block.batch.schema.types == [pa.string()] * 2
+
+
 def test_coded_intervals_become_plain(path: Path) -> None:
     coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.int32()), intervals((1, 2), None))
     labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), pa.array(["a", "a", None, "b"]))

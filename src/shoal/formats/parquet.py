@@ -60,7 +60,7 @@ class ParquetReader(Reader):
         schema = batch.schema
         for name in self._coded:
             schema = schema.set(schema.names.index(name), schema.field(name).with_metadata(CODED))
-        return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        return pa.RecordBatch.from_arrays(batch.columns, schema=schema) if self._coded else batch
 
     def progress(self) -> tuple[int, int | None]:
         return self._done, self._total

@@ -16,7 +16,7 @@ from shoal.formats.unicode import filtered, valid
 from shoal.path import head, in_batch, leads
 
 GROUP = 60_000
-"""Records that are written at a time."""
+"""Records that are written at a time, at least: what leaves because of two blocks that were read."""
 
 
 def names_checked(path: str, schema: pa.Schema, fields: Sequence[str]) -> list[str]:
