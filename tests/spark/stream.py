@@ -20,6 +20,12 @@ privacy: {{k: 5}}
 window: {window}
 algorithm: {{name: fads}}
 """
+FOLLOWING = """
+policy: policy.yaml
+source: {file: {path: "in/*.jsonl", follow: true}}
+sink: {file: {path: clean.jsonl}}
+state: {dir: state, checkpoint: 1s, key: {env: SHOAL_KEY}}
+"""
 
 
 def write(folder: Path, name: str, first: int, size: int, each: float = 0.01, suffix: str = "json") -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'sh
 from shoal import InputError, Policy, PolicyError
 from shoal.errors import StateError
 from shoal.spark import anonymize
+from spark import visits
 from spark.stream import KEY, POLICY, SCHEMA, classes, write
 
 
@@ -80,17 +81,10 @@ def test_a_stream_leaves_once_over_a_restart_and_when_nothing_arrives(spark: Any
 
 def test_z_anonymity_is_split_by_items_exactly(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_SECRET", "at least sixteen bytes")
-    rule = Policy.parse("""
-        person: user
-        time: {field: t}
-        item: {field: site}
-        algorithm: {name: zanon, z: 3, window: 50s}
-    """)
-    visits = [(i, f"u{i * 7 % 23}", f"s{i * 13 % 11}") for i in range(400)]
-    records = spark.createDataFrame(visits, "t int, user string, site string")
-    split = anonymize(records, rule, lanes=4)
+    records = spark.createDataFrame(visits.VISITS, visits.SCHEMA)
+    split = anonymize(records, visits.POLICY, lanes=4)
     assert split.schema.simpleString() == "struct<t:int,user:string,site:string>"
-    alone = anonymize(records, rule, lanes=1).collect()
+    alone = anonymize(records, visits.POLICY, lanes=1).collect()
     assert 0 < len(alone) < 400
     assert sorted(split.collect()) == sorted(alone)
 

@@ -15,14 +15,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'sh
 
 from shoal.audit import audit
 from spark.cluster import Cluster, descendants, end, wait_until
-from spark.stream import KEY, POLICY, write
+from spark.stream import FOLLOWING, KEY, POLICY, write
 
-PIPELINE = """
-policy: policy.yaml
-source: {file: {path: "in/*.jsonl", follow: true}}
-sink: {file: {path: clean.jsonl}}
-state: {dir: state, checkpoint: 1s, key: {env: SHOAL_KEY}}
-"""
 EACH, FILES = 400, 8
 
 
@@ -41,7 +35,7 @@ def committed(sink: Path) -> list[dict]:
 def test_nothing_is_lost_or_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_KEY", KEY)
     (tmp_path / "policy.yaml").write_text(POLICY.format(window="{time: 2s}"))
-    (tmp_path / "pipeline.yaml").write_text(PIPELINE)
+    (tmp_path / "pipeline.yaml").write_text(FOLLOWING)
     source, sink = tmp_path / "in", tmp_path / "clean.jsonl"
     write(source, "0", 0, EACH, suffix="jsonl")
     cluster = Cluster(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'sh
 
 from shoal import Policy
 from shoal.spark import anonymize
+from spark import visits
 from spark.stream import KEY, POLICY, SCHEMA, classes, write
-
-VISITS = "t int, user string, site string"
 
 
 def streamed(spark: Any, folder: Path, schema: str, policy: Policy) -> list[Any]:
@@ -41,20 +39,7 @@ def test_a_window_that_counts_and_our_own_algorithm(spark: Any, tmp_path: Path) 
 
 def test_z_anonymity(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_SECRET", "at least sixteen bytes")
-    policy = Policy.parse("""
-        person: user
-        time: {field: t}
-        item: {field: site}
-        algorithm: {name: zanon, z: 3, window: 50s}
-    """)
-    visits = [(i, f"u{i * 7 % 23}", f"s{i * 13 % 11}") for i in range(400)]
-    (tmp_path / "in").mkdir()
-    for number in range(2):
-        some = visits[200 * number : 200 * (number + 1)]
-        lines = [f'{{"t": {t}, "user": "{user}", "site": "{site}"}}\n' for t, user, site in some]
-        file = tmp_path / "in" / f"{number}.json"
-        file.write_text("".join(lines))
-        os.utime(file, (number, number))  # Spark takes the oldest file first
-    whole = anonymize(spark.createDataFrame(visits, VISITS), policy, lanes=1).collect()
+    visits.write(tmp_path / "in", [visits.VISITS[:200], visits.VISITS[200:]])
+    whole = anonymize(spark.createDataFrame(visits.VISITS, visits.SCHEMA), visits.POLICY, lanes=1).collect()
     assert 0 < len(whole) < 400
-    assert sorted(streamed(spark, tmp_path, VISITS, policy)) == sorted(whole)
+    assert sorted(streamed(spark, tmp_path, visits.SCHEMA, visits.POLICY)) == sorted(whole)

@@ -20,14 +20,8 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
 
 from spark.cluster import descendants, end, free, wait_until
-from spark.stream import KEY
+from spark.stream import FOLLOWING, KEY
 
-PIPELINE = """
-policy: policy.yaml
-source: {file: {path: "in/*.jsonl", follow: true}}
-sink: {file: {path: clean.jsonl}}
-state: {dir: state, checkpoint: 1s, key: {env: SHOAL_KEY}}
-"""
 POLICY = """
 person: pid
 time: {field: ts}
@@ -126,7 +120,7 @@ def test_nothing_that_was_planted_is_found(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     write(tmp_path / "in", 0)
     (tmp_path / "policy.yaml").write_text(POLICY)
-    (tmp_path / "pipeline.yaml").write_text(PIPELINE)
+    (tmp_path / "pipeline.yaml").write_text(FOLLOWING)
     (tmp_path / "conf" / "log4j2.properties").write_text(LOGS)
     (tmp_path / "conf" / "spark-defaults.conf").write_text(SETTINGS.format(folder=tmp_path, port=port))
     told = {"SPARK_CONF_DIR": str(tmp_path / "conf"), "SPARK_LOCAL_IP": "127.0.0.1", "SHOAL_KEY": KEY}
