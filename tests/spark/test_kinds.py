@@ -15,22 +15,24 @@ from spark import visits
 from spark.stream import KEY, POLICY, SCHEMA, classes, write
 
 
-def streamed(spark: Any, folder: Path, schema: str, policy: Policy) -> list[Any]:
-    """What has left when all files have been taken in, a file a micro-batch."""
+def streamed(spark: Any, folder: Path, schema: str, policy: Policy) -> tuple[list[Any], list[dict[str, int]]]:
+    """What has left when all files have been taken in, a file a micro-batch, and what was counted in each."""
     source, home = f"{folder}/in", str(folder)
     records = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(source)
     sample = spark.read.schema(schema).json(source)
     found = anonymize(records, policy, lanes=2, sample=sample, cells=f"{home}/cells", key=KEY)
     writer = found.writeStream.format("parquet").option("path", f"{home}/out").option("checkpointLocation", f"{home}/state")
-    writer.trigger(availableNow=True).start().awaitTermination()
-    return spark.read.schema(found.schema).parquet(f"{home}/out").collect()
+    query = writer.trigger(availableNow=True).start()
+    query.awaitTermination()
+    counted = [each["observedMetrics"]["shoal"].asDict() for each in query.recentProgress]
+    return spark.read.schema(found.schema).parquet(f"{home}/out").collect(), counted
 
 
 def test_a_window_that_counts_and_our_own_algorithm(spark: Any, tmp_path: Path) -> None:
     for number in range(2):
         write(tmp_path / "in", f"a{number}", 300 * number, 300)
     policy = Policy.parse(POLICY.format(window="{count: 100}").replace("fads", "tide"))
-    rows = streamed(spark, tmp_path, SCHEMA, policy)
+    rows, _ = streamed(spark, tmp_path, SCHEMA, policy)
     ids = [row.id for row in rows]
     assert len(set(ids)) == len(ids)
     assert len(ids) >= 490  # a window waits, and a few more: an arrival stands where its lane puts it
@@ -42,4 +44,14 @@ def test_z_anonymity(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     visits.write(tmp_path / "in", [visits.VISITS[:200], visits.VISITS[200:]])
     whole = anonymize(spark.createDataFrame(visits.VISITS, visits.SCHEMA), visits.POLICY, lanes=1).collect()
     assert 0 < len(whole) < 400
-    assert sorted(streamed(spark, tmp_path, visits.SCHEMA, visits.POLICY)) == sorted(whole)
+    rows, counted = streamed(spark, tmp_path, visits.SCHEMA, visits.POLICY)
+    assert sorted(rows) == sorted(whole)
+    assert counted == 2 * [{"received": 200, "rejected": 0}]
+
+
+def test_observations_that_come_too_late_are_counted(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_SECRET", "at least sixteen bytes")
+    late = [(0, "u0", site) for site in ("s0", "s1", "s2")]
+    visits.write(tmp_path / "in", [visits.VISITS, [*late, (399, "u0", "s0"), (None, "u0", "s0")]])
+    _, counted = streamed(spark, tmp_path, visits.SCHEMA, visits.POLICY)
+    assert counted == [{"received": 400, "rejected": 0}, {"received": 5, "rejected": 4}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -182,7 +182,6 @@ def _types(df: DataFrame, published: pa.Schema) -> StructType:
 
 
 def _streaming(records: DataFrame, job: Job) -> DataFrame:
-    *own, common = job.cells.keys
     timed = job.policy.window is not None and job.policy.window.kind == "time"
     mode = "ProcessingTime" if timed else "None"
 
@@ -190,12 +189,10 @@ def _streaming(records: DataFrame, job: Job) -> DataFrame:
         grouped: GroupedData = rows.groupBy("key")
         return grouped.transformWithStateInPandas(Stateful(job, here), SCHEMA, "Append", mode)
 
-    left = step(_told(records, job), tuple(own))
-    return left if job.policy.is_filter or job.lanes == 1 else step(left, (common,))
+    return _through(records, job, step)
 
 
 def _batch(records: DataFrame, job: Job) -> DataFrame:
-    *own, common = job.cells.keys
     if job.policy.time:
         records = records.orderBy(F.col(job.policy.time.field), F.col(ROW))
 
@@ -203,11 +200,19 @@ def _batch(records: DataFrame, job: Job) -> DataFrame:
         ordered = rows.repartition(len(job.cells.keys), "key").sortWithinPartitions("key", "part", "seq")
         return ordered.mapInArrow(Whole(job, here).__call__, SCHEMA)
 
-    left = step(_told(records, job), tuple(own))
-    return left if job.policy.is_filter or job.lanes == 1 else step(left, (common,))
+    return _through(records, job, step)
 
 
-def _told(records: DataFrame, job: Job) -> DataFrame:
-    """The first step, which also tells Spark how many records were received and rejected."""
+def _through(records: DataFrame, job: Job, step: Callable[[DataFrame, tuple[int, ...]], DataFrame]) -> DataFrame:
+    """Through the lanes, and, where there are several windows, through the common lane."""
+    *own, common = job.cells.keys
     told = records.mapInArrow(Intake(job).__call__, SCHEMA)
-    return told.observe("shoal", F.sum("received").alias("received"), F.sum("rejected").alias("rejected"))
+    if job.policy.is_filter:  # what comes too late for it is found in its lane
+        return _counted(step(told, tuple(own)))
+    left = step(_counted(told), tuple(own))
+    return left if job.lanes == 1 else step(left, (common,))
+
+
+def _counted(told: DataFrame) -> DataFrame:
+    """Spark is told how many records were received and rejected."""
+    return told.observe("shoal", *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("received", "rejected")))

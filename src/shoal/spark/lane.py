@@ -136,18 +136,25 @@ class Items(Lane):
         self._filter = Filter(job.policy, job.pseudonyms)
 
     def take_in(self, rows: Sequence[Row], in_order: bool) -> list[Row]:
+        told = rows[0]
+        received, rejected = sum(row.received for row in rows), sum(row.rejected for row in rows)
+        batch = self._together(rows, in_order)
+        answer = self._filter.arrive(batch, np.arange(len(batch))) if batch is not None else self._filter.flush()
+        counted = Row(self._key, told.part, told.seq, received=received, rejected=rejected + len(answer.rejected))
+        return [counted, *self._published([answer.published], told)]
+
+    def _together(self, rows: Sequence[Row], in_order: bool) -> pa.RecordBatch | None:
         tables = [pa.ipc.open_stream(row.tuples).read_all() for row in rows if row.tuples]
         batches = pa.concat_tables(tables).combine_chunks().to_batches() if tables else []
         if not batches:
-            return []
+            return None
         batch = batches[0]
         digest = np.asarray(batch.column(ROW).to_numpy())
         batch = batch.drop_columns([ROW])
-        if not in_order:
-            time = event_times(batch, self._job.policy, Rejections(len(batch)))
-            batch = batch.take(pa.array(np.lexsort((digest, time))))
-        published = self._filter.arrive(batch, np.arange(len(batch))).published
-        return self._published([published], rows[0])
+        if in_order:
+            return batch
+        time = event_times(batch, self._job.policy, Rejections(len(batch)))
+        return batch.take(pa.array(np.lexsort((digest, time))))
 
     def snapshot(self) -> bytes:
         header, arrays, kept = self._filter.saved()
