@@ -75,7 +75,9 @@ def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
     True
     """
     whole = _together(batches)
-    for start in range(0, len(whole) if whole else 0, MOST):
+    if whole is None:
+        return
+    for start in range(0, len(whole), MOST):
         yield _stream(whole.slice(start, MOST))
 
 
