@@ -1,5 +1,6 @@
 BIN := .venv/bin
 READY := .venv/ready
+SPARK := .venv-spark
 FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
@@ -29,17 +30,21 @@ test: setup lint type  ## lint, types, then all tests and doctests but the long 
 	@echo "pytest: tests and doctests, on two processes"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-long: setup  ## the long tests
+test-long: setup $(SPARK)/ready  ## the long tests, those that kill processes of Spark among them
 	@echo "pytest: the long tests"
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m long || { status=$$?; \
-		test $$status -eq 5 && echo "there are no long tests yet" || exit $$status; }
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+	@echo "pytest: the long tests on Spark"
+	@$(SPARK)/bin/python -m pytest tests/spark -m long
 
-test-spark:  ## the tests on Spark (Java 17), in a .venv-spark, since it needs pandas below 3; MARK=long for those that kill
-	@test -e .venv-spark/ready || { echo "setting up .venv-spark (once)"; $(PYTHON) -m venv .venv-spark && \
-		.venv-spark/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark]' pytest pytest-timeout && \
-		touch .venv-spark/ready; }
+test-spark: $(SPARK)/ready  ## the tests on Spark (Java 17) but the long ones, in a .venv-spark, since it needs pandas below 3
 	@echo "pytest: Spark"
-	@.venv-spark/bin/python -m pytest tests/spark src/shoal/spark -m '$(or $(MARK),not long)'
+	@$(SPARK)/bin/python -m pytest tests/spark src/shoal/spark
+
+$(SPARK)/ready: pyproject.toml
+	@echo "setting up $(SPARK) (once)"
+	@$(PYTHON) -m venv $(SPARK)
+	@$(SPARK)/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark]' pytest pytest-timeout
+	@touch $@
 
 lint: setup  ## style (ruff) and layers (import-linter)
 	@echo "ruff: style"
