@@ -116,14 +116,14 @@ def paired(anonymizer: Anonymizer, records: list[dict[str, Any]], stream: Stream
     found = []
     for shown, how in zip(records, anonymizer.trace.to_pylist(), strict=True):
         assert shown["note"] == how["row"]
-        worn = tuple(_worn(shown[f"q{i}"]) for i in range(len(stream.attributes)))
-        found.append(Release(how["row"], how["how"], how["cluster"], worn, how["arrived"], how["released"]))
+        dress = tuple(worn(shown[f"q{i}"]) for i in range(len(stream.attributes)))
+        found.append(Release(how["row"], how["how"], how["cluster"], dress, how["arrived"], how["released"]))
     return found
 
 
-def _worn(shown: Any) -> Any:
+def worn(shown: Any) -> Any:
     if isinstance(shown, dict):
-        return _worn(shown["value"]), shown["of"], shown["had"]
+        return worn(shown["value"]), shown["of"], shown["had"]
     return tuple(shown) if isinstance(shown, list) else shown
 
 

@@ -17,9 +17,9 @@ from shoal.anonymizer import lane, lanes, locality, team, windowed
 from shoal.anonymizer.lanes import Lanes
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import promises, stronger
+from tests.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
 from tests.conformance.parameters import examples, generated, promised
-from tests.conformance.streams import Stream, engine, one_by_one, policy_of
-from tests.conformance.test_cutting import Interrupted
+from tests.conformance.streams import Stream, engine, policy_of
 from tests.naive import Release
 
 
@@ -79,12 +79,7 @@ def test_batches_equal_single_records(name: str) -> None:
     @examples(25)
     @given(generated(name), st.sampled_from([2, 5]))
     def equal(stream: Stream, count: int) -> None:
-        policy = policy_of(name, split(stream, count))
-        whole, single = Anonymizer(policy), Anonymizer(policy)
-        expected = engine(whole, stream._replace(cuts=()))
-        assert engine(Anonymizer(policy), stream) == expected
-        assert one_by_one(single, stream) == expected
-        assert single.stats == whole.stats
+        is_the_same_in_batches(policy_of(name, split(stream, count)), stream)
 
     equal()
 
@@ -94,12 +89,7 @@ def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
     @examples(25)
     @given(generated(name), st.sampled_from([2, 5]), st.data())
     def equal(stream: Stream, count: int, data: st.DataObject) -> None:
-        policy = policy_of(name, split(stream, count))
-        straight = Anonymizer(policy)
-        expected = engine(straight, stream)
-        interrupted = Interrupted(Anonymizer(policy), data)
-        assert engine(interrupted, stream) == expected
-        assert interrupted.stats == straight.stats
+        is_the_same_interrupted(policy_of(name, split(stream, count)), stream, data)
 
     equal()
 

@@ -20,10 +20,10 @@ from shoal.anonymizer.workers import Workers
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import stronger
 from tests.conformance.crowd import SIZE, violations
+from tests.conformance.cutting import Interrupted, is_the_same_interrupted
 from tests.conformance.parameters import SHARES, examples
 from tests.conformance.promises import steps
 from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
-from tests.conformance.test_cutting import Interrupted
 from tests.conformance.test_lanes import in_order
 from tests.naive import Arrival, Demand, Numeric, Release, Tick
 
@@ -178,11 +178,7 @@ def test_workers_that_take_turns_repeat_themselves(monkeypatch: pytest.MonkeyPat
     def equal(seed: int, data: st.DataObject) -> None:
         stream = a_stream(seed, most=80)
         policy = policy_of("fast", stream)
-        straight = Anonymizer(policy)
-        expected = engine(straight, stream)
-        interrupted = Interrupted(Anonymizer(policy), data)
-        assert engine(interrupted, stream) == expected  # type: ignore[arg-type]
-        assert interrupted.stats == straight.stats
+        is_the_same_interrupted(policy, stream, data)
         check(stream, one_by_one(Anonymizer(policy), stream))
 
     equal()

@@ -216,6 +216,18 @@ class SourceConformance:
 class SinkConformance:
     """A test class of a sink inherits this, and has a fixture `store`."""
 
+    def _remembering(self, store: Store) -> Sink:
+        sink = store.sink()
+        if not sink.remembers:
+            pytest.skip("it does not know what it has")
+        return sink
+
+    def _written_by_another(self, store: Store) -> None:
+        sink = self._remembering(store)
+        sink.begin(None, 0)
+        sink.write(batch(range(5)), 0)
+        sink.close()
+
     def test_writes_in_order(self, store: Store) -> None:
         sink = store.sink()
         sink.begin(None, 0)
@@ -275,19 +287,12 @@ class SinkConformance:
         assert store.held() == pairs(range(20))
 
     def test_a_probe_finds_what_is_not_ours(self, store: Store) -> None:
-        sink = store.sink()
-        if not sink.remembers:
-            pytest.skip("it does not know what it has")
-        sink.begin(None, 0)
-        sink.write(batch(range(5)), 0)
-        sink.close()
+        self._written_by_another(store)
         with pytest.raises(ConnectorError):
             store.sink().probe(None, 0)
 
     def test_a_state_that_is_too_old_is_refused(self, store: Store) -> None:
-        sink = store.sink()
-        if not sink.remembers:
-            pytest.skip("it does not know what it has")
+        sink = self._remembering(store)
         sink.begin(None, 0)
         sink.caught_up(0)
         sink.write(batch(range(5)), 0)
@@ -303,12 +308,7 @@ class SinkConformance:
         assert store.held() == pairs(range(10))
 
     def test_a_beginning_on_what_is_not_ours_is_refused(self, store: Store) -> None:
-        sink = store.sink()
-        if not sink.remembers:
-            pytest.skip("it does not know what it has")
-        sink.begin(None, 0)
-        sink.write(batch(range(5)), 0)
-        sink.close()
+        self._written_by_another(store)
         other = store.sink()
         with pytest.raises(ConnectorError):
             other.begin(None, 0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors.processes import Broker, MockCluster, mosquitto, nats_server
+from connectors.processes import Broker, MockCluster, mosquitto, nats_server, running
 
 
 @pytest.fixture(autouse=True)
@@ -31,12 +31,8 @@ def nats_program() -> str:
 
 @pytest.fixture(scope="session")
 def nats_broker(nats_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = nats_server(nats_program, tmp_path_factory.mktemp("nats"))
-    try:
-        broker.start()
+    with running(nats_server(nats_program, tmp_path_factory.mktemp("nats"))) as broker:
         yield broker
-    finally:
-        broker.stop()
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +45,8 @@ def mosquitto_program() -> str:
 
 @pytest.fixture(scope="session")
 def mosquitto_broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = mosquitto(mosquitto_program, tmp_path_factory.mktemp("mosquitto"))
-    try:
-        broker.start()
+    with running(mosquitto(mosquitto_program, tmp_path_factory.mktemp("mosquitto"))) as broker:
         yield broker
-    finally:
-        broker.stop()
 
 
 @pytest.fixture(scope="session")

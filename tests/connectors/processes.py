@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -40,6 +42,15 @@ class Broker:
             self._process.kill() if kill else self._process.terminate()
             self._process.wait(20)
             self._process = None
+
+
+@contextmanager
+def running(broker: Broker) -> Iterator[Broker]:
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
 
 
 def nats_server(program: str, folder: Path, *more: str) -> Broker:

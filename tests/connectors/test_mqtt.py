@@ -28,7 +28,7 @@ from connectors.conformance import (
     numbers_of,
     pairs,
 )
-from connectors.processes import Broker, mosquitto
+from connectors.processes import Broker, mosquitto, running
 from shoal.connectors.mqtt_sink import MqttSink
 from shoal.connectors.mqtt_source import MqttSource
 from shoal.errors import ConnectorError
@@ -260,12 +260,8 @@ class TestCredentials:
         users, rights = tmp_path / "users", tmp_path / "rights"
         subprocess.run(["mosquitto_passwd", "-b", "-c", str(users), "shoal", "correct"], check=True, capture_output=True)
         rights.write_text("user shoal\ntopic readwrite mine/#\n")
-        broker = mosquitto(mosquitto_program, tmp_path, f"password_file {users}", f"acl_file {rights}")
-        try:
-            broker.start()
+        with running(mosquitto(mosquitto_program, tmp_path, f"password_file {users}", f"acl_file {rights}")) as broker:
             yield broker
-        finally:
-            broker.stop()
 
     @pytest.mark.parametrize("version", ["3.1.1", "5"])
     def test_are_taken_from_the_environment(self, guarded: Broker, monkeypatch: pytest.MonkeyPatch, version: str) -> None:

@@ -25,7 +25,7 @@ from connectors.conformance import (
     numbers_of,
     pairs,
 )
-from connectors.processes import Broker, nats_server
+from connectors.processes import Broker, nats_server, running
 from shoal.connectors.nats_sink import NatsSink
 from shoal.connectors.nats_source import NatsSource
 from shoal.errors import ConnectorError
@@ -267,12 +267,8 @@ class TestSource(SourceConformance):
 class TestCredentials:
     @pytest.fixture
     def guarded(self, nats_program: str, tmp_path: Any) -> Iterator[Broker]:
-        broker = nats_server(nats_program, tmp_path, "--user", "shoal", "--pass", "correct")
-        try:
-            broker.start()
+        with running(nats_server(nats_program, tmp_path, "--user", "shoal", "--pass", "correct")) as broker:
             yield broker
-        finally:
-            broker.stop()
 
     @pytest.mark.parametrize("secret", ["wrong", "correct"])
     def test_are_taken_from_the_environment(self, guarded: Broker, monkeypatch: pytest.MonkeyPatch, secret: str) -> None:

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from connectors.conformance import batch, drained
-from connectors.processes import Broker, free_port, mosquitto, nats_server
+from connectors.processes import free_port, mosquitto, nats_server, running
 from shoal.connectors.http_sink import HttpSink
 from shoal.connectors.http_source import HttpSource
 from shoal.connectors.mqtt_sink import MqttSink
@@ -28,15 +26,6 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *asked, "-keyout", str(key), "-out", str(cert)]
     subprocess.run(command, check=True, capture_output=True)
     return cert, key
-
-
-@contextmanager
-def running(broker: Broker) -> Iterator[int]:
-    try:
-        broker.start()
-        yield broker.port
-    finally:
-        broker.stop()
 
 
 def test_http(pair: tuple[Path, Path]) -> None:
@@ -63,18 +52,18 @@ def test_http(pair: tuple[Path, Path]) -> None:
 
 def test_nats(nats_program: str, pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cert, key = pair
-    with running(nats_server(nats_program, tmp_path, "--tls", "--tlscert", str(cert), "--tlskey", str(key))) as port:
+    with running(nats_server(nats_program, tmp_path, "--tls", "--tlscert", str(cert), "--tlskey", str(key))) as broker:
         refusals = []
         monkeypatch.setattr("shoal.connectors.nats_link.PATIENCE", 2.0)
         for tls in ({"ca": cert}, {}):
-            source = NatsSource(NatsSource.Settings(url=f"tls://127.0.0.1:{port}", stream="NONE", tls=tls))
+            source = NatsSource(NatsSource.Settings(url=f"tls://127.0.0.1:{broker.port}", stream="NONE", tls=tls))
             with pytest.raises(ConnectorError) as error:
                 source.begin(None)
             source.close()
             refusals.append(str(error.value))
     assert refusals == [
         "nats: there is no stream 'NONE'; create it, or correct the name",
-        f"nats tls://127.0.0.1:{port}: cannot be reached within 2 s (SSLCertVerificationError); "
+        f"nats tls://127.0.0.1:{broker.port}: cannot be reached within 2 s (SSLCertVerificationError); "
         "check address, TLS, and that it runs",
     ]
 
@@ -82,8 +71,8 @@ def test_nats(nats_program: str, pair: tuple[Path, Path], tmp_path: Path, monkey
 def test_mqtt(mosquitto_program: str, pair: tuple[Path, Path], tmp_path: Path) -> None:
     cert, key = pair
     lines = ("allow_anonymous true", f"certfile {cert}", f"keyfile {key}")
-    with running(mosquitto(mosquitto_program, tmp_path, *lines)) as port:
-        given: dict[str, Any] = {"host": "127.0.0.1", "port": port, "topic": "t"}
+    with running(mosquitto(mosquitto_program, tmp_path, *lines)) as broker:
+        given: dict[str, Any] = {"host": "127.0.0.1", "port": broker.port, "topic": "t"}
         source = MqttSource(MqttSource.Settings(**given, client="in", tls={"ca": cert}))
         source.begin(None)
         sink = MqttSink(MqttSink.Settings(**given, client="out", tls={"ca": cert}))
@@ -98,5 +87,5 @@ def test_mqtt(mosquitto_program: str, pair: tuple[Path, Path], tmp_path: Path) -
         stranger.close()
     assert found == [0, 1, 2]
     assert str(error.value) == (
-        f"mqtt 127.0.0.1:{port}: cannot be reached (SSLCertVerificationError); check host, port and TLS"
+        f"mqtt 127.0.0.1:{broker.port}: cannot be reached (SSLCertVerificationError); check host, port and TLS"
     )

@@ -14,6 +14,7 @@ import shoal
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
 from shoal.audit import audit
+from tests.conformance.streams import worn
 from tests.data.published import Published
 from tests.data.real import CITIES, STREAMS, adult, informs, pm25
 from tests.naive import Release, simulate
@@ -94,12 +95,6 @@ def releases_of(made: Anonymizer, records: list[dict[str, Any]]) -> list[Release
         dress = tuple(map(worn, shown.values()))
         found.append(Release(how["row"], how["how"], how["cluster"], dress, how["arrived"], how["released"]))
     return found
-
-
-def worn(shown: Any) -> Any:
-    if isinstance(shown, dict):
-        return worn(shown["value"]), shown["of"], shown["had"]
-    return tuple(shown) if isinstance(shown, list) else shown
 
 
 def test_every_format_says_the_same(tmp_path: Path) -> None:

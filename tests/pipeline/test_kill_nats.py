@@ -16,7 +16,7 @@ import pytest
 from nats.js.api import AckPolicy, ConsumerConfig
 
 from connectors.conftest import nats_program  # noqa: F401
-from connectors.processes import Broker, nats_server
+from connectors.processes import Broker, nats_server, running
 from shoal.audit import audit
 from shoal.audit.finding import Verdict
 
@@ -33,12 +33,8 @@ trace: trace.jsonl
 
 @pytest.fixture
 def broker(nats_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:  # noqa: F811
-    broker = nats_server(nats_program, tmp_path_factory.mktemp("nats"))
-    try:
-        broker.start()
+    with running(nats_server(nats_program, tmp_path_factory.mktemp("nats"))) as broker:
         yield broker
-    finally:
-        broker.stop()
 
 
 def do(url: str, what: Any) -> Any:
