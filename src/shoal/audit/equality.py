@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 from shoal.audit.values import Flags, distinct
 from shoal.policy import canonical
 
+_WRITTEN = {text: text for text in ("Infinity", "-Infinity")}
+
 
 def altered(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: NDArray[np.int64]) -> Flags:
     """Which values of `after` are not those of `before` at the same place of `rows`.
 
     >>> altered(pa.chunked_array([[1, 2, None]]), pa.chunked_array([["1", "3", ""]]), np.arange(3)).tolist()
     [False, True, False]
+
+    An infinity is a text in JSON, and not missing.
+
+    >>> infinite = pa.chunked_array([[float("inf")] * 2])
+    >>> altered(infinite, pa.chunked_array([["Infinity", None]]), np.arange(2)).tolist()
+    [False, True]
     """
     old_code, old = _whole(before)
     new_code, new = _whole(after)
@@ -115,18 +123,26 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 def _unfolded(text: str) -> Any:
-    """What a text says if it is the JSON of a text or a structure, where an absent field is a null; else the text."""
+    """What a text says if it is the JSON of a text or a structure, where an absent field is a null; else the text.
+
+    Of numbers that JSON has not, NaN is a null, and an infinity the text that JSON lines have in its place.
+
+    >>> _unfolded('{"a": [Infinity, NaN], "b": NaN}') == _unfolded('{"a": ["Infinity", null]}')
+    True
+    """
     if text.startswith(('"', "[", "{")):
         with suppress(ValueError, RecursionError):
-            return json.loads(text, object_pairs_hook=lambda pairs: {name: each for name, each in pairs if each is not None})
+            return json.loads(text, object_pairs_hook=_there, parse_constant=_WRITTEN.get)
     return text
+
+
+def _there(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: each for name, each in pairs if each is not None}
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
         value = _unfolded(value)
-    if isinstance(value, dict | list):
-        return json.dumps(value, sort_keys=True)
     with suppress(ValueError):
         return canonical(value) or ""
     return ""
@@ -134,8 +150,7 @@ def _text(value: Any) -> str:
 
 def _sense(value: Any) -> str:
     """A text that is the same for the same value in every format."""
-    found = _meaning(value)
-    return json.dumps(found, sort_keys=True) if isinstance(found, dict | list) else _text(found)
+    return _text(_meaning(value))
 
 
 def _meaning(value: Any) -> Any:
@@ -148,7 +163,8 @@ def _meaning(value: Any) -> Any:
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
-            return json.loads(value)  # a number, a truth value, a structure
+            structure = value.startswith(("[", "{"))
+            return json.loads(value, parse_constant=_WRITTEN.get if structure else None)  # or a number, or a truth value
         with suppress(ValueError):
             return _meaning(datetime.fromisoformat(value))
     return value

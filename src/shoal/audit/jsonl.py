@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
@@ -169,6 +170,8 @@ def _texts(values: list[Any]) -> pa.Array:
 def _written(value: Any, known: dict[str, str]) -> str | None:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
+    if isinstance(value, float) and math.isinf(value):
+        return json.dumps(value)
     if isinstance(value, dict | list):
         shape = repr(value)
         if shape not in known:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from shoal.formats.block import is_json
 from shoal.formats.cells import ROOM, Cells, Codes, chosen, length, pairs, write
-from shoal.formats.dialects import Dialect, Jsonl, dumps
+from shoal.formats.dialects import Dialect, Jsonl, dumps, standard
 from shoal.formats.numerals import floats
 
 PIECE = 4096
@@ -102,6 +102,7 @@ class Text:
 
     def _strings(self, column: pa.Array, field: pa.Field) -> pa.Array:
         quote = "" if is_json(field) else self._dialect.quote
+        column = standard(column) if is_json(field) else column
         filled = column.fill_null("") if column.null_count else column
         texts = self._dialect.json(filled) if is_json(field) else self._dialect.escaped(filled)
         quoted = _joined(quote, texts, quote) if quote else texts
@@ -122,12 +123,17 @@ class Text:
         if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
             return column.cast(pa.string())
         if pa.types.is_floating(kind):
-            numbers = column.cast(pa.float64())
-            return floats(pc.if_else(pc.is_nan(numbers), None, numbers))
+            return self._floats(column.cast(pa.float64()))
         if _is_moment(kind):
             return _joined(self._dialect.quote, _iso(column), self._dialect.quote)
-        texts = pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string())
+        texts = standard(pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string()))
         return pc.if_else(texts.is_valid(), self._dialect.json(texts.fill_null("")), None)
+
+    def _floats(self, numbers: pa.Array) -> pa.Array:
+        """NaN is missing; infinities are texts, as JSON has no such numbers."""
+        texts, infinite = floats(pc.if_else(pc.is_nan(numbers), None, numbers)), pc.is_inf(numbers)
+        quote = self._dialect.quote
+        return pc.if_else(infinite, _joined(quote, texts, quote), texts) if pc.any(infinite).as_py() else texts
 
     def _intervals(self, column: pa.Array) -> Cells:
         """Each distinct pair of ends is written once."""
@@ -140,7 +146,7 @@ class Text:
     def _ends(self, values: pa.Array) -> pa.Array:
         """Numbers without a needless fraction, or moments."""
         if pa.types.is_floating(values.type):
-            return floats(values, whole="")
+            return floats(pc.if_else(pc.is_finite(values), values, None), whole="").fill_null("null")
         if pa.types.is_integer(values.type):
             return values.cast(pa.string())
         return _joined(self._dialect.quote, _iso(values), self._dialect.quote)
