@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -19,6 +20,7 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.formats import SUFFIXES, Reader, open_reader, open_writer
+from shoal.formats.sink import Sink
 from tests.formats.base import numbers, read, values, write
 
 BATCH = pa.record_batch({"a": pa.array(["x", "y"]), "b": pa.array(["1", None])})
@@ -134,6 +136,19 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(KeyError), open_writer(str(path)) as writer:
         writer.write(BATCH)
         raise KeyError
+    assert os.listdir(tmp_path) == []
+
+
+def test_all_files_are_closed_even_if_the_first_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    sink = Sink(str(tmp_path / "out.jsonl.gz"))
+    packed, draft = sink._files
+    monkeypatch.setattr(type(packed), "close", full)
+    with pytest.raises(InputError, match=r"out.jsonl.gz: cannot be written \(no space left on device\); check its folder"):
+        sink.close()
+    assert draft.closed
     assert os.listdir(tmp_path) == []
 
 

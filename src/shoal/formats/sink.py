@@ -8,7 +8,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
 import pyarrow as pa
@@ -78,8 +78,9 @@ class Sink:
         """Give the draft its name, or remove it."""
         try:
             with self.guarded():
-                for file in self._files:
-                    file.close()
+                with ExitStack() as closing:
+                    for file in reversed(self._files):
+                        closing.callback(file.close)
                 if self._draft and not failed:
                     os.replace(self._draft, self._target)
                     self._draft = ""
