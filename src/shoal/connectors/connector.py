@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
@@ -59,6 +60,9 @@ class Source(ABC):
     ended = False
     """Whether nothing will ever come any more."""
 
+    begins_unnoticed = False
+    """Whether a beginning changes nothing for others, not even for a pipeline that reads from it, so a probe can be one."""
+
     @abstractmethod
     def begin(self, position: Position | None) -> Position:
         """Connect, and go on behind a position; without one, where the source itself says that its reader stands.
@@ -75,7 +79,10 @@ class Source(ABC):
         ConnectorError, InputError
             It could not.
         """
-        return False
+        if self.begins_unnoticed:
+            with closing(self):
+                self.begin(position)
+        return self.begins_unnoticed
 
     def replay(self, until: Position) -> Sequence[Payload]:
         """Again what lies from here up to a position, in the same order.
@@ -117,6 +124,9 @@ class Sink(ABC):
     remembers: bool
     """Whether it knows which numbers it has, so that nothing is in it twice. If not, what comes again is written again."""
 
+    begins_unnoticed = False
+    """Whether a beginning changes nothing for others, not even for a pipeline that writes to it, so a probe can be one."""
+
     @abstractmethod
     def begin(self, mark: Position | None, sequence: int) -> None:
         """Connect. `mark` is what it told a checkpoint, before which `sequence` tuples had left; None at the very beginning.
@@ -136,7 +146,10 @@ class Sink(ABC):
         ConnectorError
             It could not.
         """
-        return False
+        if self.begins_unnoticed:
+            with closing(self):
+                self.begin(mark, sequence)
+        return self.begins_unnoticed
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:

@@ -7,7 +7,7 @@ import os
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -18,6 +18,7 @@ from shoal.connectors.connector import Delivery, Payload, Position, Sink, Source
 from shoal.errors import ConnectorError, InputError
 from shoal.formats import Block, TextEncoder, field_names, kind, open_reader
 from shoal.formats.parser import first_record, last_record
+from shoal.formats.sink import guarded
 from shoal.formats.source import BOM, reason
 from shoal.formats.source import Source as Bytes
 from shoal.policy.part import Part, refusal
@@ -64,6 +65,7 @@ class FileSource(Source):
 
     identity = ("path",)
     replays = True
+    begins_unnoticed = True
 
     class Settings(Part):
         path: File = Field(description="the file: .jsonl, .csv (each also .gz), .parquet or .arrow")
@@ -94,13 +96,6 @@ class FileSource(Source):
             self._tail = _last_bytes(self._path)
         self._compare(position)
         return self._position()
-
-    def probe(self, position: Position | None) -> bool:
-        try:
-            self.begin(position)
-        finally:
-            self.close()
-        return True
 
     def _position(self) -> Position:
         return {"at": self._at, "tail": [zlib.crc32(self._tail)]}
@@ -318,12 +313,8 @@ class FileSink(Sink):
             self._at += done
             data = data[done:]
 
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise ConnectorError(f"{self._path}: cannot be written ({reason(error)}); make room, and start again") from None
+    def _guarded(self) -> AbstractContextManager[None]:
+        return guarded(self._path, ConnectorError, "make room, and start again")
 
     def _cut(self, there: bytes, data: bytes | memoryview) -> None:
         """Remove what comes again: what a power cut left is full of zeros."""

@@ -32,6 +32,7 @@ class KafkaSource(Source):
 
     identity = ("topic",)
     replays = True
+    begins_unnoticed = True
 
     class Settings(Cluster, Arriving):
         group: Name = Field(description="the consumer group, under which positions are committed; one for each pipeline")
@@ -61,13 +62,6 @@ class KafkaSource(Source):
         self._offsets.update({number: self._first(number) for number, offset in self._offsets.items() if offset < 0})
         self._consumer.assign([self._place(number, offset) for number, offset in self._offsets.items()])
         return self._position()
-
-    def probe(self, position: Position | None) -> bool:
-        try:
-            self.begin(position)
-        finally:
-            self.close()
-        return True
 
     def _place(self, number: int, offset: int = -1001) -> Any:
         return self._kafka.TopicPartition(self._settings.topic, number, offset)

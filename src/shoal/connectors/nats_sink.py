@@ -39,6 +39,7 @@ class NatsSink(Sink):
 
     identity = ("stream", "subject")
     remembers = True
+    begins_unnoticed = True
 
     class Settings(Server, Leaving):
         subject: Name = Field(description="the one subject of the stream, to which nobody else writes")
@@ -77,13 +78,6 @@ class NatsSink(Sink):
         self._inbox = link.client.new_inbox()
         link.on_return = self._doubt
         await link.client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
-
-    def probe(self, mark: Position | None, sequence: int) -> bool:
-        try:
-            self.begin(mark, sequence)
-        finally:
-            self.close()
-        return True
 
     def _doubt(self) -> None:
         """What is in flight may have got lost."""

@@ -8,16 +8,27 @@ import secrets
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import IO, Any
 
 import pyarrow as pa
 
-from shoal.errors import InputError
+from shoal.errors import InputError, ShoalError
 from shoal.formats.source import reason
 
 LEVEL = 3
 """Of gzip: more than twice as fast as the usual 6, for a file a third larger."""
+
+
+@contextmanager
+def guarded(path: object, kind: type[ShoalError], remedy: str) -> Iterator[None]:
+    """Turns what the operating system refuses into an error that names the file; a closed pipe stays one."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise kind(f"{path}: cannot be written ({reason(error)}); {remedy}") from None
 
 
 class Sink:
@@ -58,15 +69,8 @@ class Sink:
         self._files.insert(0, file)
         return file
 
-    @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Turns what the operating system refuses into an error that names the file; a closed pipe stays one."""
-        try:
-            yield
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({reason(error)}); check its folder") from None
+    def guarded(self) -> AbstractContextManager[None]:
+        return guarded(self.path, InputError, "check its folder")
 
     def write(self, data: bytes | memoryview) -> None:
         with self.guarded():

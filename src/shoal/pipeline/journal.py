@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from shoal.connectors import Position
 from shoal.errors import StateError
-from shoal.formats.source import reason
+from shoal.formats.sink import guarded
 from shoal.pipeline.vault import Damaged, Vault
 
 
@@ -61,12 +61,8 @@ class Journal:
                 os.fdatasync(self._file.fileno())
             self._is_safe = True
 
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise StateError(f"{self._path}: cannot be written ({reason(error)}); make room, and start again") from None
+    def _guarded(self) -> AbstractContextManager[None]:
+        return guarded(self._path, StateError, "make room, and start again")
 
     def close(self) -> None:
         with suppress(OSError):
