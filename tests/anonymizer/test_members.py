@@ -12,7 +12,7 @@ import pytest
 from shoal import Policy
 from shoal.algorithms import WINDOWED
 from shoal.anonymizer.locality import learned
-from shoal.anonymizer.member import Member, places
+from shoal.anonymizer.member import Member, numbers, places
 from shoal.anonymizer.travellers import Travellers, packed, together, unpacked
 from shoal.columns.encode import Encoder
 
@@ -124,6 +124,34 @@ def test_no_two_tuples_have_one_place() -> None:
         assert sorted(found.tolist()) == list(range(int(counts.sum())))
         for lane in range(6):
             assert (np.diff(places(counts, lane)) > 0).all()
+
+
+@pytest.mark.parametrize("bits", [1, 3, 19])
+def test_no_two_tuples_that_were_handed_over_have_one_number(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is one before who was there when it came, unless a millisecond has more tuples than numbers."""
+    monkeypatch.setattr("shoal.anonymizer.member._SAME", bits)
+    draw = np.random.default_rng(3)
+    time, number = np.zeros(0), np.zeros(0, np.int64)
+    for _ in range(40):
+        coming = np.sort(draw.integers(0, 12, draw.integers(0, 20)) / 1000)
+        found = numbers(coming, time, number)
+        assert (np.diff(found) > 0).all()
+        time, number = np.append(time, coming), np.append(number, found)
+        assert len(set(number.tolist())) == len(number)
+        if bits == 19:
+            assert (np.diff(time[np.argsort(number)]) >= 0).all()
+        stay = draw.random(len(time)) < 0.8
+        time, number = time[stay], number[stay]
+
+
+@pytest.mark.parametrize("bits", [1, 19])
+@pytest.mark.parametrize("name", ["fads", "tide", "xband"])
+def test_many_of_one_millisecond_are_handed_over(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.anonymizer.member._SAME", bits)
+    monkeypatch.setattr("shoal.anonymizer.member._MILLISECONDS", 0.5)  # which lasts two seconds
+    table, gone, _ = anonymized("{time: 1s}", 16, name=name)
+    assert gone > 100
+    assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
 
 
 def test_when_something_is_due_though_nothing_arrives() -> None:

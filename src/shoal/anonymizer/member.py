@@ -97,7 +97,9 @@ class Member:
                 steps.append(self._step(joined(others, Handed(self._seated(some), some.went), first)))
         elif len(handed.rows):
             tuples = self._seated(handed.part(np.lexsort((handed.rows, handed.tuples.time))))
-            steps.append(self._step(_one_by_one(tuples, self._lane.arrivals, half(self._policy), newest)))
+            window, held = self._lane.state.window, self.held
+            tuples = tuples._replace(arrival=numbers(tuples.time, window.since[:held], window.arrival[:held]))
+            steps.append(self._step(_one_by_one(tuples, half(self._policy), newest)))
         return _all([*steps, self.tick(newest)])
 
     def tick(self, now: float) -> Left:
@@ -191,14 +193,39 @@ def _spread(own: Batch, place: NDArray[np.int64], size: int) -> Batch:
     return Batch(values, *columns)
 
 
-def _one_by_one(tuples: Batch, before: int, wait: float, newest: float) -> Batch:
+def numbers(time: NDArray[np.float64], since: NDArray[np.float64], held: NDArray[np.int64]) -> NDArray[np.int64]:
+    """An order of arrival by time, for those who come, in order: each behind all held ones of its millisecond or before.
+
+    `held` are the numbers of those who are there since the times `since`. No two have one number: where a millisecond has no
+    more numbers, those of the next ones are taken, and where these are taken too, numbers behind all.
+
+    >>> (numbers(np.array([0.0, 0.0, 0.001]), np.array([0.0]), np.array([_BEFORE << _SAME])) - (_BEFORE << _SAME)).tolist()
+    [1, 2, 524288]
+    """
+    own, there = _milliseconds(time), _milliseconds(since)
+    order = np.argsort(there)
+    newest = np.append(-1, np.maximum.accumulate(held[order]))
+    first = np.maximum(own << _SAME, newest[np.searchsorted(there[order], own, "right")] + 1)
+    found = _rising(first)
+    return _rising(np.maximum(first, newest[-1] + 1)) if np.isin(found, held).any() else found
+
+
+def _milliseconds(time: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.clip(time * _MILLISECONDS, -_BEFORE, _BEFORE - 1).astype(np.int64) + _BEFORE
+
+
+def _rising(first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The lowest numbers from `first` on of which each is above the one before."""
+    step = np.arange(len(first))
+    return np.maximum.accumulate(first - step) + step
+
+
+def _one_by_one(tuples: Batch, wait: float, newest: float) -> Batch:
     """Who was handed over by time, each after the moment at which it had waited half of its time, or the newest of all."""
     size = len(tuples.time)
     moments = _spread(part_of(tuples, slice(0)), np.zeros(0, np.int64), size)
     moments = moments._replace(time=np.minimum(tuples.time + wait, newest) if wait < math.inf else np.full(size, -np.inf))
-    milliseconds = np.clip(tuples.time * _MILLISECONDS, -_BEFORE, _BEFORE - 1).astype(np.int64) + _BEFORE
-    number = (milliseconds << _SAME) + ((before + np.arange(size)) & ((1 << _SAME) - 1))
-    pairs = zip(moments, tuples._replace(arrival=number), strict=True)
+    pairs = zip(moments, tuples, strict=True)
     columns: list[Any] = [np.concatenate(pair, axis=-1 if i == 0 else 0) for i, pair in enumerate(pairs)]
     both = Batch(*columns)
     return part_of(both, np.arange(2 * size).reshape(2, size).T.ravel())
