@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from shoal import Anonymizer, InputError, Policy
+from shoal.algorithms import WINDOWED
+from shoal.anonymizer import lane
 
 AGE = {"quasi": "numeric", "range": [0, 100]}
 
@@ -65,6 +67,21 @@ def test_batches_of_any_size(size: int, length: int, k: int) -> None:
     assert left == max(0, size - length)
     assert made.trace.column("row").to_pylist() == published.column("note").to_pylist()
     assert left + made.flush().num_rows == size
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+@pytest.mark.parametrize("window", [{"count": 300}, {"time": 300}])
+def test_the_window_gets_slots_while_a_batch_is_taken_in(
+    name: str, window: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = []
+    for slots in (1, 4096):
+        monkeypatch.setattr(lane, "_SLOTS", slots)
+        made = anonymizer(privacy={"k": 3}, time={"field": "ts"}, window=window, algorithm={"name": name, "reuse_age": 100})
+        first = made.push_batch(people(2000, note=np.arange(2000), ts=np.arange(2000) // 3))
+        answers.append([first.to_pylist(), made.flush().to_pylist(), made.trace.to_pylist()])
+    assert answers[0] == answers[1]
+    assert sorted(each["note"] for part in answers[0][:2] for each in part) == list(range(2000))
 
 
 def test_an_empty_batch() -> None:

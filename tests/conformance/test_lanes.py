@@ -105,8 +105,8 @@ def test_when_room_is_made_changes_nothing(seed: int, monkeypatch: pytest.Monkey
     values = {name: pa.array(column, mask=draw.random(size) < 0.3) for name, column in (("x", x), ("y", y))}
     batch = pa.record_batch({"pid": np.arange(size), **values, "id": np.arange(size)})
     answers = []
-    for step in (1, 4096):
-        monkeypatch.setattr(lane, "_STEP", step)
+    for slots in (1, 4096):
+        monkeypatch.setattr(lane, "_SLOTS", slots)
         anonymizer = Anonymizer(policy)
         answers.append([*anonymizer.push_batch(batch).to_pylist(), *anonymizer.flush().to_pylist()])
     assert answers[0] == answers[1]
