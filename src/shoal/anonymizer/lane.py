@@ -121,7 +121,7 @@ class Lane:
         own = int((batch.seat >= 0).sum()) if self.state.window.clock.laned else size
         s = with_exits(self.state, own, size - own)
         s.window.clock.row, s.window.clock.stop = 0, size
-        s = with_slots(s, own if closing else min(own, _SLOTS))
+        s = with_slots(s, own if closing else min(own, _SLOTS))  # the end has come once all are in: then none may be left out
         self.kernel(s, batch, closing)
         while s.window.clock.row < size:  # all slots are taken
             s = with_slots(s, _SLOTS)

@@ -99,7 +99,7 @@ def _name(recent, keys, period, rows, content, bounds, inner, outer, block, betw
         if first <= _RECENT or _RARE * copied >= first:
             made, short = _look_up(recent, keys, period, rows, first, last, new, same)
         else:
-            made, short = _list_all(keys, rows, first, last, new, same)
+            made, short = _list_all(keys, rows, first, last, new)
         copied += last - first - made
         for start in range(0, made, LANES):
             some = new[start : min(start + LANES, made)]
@@ -114,7 +114,9 @@ def _name(recent, keys, period, rows, content, bounds, inner, outer, block, betw
             for lane in range(len(some)):
                 for word in range(4):
                     out[some[lane], word] = text[lane, word]
-        for i in range(first, last if made < last - first else first):
+        if made == last - first:
+            continue
+        for i in range(first, last):
             if same[i - first] >= 0:
                 for word in range(4):
                     out[i, word] = out[same[i - first], word]
@@ -146,11 +148,11 @@ def _look_up(recent, keys, period, rows, first, last, new, same):
 
 
 @inlined
-def _list_all(keys, rows, first, last, new, same):
+def _list_all(keys, rows, first, last, new):
     """The same without a look: all are new."""
     short = True
     for i in range(first, last):
-        new[i - first], same[i - first] = i, -1
+        new[i - first] = i
         short &= keys[rows[i], 0] < _SHORT and keys[rows[i], 1] == 0
     return last - first, short
 

@@ -14,7 +14,7 @@ from shoal.formats.block import CODED, Block, Reader, is_coded
 from shoal.formats.source import opened
 from shoal.formats.table import Numbering, TableWriter, names_checked
 
-_CODE = 4  # bytes
+_SHORT = 4  # bytes of a value, on average: shorter than that are codes, not texts
 
 
 class ParquetReader(Reader):
@@ -35,7 +35,7 @@ class ParquetReader(Reader):
             self._present = names_checked(path, schema, fields)
             self._numbering.names = schema.names
             strings = [n for n in self._present if pa.types.is_string(schema.field(n).type)]
-            self._coded = [n for n in strings if n in passed and may_code and _is_coded(metadata, n)]
+            self._coded = [n for n in strings if n in passed and may_code and _holds_codes(metadata, n)]
             self._file = pyarrow.parquet.ParquetFile(
                 path, metadata=metadata, read_dictionary=[n for n in strings if n not in passed or n in self._coded],
                 pre_buffer=False, buffer_size=1 << 16,
@@ -69,14 +69,14 @@ class ParquetReader(Reader):
         self._file.close()
 
 
-def _is_coded(metadata: pyarrow.parquet.FileMetaData, name: str) -> bool:
+def _holds_codes(metadata: pyarrow.parquet.FileMetaData, name: str) -> bool:
     """Whether few values come again and again, so that the file holds codes of them: a look at its first row group."""
     if metadata.num_row_groups == 0:
         return False
     group = metadata.row_group(0)
     columns = (group.column(i) for i in range(group.num_columns))
     return any(
-        each.path_in_schema == name and each.has_dictionary_page and each.total_uncompressed_size < _CODE * each.num_values
+        each.path_in_schema == name and each.has_dictionary_page and each.total_uncompressed_size < _SHORT * each.num_values
         for each in columns
     )
 

@@ -273,13 +273,12 @@ class Pipe:
         self._publish(answer)
 
     def _publish(self, answer: pa.RecordBatch) -> None:
-        trace = self.anonymizer.trace
         if len(answer):
             self._sync()
             self.sink.write(answer, self.sequence)
             self.sequence += len(answer)
             if self._trace:
-                self._trace.write(trace, self.sequence)
+                self._trace.write(self.anonymizer.trace, self.sequence)
         if self.watcher and self._journal:  # what comes again was told before
             self.watcher.after(self.anonymizer, answer)
 
