@@ -9,8 +9,8 @@ Decisions
   nothing: the ancestor is private to it.
 - The root is an ancestor like any other.
 - Entries of items that nobody touches again are forgotten by sweeps: the first comes after `pause` observations, late ones
-  included, and each next one after as many as entries were left by the last, but at least `pause`. A sweep takes those from
-  before two windows before the newest time seen, and then items without any.
+  included, and each next one after eight times as many as items were left by the last, but at least `pause`. A sweep takes
+  those from before two windows before the newest time seen, and then items without any.
 - A period is floor(t / window), exactly; under a window of 0 every time is a period of its own.
 """
 
@@ -88,7 +88,7 @@ class Zanon:
                 del times[user]
             if not times:
                 del self.seen[node], self.newest[node]
-        self.due = max(self.pause, sum(map(len, self.seen.values())))
+        self.due = max(self.pause, 8 * len(self.seen))
 
     def count(self, node: Hashable, o: Observation) -> int:
         times = self.seen.setdefault(node, {})

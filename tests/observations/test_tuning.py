@@ -112,5 +112,28 @@ def test_what_was_achieved_is_counted_as_it_was(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(tuner, "observe", listening)
     stream = drifting()[:8]
-    seen = [share(came, anonymizer.push_batch(came)) for came in stream]
+    seen = [share(came, anonymizer.push_batch(with_stranger(came))) for came in stream]
     assert told == pytest.approx(seen[1:-1])
+
+
+def with_stranger(came: pa.RecordBatch) -> pa.RecordBatch:
+    """Behind the first of a period comes somebody of the period before, who is not one of this."""
+    late = {"t": [came["t"][0].as_py() // WINDOW * WINDOW - 1], "user": [10**6], "site": [10**6]}
+    parts = [came.slice(0, 1), pa.record_batch(late, schema=came.schema), came.slice(1)]
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def test_whatever_leaves_was_exposed_by_the_z_of_its_moment() -> None:
+    """Also where z has just risen."""
+    anonymizer, rose, before = Anonymizer(policy(AUTO, WINDOW)), 0, 0
+    last = np.full((len(RANKS), 1000), -np.inf)  # by site and user
+    for came in drifting()[: 2 * PERIODS]:
+        anonymizer.push_batch(came)
+        z = dict(zip(*(anonymizer.trace.column(name).to_pylist() for name in ("row", "z")), strict=True))
+        first = anonymizer.stats.received - came.num_rows
+        for i, (t, user, site) in enumerate(zip(*(column.to_pylist() for column in came.columns), strict=True)):
+            last[site, user] = t
+            if first + i in z:
+                assert (last[site] >= t - WINDOW).sum() >= z[first + i]
+                rose, before = rose + (z[first + i] > before), z[first + i]
+    assert rose > 5

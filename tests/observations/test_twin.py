@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -68,6 +69,23 @@ def test_with_a_hierarchy(steps: list[Any], cuts: list[int], z: int, window: flo
     compare(stream(steps), twin, Anonymizer(policy(z, window, withheld=withheld, tree=TREE)), cuts)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_rings_that_grow_and_users_who_come_again_and_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few items with many users, some of whom come most of the time; some observations are late, and z is where it matters."""
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(exposure, "ROOM", int(rng.choice([1, 64, 1 << 12])))
+    monkeypatch.setattr(exposure, "_SEEN", int(rng.choice([8, 1 << 10])))
+    users, late = int(rng.integers(2, 60)), float(rng.choice([0, 0.02, 0.3]))
+    z, window = int(rng.integers(1, users + 2)), float(rng.choice([5, 60, 400]))
+    steps = np.where(rng.random(1500) < late, -rng.integers(0, int(1.5 * window), 1500), rng.integers(0, 3, 1500))
+    who = np.minimum(rng.integers(1, users + 1, 1500), rng.integers(1, users + 1, 1500) ** int(rng.integers(1, 3)))
+    now, seen = 1000.0, []
+    for step, user, item in zip(steps, who, rng.integers(0, 3, 1500), strict=True):
+        now += max(step, 0)
+        seen.append(Observation(now + min(step, 0), int(user), int(item)))
+    compare(seen, Zanon(z, window), Anonymizer(policy(z, window)), rng.integers(0, 1500, 3).tolist())
+
+
 @SEVERAL
 @given(
     steps=st.lists(st.tuples(STEPS, USERS, st.integers(0, 30)), min_size=20, max_size=200),
@@ -95,6 +113,14 @@ def test_sweeps_under_a_hierarchy(
     monkeypatch.setattr(exposure, "ROOM", room)
     twin = Zanon(z, window, paths=paths(), pause=pause)
     compare(stream(steps), twin, Anonymizer(policy(z, window, tree=TREE)), cuts)
+
+
+def test_who_was_swept_away_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other item is far ahead when the sweep comes; then somebody comes to the first, within a window of both its users."""
+    monkeypatch.setattr(engine, "PAUSE", 3)
+    seen = [Observation(0, 1, "a"), Observation(8, 2, "a"), Observation(24, 3, "b"), Observation(9, 2, "a")]
+    compare(seen, Zanon(2, 10, pause=3), Anonymizer(policy(2, 10)), [])
+    assert [f.row for f in pushed(Anonymizer(policy(2, 10)), seen)] == [1]
 
 
 @SEVERAL

@@ -67,7 +67,7 @@ export class Filter implements Board {
     this.alike.show(p == null ? NONE : percent(p), `k ${told.policy.k}, by the model`, p);
     const refused = of("received") ? of("rejected") / of("received") : 0;
     this.rejected.show(percent(refused), `${count(of("rejected"))} in all`, of("rejected"));
-    this.held.say(`${count(told.sizes.exposures ?? 0)} pairs, ${count(told.sizes.items ?? 0)} items`);
+    this.held.say(`${count(told.sizes.exposures ?? 0)} entries, ${count(told.sizes.items ?? 0)} items`);
     this.safety.figures(told);
   }
 

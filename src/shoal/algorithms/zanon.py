@@ -47,10 +47,10 @@ Decisions
   does not know stands alone.
 - Whether an observation is too late is decided by its item. For an ancestor that is further ahead it counts as nothing.
 - Entries of items that nobody touches again are swept away: after 65,536 observations, late ones included, all those from
-  before two windows before the newest time seen go, and items without any; and then each time after as many observations
-  as entries were left, but at least 65,536. So it depends on the stream alone when this happens, not on how it is cut into
-  batches. An observation more than a window late can meet an item that was forgotten so: it is then taken in as its first
-  instead of being rejected, which counts fewer users, never more.
+  before two windows before the newest time seen go, and items without any; and then each time after eight times as many
+  observations as items were left, but at least 65,536. So it depends on the stream alone when this happens, not on how it is
+  cut into batches. An observation more than a window late can meet an item that was forgotten so: it is then taken in as its
+  first instead of being rejected, which counts fewer users, never more.
 - Users and items are told apart by keys. A 64-bit whole number is its own key, also as text; any other text has a keyed
   SipHash of 127 bits, several fields together too.
 - A period is floor(t / Δt), exactly; under a Δt of 0 every time is a period of its own.
@@ -75,9 +75,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.ahead import near, nearer, nearest
-from shoal.blocks.crowd import enlisted, expose, has_items, mixed, paired
-from shoal.blocks.ring import NONE, has_place, take_out_all
+from shoal.blocks.ahead import ask_for_chain, ask_for_item, ask_for_ring
+from shoal.blocks.crowd import enlisted, expose, has_items
+from shoal.blocks.ring import NONE, has_place, mixed
 from shoal.compiled import inlined, kernel
 
 LATE, WITHHELD, RELEASED, GENERALIZED = 0, 1, 2, 3
@@ -87,7 +87,7 @@ DONE, FULL, FULL_OF_ITEMS, TURN = 0, 1, 2, 3
 """Why `run` comes back: it is through; it needs room for entries, or for items; a quarter of a period is over."""
 
 FAR, MIDDLE, CLOSE = 40, 28, 14
-"""How many rows ahead memory is asked for: slots and chains, then items, then rings."""
+"""How many rows ahead memory is asked for: chains, then items, then rings."""
 
 RULE = np.dtype(
     [
@@ -113,7 +113,6 @@ class Observations(NamedTuple):
     item: NDArray[np.uint64]
     quarter: NDArray[np.int64]  # of a period, if z follows the stream
     item_hash: NDArray[np.uint32]
-    pair_hash: NDArray[np.uint32]
     place: NDArray[np.int32]  # the number of the item
     how: NDArray[np.int8]
     leaving: NDArray[np.int64]  # the rows that leave, in order; of each of them:
@@ -126,8 +125,8 @@ def observations(
 ) -> Observations:
     size = len(time)
     return Observations(
-        time, user, item, quarter, np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int32),
-        np.empty(size, np.int8), np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int64),
+        time, user, item, quarter, np.empty(size, np.uint32), np.empty(size, np.int32), np.empty(size, np.int8),
+        np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int64),
     )  # fmt: skip
 
 
@@ -145,32 +144,23 @@ def run(x, rule, batch):
             if reason != DONE:
                 break
             rule.row = row + 1
-    take_out_all(x)
     return reason
 
 
 @inlined
 def _look_ahead(x, batch, row, first, last):
     """Ask for the memory that later rows will need; on the way find their items, new ones included (lines 2 to 6)."""
-    if row + FAR < last:
-        _prepare(x, batch, row + FAR)
-        near(x, batch.item_hash[row + FAR], batch.pair_hash[row + FAR])
+    ahead = row + FAR
+    if ahead < last:
+        batch.item_hash[ahead] = np.uint32(mixed(batch.item[ahead, 0], batch.item[ahead, 1], x.key))
+        ask_for_chain(x, batch.item_hash[ahead])
     ahead = row + MIDDLE
     if first <= ahead < last:
-        nearer(x, batch.item_hash[ahead])
+        ask_for_item(x, batch.item_hash[ahead])
     ahead = row + CLOSE
     if first <= ahead < last:
-        a = enlisted(x, batch.item[ahead, 0], batch.item[ahead, 1], batch.item_hash[ahead])
-        batch.place[ahead] = a
-        nearest(x, a)
-
-
-@inlined
-def _prepare(x, batch, row):
-    """What the item and the entry are found by."""
-    item = np.uint32(mixed(batch.item[row, 0], batch.item[row, 1], x.key))
-    user = mixed(batch.user[row, 0], batch.user[row, 1], x.key)
-    batch.item_hash[row], batch.pair_hash[row] = item, paired(user, item)
+        batch.place[ahead] = enlisted(x, batch.item[ahead, 0], batch.item[ahead, 1], batch.item_hash[ahead])
+        ask_for_ring(x, np.int64(batch.place[ahead]))
 
 
 @inlined
@@ -183,7 +173,7 @@ def _decide(x, rule, batch, row):
         return DONE
     if rule.tuned and batch.quarter[row] > rule.quarter:
         return TURN
-    if not _has_places(x, a):
+    if not _has_places(x, a, rule.window):
         return FULL
     x.book.newest = max(x.book.newest, time)
     shown = _observe(x, rule, batch, row, a)
@@ -198,11 +188,11 @@ def _decide(x, rule, batch, row):
 
 
 @inlined
-def _has_places(x, a):
+def _has_places(x, a, window):
     """Whether the item and all that lies above it have a place for one more entry."""
     node = a
     while node >= 0:
-        if not has_place(x, node):
+        if not has_place(x, node, x.items[node].newest - window):
             return False
         node = np.int64(x.items[node].parent)
     return True
@@ -212,26 +202,11 @@ def _has_places(x, a):
 def _observe(x, rule, batch, row, a):
     """Count the user for the item and all that lies above it; the lowest that z users exposed, or none."""
     time, user0, user1 = batch.time[row], batch.user[row, 0], batch.user[row, 1]
-    shown, own, e = np.int64(NONE), np.int64(NONE), np.int64(NONE)
-    node, hash = a, batch.pair_hash[row]
+    shown, node = np.int64(NONE), a
     while node >= 0:
-        c, e = expose(x, node, user0, user1, hash, time, rule.window)  # lines 7 to 22
-        if shown < 0 and c >= rule.z and node != x.book.everyone:  # line 23
-            shown, own = node, e
+        is_all = node == x.book.everyone  # who is only counted, and never shown
+        enough = expose(x, node, user0, user1, time, rule.window, 1 if is_all else rule.z)  # lines 7 to 23
+        if enough and shown < 0 and not is_all:
+            shown = node
         node = np.int64(x.items[node].parent)
-        if node >= 0:
-            hash = paired(mixed(user0, user1, x.key), x.items[node].hash)
-    if rule.tuned and e >= 0 and batch.quarter[row] >> 2 == rule.quarter >> 2:
-        _note(x, rule.quarter >> 2, shown, own, e)
     return shown
-
-
-@inlined
-def _note(x, period, shown, own, e):
-    """Add the published item to what its user published in this period; e is the user's entry of everyone."""
-    published = x.marks[e]
-    if published.period != period:
-        published.period, published.mark = period, np.uint64(0)
-    if shown >= 0 and x.marks[own].period != period:
-        x.marks[own].period = period
-        published.mark += mixed(x.items[shown].key0, x.items[shown].key1, x.key)

@@ -15,11 +15,10 @@ from shoal.anonymizer.engine import Answer, Crowd, Engine
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
-from shoal.anonymizer.tuning import Tuning
-from shoal.blocks.exposure import Exposures, census, exposures, sweep, with_items, with_room, with_slots
+from shoal.anonymizer.tuning import NEVER, Tuning
+from shoal.blocks.exposure import Exposures, census, doubt, exposures, sweep, with_items, with_room
 from shoal.blocks.exposure import restored as restored_exposures
 from shoal.blocks.exposure import saved as saved_exposures
-from shoal.blocks.ring import NEVER
 from shoal.columns.disclose import Discloser
 from shoal.columns.identity import identities
 from shoal.columns.observe import Observer
@@ -29,6 +28,8 @@ from shoal.policy import Policy, Tuned, Zanon
 
 PAUSE = 65_536
 """Observations from one sweep to the next, at least."""
+
+_OFTEN = 8  # observations for each item that is left, until the next sweep
 
 _MANY = 1_000_000  # entries, beyond which users are counted by a part of them
 _NOBODY = np.zeros(0, np.int64)
@@ -51,16 +52,14 @@ class Filter(Engine):
         tree = self._policy.item and self._policy.item.hierarchy
         labels = identities(pa.array(tree.labels if tree else [], pa.string()), (), key).keys
         parents = tree.parent if tree else np.zeros(0, np.int64)
-        depth = max(map(len, tree.lines())) if tree else 1
         tuned = isinstance(self._parameters.z, Tuned)
         self._key = key
         self._observer = Observer(self._policy, key)
         self.fields = self._observer.fields
-        self._exposures = exposures(labels, parents, depth, tuned, key)
+        self._exposures = exposures(labels, parents, tuned, key)
         self._rule = np.zeros(1, RULE).view(np.recarray)[0]
         self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
         self._rule.blank, self._rule.due = self._parameters.withheld == "blank", PAUSE
-        self._together = max(1, PAUSE // int(self._exposures.book.deepest))
         z = self._parameters.z
         self._tuning = Tuning(z, self._parameters.window) if isinstance(z, Tuned) else None
         self._rule.z = self._tuning.z if self._tuning else z
@@ -100,27 +99,37 @@ class Filter(Engine):
         rule.row = rule.leaving = 0
         while rule.row < size:
             if rule.due == 0:
-                sweep(self._exposures, rule.window)
-                rule.due = max(PAUSE, int(self._exposures.book.held))
-            rule.last = min(size, rule.row + rule.due, rule.row + self._together)
+                rule.due = max(PAUSE, _OFTEN * sweep(self._exposures, rule.window))
+            rule.last = min(size, rule.row + rule.due)
             rule.due -= rule.last - rule.row
             self._count(batch)
 
     def _count(self, batch: Observations) -> None:
         """Decide the rows up to `last`."""
         rule = self._rule
-        self._exposures = with_slots(self._exposures, int(rule.last - rule.row) * int(self._exposures.book.deepest))
+        row, left = int(rule.row), int(rule.leaving)
         while (reason := run(self._exposures, rule, batch)) != DONE:
             if reason == TURN:
-                self._turn(int(batch.quarter[rule.row]), float(batch.time[rule.row]))
+                self._note(batch, row, left)
+                row, left = int(rule.row), int(rule.leaving)
+                self._turn(int(batch.quarter[row]), float(batch.time[row]))
             elif reason == FULL:
-                self._exposures = with_room(self._exposures)
+                self._exposures = with_room(self._exposures, self._parameters.window)
             else:
                 self._exposures = with_items(self._exposures)
+        self._note(batch, row, left)
+
+    def _note(self, batch: Observations, row: int, left: int) -> None:
+        """Let the tuner know what became of the rows since this one, before which so many had left."""
+        if self._tuning:
+            rows, leaving = slice(row, int(self._rule.row)), slice(left, int(self._rule.leaving))
+            self._tuning.note(self._exposures, batch, rows, leaving, int(self._rule.quarter) >> 2)
 
     def _turn(self, quarter: int, time: float) -> None:
         assert self._tuning
         self._tuning.turn(self._exposures, int(self._rule.quarter), quarter, time)
+        if self._tuning.z > self._rule.z:
+            doubt(self._exposures)
         self._rule.z, self._rule.quarter = self._tuning.z, quarter
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
@@ -144,8 +153,10 @@ class Filter(Engine):
 
     def saved(self) -> Snapshot:
         """It holds who was counted for what, but nothing of the secret."""
-        header = {"key": self._key.tolist(), "tuning": self._tuning and self._tuning.saved()}
+        header: dict[str, Any] = {"key": self._key.tolist()}
         arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
+        if self._tuning:
+            header["tuning"], arrays["published"] = self._tuning.saved()
         return Snapshot(header, arrays, pa.Table.from_batches([self._discloser.nothing]))
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -153,20 +164,20 @@ class Filter(Engine):
         self._exposures = restored_exposures(self._exposures, snapshot.arrays)
         self._rule = snapshot.arrays["rule"].view(np.recarray)[0]
         if self._tuning:
-            self._tuning.restore(snapshot.header["tuning"])
+            self._tuning.restore(snapshot.header["tuning"], snapshot.arrays["published"])
         self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
 
 
 def _users(x: Exposures, limit: float) -> int:
     """How many different users have an entry since the limit; of very many entries those of one user in so many are counted."""
     items = x.items[: int(x.book.fresh_item)]
-    items = items[(items["count"] > 0) & (items["newest"] >= limit)]
+    items = items[(items["length"] > 0) & (items["newest"] >= limit)]
     length = items["length"].astype(np.int64)
     base, head, size = (np.repeat(items[name].astype(np.int64), length) for name in ("base", "head", "size"))
     step = np.arange(len(base)) - np.repeat(np.cumsum(length) - length, length)
     entries = x.entries[base + ((head + step) & (size - 1))]
     user, one_in = entries["user0"], 1 + len(entries) // _MANY
-    there = (entries["live"] > 0) & (entries["time"] >= limit) & (user % np.uint64(one_in) == 0)
+    there = (entries["time"] >= limit) & (user % np.uint64(one_in) == 0)
     return one_in * len(np.unique(user[there]))
 
 

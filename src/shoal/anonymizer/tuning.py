@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from shoal.algorithms.zanon import LATE, Observations
 from shoal.blocks.exposure import Exposures, census, marks
-from shoal.blocks.ring import NEVER
 from shoal.model import Tuner
 from shoal.model.tuner import NOTHING
 from shoal.policy import Tuned
+
+NEVER = -(1 << 63)
+"""No quarter of a period."""
+
+_USER = ["user0", "user1"]
+_PUBLISHED = [*_USER, "mark"]
+_NOBODY = np.zeros((0, len(_PUBLISHED)), np.uint64)
+_MORE = 65_536  # rows that are noted before it is looked which of them are there twice
 
 
 class Tuning:
@@ -21,6 +32,8 @@ class Tuning:
         self._window = window
         self._tuner = Tuner(wanted.auto.k, wanted.auto.probability, wanted.floor)
         self._begun = np.nan
+        self._published = _NOBODY  # in this period: who, and what stands for the item or, if it is 0, for nothing; each once
+        self._noted: list[NDArray[np.uint64]] = []  # the same, which may be there already
 
     @property
     def z(self) -> int:
@@ -31,30 +44,56 @@ class Tuning:
         """Whether there is a z yet."""
         return self.z < NOTHING
 
+    def note(self, x: Exposures, batch: Observations, rows: slice, leaving: slice, period: int) -> None:
+        """Remember what was published of whom in rows of a batch, as far as they are of this period."""
+        published = np.zeros((rows.stop - rows.start, len(_PUBLISHED)), np.uint64)
+        published[:, :2] = batch.user[rows]
+        mark = np.empty(leaving.stop - leaving.start, np.uint64)
+        marks(x, batch.shown[leaving], mark)
+        published[batch.leaving[leaving] - rows.start, 2] = mark
+        self._noted.append(published[(batch.how[rows] != LATE) & (batch.quarter[rows] >> 2 == period)])
+        if sum(map(len, self._noted)) > _MORE + len(self._published):
+            self._gather()
+
+    def _gather(self) -> None:
+        """Take in what was noted."""
+        noted = _table(np.concatenate([self._published, *self._noted])).group_by(_PUBLISHED).aggregate([])
+        self._published = np.column_stack([noted.column(name).to_numpy() for name in _PUBLISHED])
+        self._noted = []
+
     def turn(self, x: Exposures, quarter: int, later: int, time: float) -> None:
         """A quarter of a period is over, and the first observation of a later one has come."""
+        is_over = quarter >> 2 < later >> 2
         if quarter == NEVER:
             self._begun = time
         elif time - self._begun >= self._window:
             counts = np.zeros(len(x.items), np.int64)
             users = census(x, x.book.newest - self._window, counts)
             shown = counts[4 * counts >= max(self._tuner.floor, 4)]
-            period, is_over = quarter >> 2, quarter >> 2 < later >> 2
-            self._tuner.observe(int(users), shown, self._achieved(x, period) if is_over and self.knows else None)
+            self._tuner.observe(int(users), shown, self._achieved() if is_over and self.knows else None)
+        if is_over:
+            self._published, self._noted = _NOBODY, []
 
-    def _achieved(self, x: Exposures, period: int) -> float | None:
+    def _achieved(self) -> float | None:
         """The part of the users of a period who published what at least k of them did."""
-        found = np.empty(int(x.items[x.book.everyone]["count"]), np.uint64)
-        found = found[: marks(x, period, found)]
-        if not len(found):
+        self._gather()
+        if not len(self._published):
             return None
-        alike = np.unique(found, return_counts=True)[1]
-        return float(alike[alike >= self._tuner.k].sum() / len(found))
+        sets = _table(self._published).group_by(_USER).aggregate([("mark", "sum")])
+        alike = pc.value_counts(sets.column("mark_sum")).field("counts").to_numpy()
+        return float(alike[alike >= self._tuner.k].sum() / len(sets))
 
-    def saved(self) -> dict[str, float | None]:
-        return {"z": self.z, "margin": self._tuner.margin, "begun": None if np.isnan(self._begun) else self._begun}
+    def saved(self) -> tuple[dict[str, float | None], NDArray[np.uint64]]:
+        self._gather()
+        begun = None if np.isnan(self._begun) else self._begun
+        return {"z": self.z, "margin": self._tuner.margin, "begun": begun}, self._published
 
-    def restore(self, saved: dict[str, float | None]) -> None:
+    def restore(self, saved: dict[str, float | None], published: NDArray[np.uint64]) -> None:
         z, margin, begun = saved["z"], saved["margin"], saved["begun"]
         assert z is not None and margin is not None
         self._tuner.z, self._tuner.margin, self._begun = int(z), margin, np.nan if begun is None else begun
+        self._published = published
+
+
+def _table(published: NDArray[np.uint64]) -> pa.Table:
+    return pa.table(dict(zip(_PUBLISHED, published.T, strict=True)))

@@ -1,33 +1,18 @@
-"""The steps of counting who exposed what: an item is found, a user enters its ring, those who are too old leave it.
+"""The steps of counting who exposed what: an item is found, a user enters its ring, and it is told whether z users are in it.
 
-`x` is `Exposures` throughout. Keys are compared word by word, so that no hash ever decides who is who.
+Nobody is counted one by one. Once z different users were found, those who are newest, it is enough to know since when they are
+there: until that moment is out of the window, whoever comes finds z users. `x` is `Exposures` throughout. Keys are compared
+word by word, so that no hash ever decides who is who.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.ring import NONE, copy_mark, find, forget, give_back, insert, number_at, place, write
-from shoal.blocks.slots import put, word
-from shoal.compiled import inlined
+from shoal.blocks.ring import NONE, append, forget, give_back, insert, is_new, look_back, only_newest, place, start_to_see
+from shoal.compiled import inlined, inner, prefetch
 
 EMPTY = -np.inf  # the newest time of an item that nobody exposed
-
-
-@inlined
-def mixed(low, high, key):
-    """64 bits that spread two words over the slots; they decide nothing."""
-    h = (low ^ key[0]) * np.uint64(0x9E3779B97F4A7C15)
-    h = (h ^ (h >> np.uint64(32)) ^ high) * np.uint64(0xD6E8FEB86659FD93)
-    h = (h ^ (h >> np.uint64(32)) ^ key[1]) * np.uint64(0xD6E8FEB86659FD93)
-    return h ^ (h >> np.uint64(32))
-
-
-@inlined
-def paired(user_hash, item_hash):
-    """What an entry is found by; never 0."""
-    h = (user_hash ^ (np.uint64(item_hash) * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xD6E8FEB86659FD93)
-    return np.uint32(h >> np.uint64(32)) | np.uint32(1 << 31)
 
 
 @inlined
@@ -68,6 +53,7 @@ def spare_item(x):
     i = np.int64(x.book.spare_item)
     if i >= 0:
         x.book.spare_item = x.items[i].chain
+        prefetch(x.items, max(x.book.spare_item, 0))
         return i
     x.book.fresh_item += 1
     return np.int64(x.book.fresh_item - 1)
@@ -77,57 +63,60 @@ def spare_item(x):
 def clear_item(x, i, low, high, hash, parent):
     item = x.items[i]
     item.key0, item.key1, item.hash, item.parent = low, high, hash, parent
-    item.newest, item.head, item.length, item.size, item.count = EMPTY, 0, 0, 0, 0
+    item.newest, item.backed, item.head, item.length, item.size = EMPTY, EMPTY, 0, 0, 0
     item.chain = NONE
     x.book.items += 1
 
 
 @inlined
-def expose(x, i, user0, user1, hash, time, window):
-    """(users, place): how many users exposed item i in [t-Δt, t], now that this one does too; (0, none) if t is too old.
+def expose(x, i, user0, user1, time, window, z):
+    """Whether z users exposed item i in [t-Δt, t], now that this one does too; they did not if t is too old.
 
     There must be a place for one more entry.
     """
     item = x.items[i]
-    if time < item.newest - window:
-        return np.int64(0), np.int64(NONE)
-    at = find(x, i, user0, user1, hash)
-    number, later = item.head + item.length, 0
-    if time >= item.newest:
-        item.newest = time
-    else:
-        while number > item.head and x.entries[place(x, i, number - 1)].time > time:
-            number -= 1
-            later += x.entries[place(x, i, number)].live
-    if at < 0:
-        insert(x, i, number)
-        write(x, i, number, user0, user1, time, hash)
-        put(x.slots, word(hash, number))
-        x.book.held += 1
-        item.count += 1
-    else:
-        before = number_at(x, i, at)
-        if before >= number:  # seen later already
-            number, later = before, later - 1
-        elif before == number - 1:
-            number = before
-            x.entries[place(x, i, number)].time = time
-        else:
-            _renew(x, i, at, before, number, time)
-    forget(x, i, item.newest - window)
-    return np.int64(item.count) - later, np.int64(place(x, i, number))
+    if time < item.newest:
+        return _expose_late(x, i, user0, user1, time, window, z)
+    item.newest = time
+    append(x, i, user0, user1, time)
+    return item.backed >= time - window or _is_backed(x, i, time - window, z)
 
 
 @inlined
-def _renew(x, i, at, before, number, time):
-    """The user at a slot comes again: a new entry, and the old one is dead."""
-    insert(x, i, number)
-    old = x.entries[place(x, i, before)]
-    old.live = 0
-    write(x, i, number, old.user0, old.user1, time, old.hash)
-    if len(x.marks):
-        copy_mark(x, place(x, i, before), place(x, i, number))
-    x.slots[np.uint64(at)] = word(old.hash, number)
+def _is_backed(x, i, limit, z):
+    """Whether z users exposed an item since the limit; it notes since when."""
+    item = x.items[i]
+    if item.length < z:
+        return False
+    forget(x, i, limit)
+    if item.length == z:
+        only_newest(x, i)  # the last to come is most likely who is there twice, where z are not reached for long
+    if item.length < z or look_back(x, i, z) < z:
+        return False
+    item.backed = x.entries[place(x, i, item.head + item.length - z)].time
+    return True
+
+
+@inner
+def _expose_late(x, i, user0, user1, time, window, z):
+    """The same where a newer one has come before: who was seen after it, too, does not count, but for the user at hand."""
+    item = x.items[i]
+    limit = item.newest - window
+    if time < limit:
+        return False
+    end = item.head + item.length
+    number = end
+    while number > item.head and x.entries[place(x, i, number - 1)].time > time:
+        number -= 1
+    last = start_to_see(x, min(end - number + z, np.int64(item.length)))
+    users, n = 1, end
+    while n > number or (users < z and n > item.head and x.entries[place(x, i, n - 1)].time >= limit):
+        n -= 1
+        at = place(x, i, n)
+        is_own = x.entries[at].user0 == user0 and x.entries[at].user1 == user1
+        users += is_new(x, at, at, last) and not is_own and n < number
+    insert(x, i, number, user0, user1, time)
+    return users >= z
 
 
 @inlined
@@ -141,7 +130,7 @@ def drop_item(x, i):
             at = np.int64(x.items[at].chain)
         x.items[at].chain = x.items[i].chain
     give_back(x, i)
-    x.items[i].count = NONE
+    x.items[i].length = NONE
     x.items[i].chain = x.book.spare_item
     x.book.spare_item = i
     x.book.items -= 1

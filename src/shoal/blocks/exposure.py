@@ -1,7 +1,7 @@
-"""Who exposed what within the last Δt: an entry for each user of each item, in arrays.
+"""Who exposed what within the last Δt: an entry for each time that a user exposed an item, in arrays.
 
 The entries of an item form a ring ordered by time, so that those that are too old stand at its head and the newest at its
-end; all entries are found in the slots of one hash table, by item and user. In order of time every step takes constant time.
+end. Items are found in chains by hash; users are looked for only where it is in doubt how many there are (`blocks.crowd`).
 """
 
 from __future__ import annotations
@@ -12,53 +12,48 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.ahead import nearest
-from shoal.blocks.crowd import EMPTY, clear_item, drop_item, mixed, new_item, paired, spare_item
-from shoal.blocks.ring import DROPPED, NONE, compact, forget, give_back, place, shrink, take_block, take_out_all, write
-from shoal.blocks.slots import FREE, put, put_all, slots, word
+from shoal.blocks.ahead import ask_for_ring
+from shoal.blocks.crowd import EMPTY, clear_item, drop_item, new_item, spare_item
+from shoal.blocks.ring import LEAST, NONE, append, forget, give_back, look_back, mixed, place, shrink, take_block
 from shoal.compiled import inlined, kernel
 
 Arrays = dict[str, NDArray[Any]]
 
-ROOM = 1 << 20
+ROOM = 1 << 21
 """Entries that there is room for at first: to move them to a larger store costs time, and room that is not used no memory."""
 
-_KEPT_ITEM = ("key0", "key1", "newest", "count")
+_KEPT_ITEM = ("key0", "key1", "newest", "length")
 _KEPT_ENTRY = ("user0", "user1", "time")
-_KEPT_MARK = ("period", "mark")
 _LINE = 64  # bytes that memory gives at a time
 _ITEMS = 1024
 _SOON = 16  # items
 _SIZES = 32  # of blocks: powers of two
+_SEEN = 1 << 18  # users of one item that can be told apart at first, twice
 
-ENTRY = np.dtype([("user0", "u8"), ("user1", "u8"), ("time", "f8"), ("hash", "u4"), ("live", "u4")])
-MARK = np.dtype([("period", "i8"), ("mark", "u8")])
+ENTRY = np.dtype([("time", "f8"), ("user0", "u8"), ("user1", "u8")])
 ITEM = np.dtype(
     [
         ("key0", "u8"),
         ("key1", "u8"),
         ("newest", "f8"),
+        ("backed", "f8"),  # since then, at least z different users have an entry
         ("head", "i8"),  # the number of its first entry
-        ("length", "i4"),  # of its ring, dead entries included
-        ("count", "i4"),  # of its users; below 0 if the item is spare
+        ("length", "i4"),  # of its ring; below 0 if the item is spare
         ("base", "i4"),  # where its block begins
         ("size", "i4"),  # of the block
         ("hash", "u4"),
         ("parent", "i4"),
         ("chain", "i4"),  # the next item in the chain
-        ("unused", "i4"),  # so that an item fills a line of memory
     ]
 )
 BOOK = np.dtype(
     [
         ("newest", "f8"),  # of all times
-        ("held", "i8"),  # entries that are not dead
+        ("held", "i8"),  # entries
         ("items", "i8"),
         ("fixed", "i8"),  # items that stay: the nodes of a hierarchy, and everyone
         ("everyone", "i8"),  # the item that stands for all of them, or none
-        ("deepest", "i8"),  # entries that one observation can add
         ("fresh", "i8"),  # from here on, the store has never been used
-        ("dropped", "i8"),  # words so far
         ("spare_item", "i8"),  # the first of a chain of items that are free again
         ("fresh_item", "i8"),  # from here on, items have never been used
     ]
@@ -68,37 +63,32 @@ BOOK = np.dtype(
 class Exposures(NamedTuple):
     book: np.record
     entries: NDArray[np.void]  # the store: who and when
-    marks: NDArray[np.void]  # what was published of whom, if that is asked for
     blocks: NDArray[np.int64]  # by size: the first of the blocks that are free again
-    slots: NDArray[np.uint64]
-    dropped: NDArray[np.uint64]  # words that are to be taken out
+    seen: NDArray[np.int32]  # room to tell the users of an item apart: places in the store
     items: NDArray[np.void]
     item_chains: NDArray[np.int32]
     key: NDArray[np.uint64]
 
 
 def exposures(
-    keys: NDArray[np.uint64], parents: NDArray[np.int64], deepest: int, everyone: bool, key: NDArray[np.uint64]
+    keys: NDArray[np.uint64], parents: NDArray[np.int64], everyone: bool, key: NDArray[np.uint64]
 ) -> Exposures:
-    """Nothing exposed yet. `keys` and `parents` are those of a hierarchy's nodes, `deepest` the longest way to its root."""
+    """Nothing exposed yet. `keys` and `parents` are those of a hierarchy's nodes."""
     book = np.zeros(1, BOOK).view(np.recarray)[0]
     book.newest, book.everyone = EMPTY, len(keys) if everyone else NONE
-    book.fixed, book.deepest = len(keys) + everyone, deepest + everyone
-    book.spare_item = NONE
+    book.fixed, book.spare_item = len(keys) + everyone, NONE
     items = max(_ITEMS, 2 * len(keys))
-    x = Exposures(
-        book, *_store(ROOM, everyone), slots(DROPPED), np.full(DROPPED, FREE), _aligned(items, ITEM), _chains(items), key,
-    )  # fmt: skip
+    x = Exposures(book, *_store(ROOM), np.empty(_SEEN, np.int32), _aligned(items, ITEM), _chains(items), key)
     _plant(x, keys, np.where(parents < 0, book.everyone, parents))
     return x
 
 
-def _store(room: int, marked: bool) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.int64]]:
-    return _aligned(room, ENTRY), _aligned(room if marked else 0, MARK), np.full(_SIZES, NONE)
+def _store(room: int) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+    return _aligned(room, ENTRY), np.full(_SIZES, NONE)
 
 
 def _aligned(number: int, kind: np.dtype[np.void]) -> NDArray[np.void]:
-    """So many records, none of which lies across two lines of memory."""
+    """So many records, from the beginning of a line of memory on."""
     raw = np.empty(number * kind.itemsize + _LINE, np.uint8)
     start = -raw.ctypes.data % _LINE
     return raw[start : start + number * kind.itemsize].view(kind)
@@ -116,32 +106,27 @@ def _chains(room: int) -> NDArray[np.int32]:
     return np.full(1 << (4 * room - 1).bit_length(), NONE, np.int32)
 
 
-def with_slots(x: Exposures, more: int) -> Exposures:
-    """The same with slots for so many more entries."""
-    needed = int(x.book.held) + more + DROPPED
-    if 2 * needed <= len(x.slots):
-        return x
-    before = x.slots
-    x = x._replace(slots=slots(needed))
-    put_all(x.slots, before)
-    return x
-
-
-def with_room(x: Exposures) -> Exposures:
-    """The same with a store a third of which is free at least; every ring has a place, and none holds dead entries."""
-    needed, room = int(_fit(x)), ROOM
+def with_room(x: Exposures, window: float) -> Exposures:
+    """The same with a store a third of which is free at least, where every ring has a place and each user stands once in it."""
+    needed, room = int(_fit(x, window)), ROOM
     while 2 * room < 3 * needed:
         room *= 2
     y = _emptied(x, room)
     _move_all(x, y)
-    return y
+    return _with_sight(y)
+
+
+def _with_sight(x: Exposures) -> Exposures:
+    """The same with room to tell the users of every item apart, also after its ring has doubled."""
+    needed = 4 * int(x.items["size"][: int(x.book.fresh_item)].max(initial=1))
+    return x if needed <= len(x.seen) else x._replace(seen=np.empty(needed, np.int32))
 
 
 def _emptied(x: Exposures, room: int) -> Exposures:
     """The same with a new store."""
     x.book.fresh = 0
-    entries, marks, blocks = _store(room, len(x.marks) > 0)
-    return x._replace(entries=entries, marks=marks, blocks=blocks)
+    entries, blocks = _store(room)
+    return x._replace(entries=entries, blocks=blocks)
 
 
 def with_items(x: Exposures) -> Exposures:
@@ -154,13 +139,11 @@ def with_items(x: Exposures) -> Exposures:
 
 def saved(x: Exposures) -> Arrays:
     """Everything that a snapshot keeps: items with their newest time, and their entries in order of time."""
-    items = np.flatnonzero(x.items["count"][: int(x.book.fresh_item)] >= 0)
+    items = np.flatnonzero(x.items["length"][: int(x.book.fresh_item)] >= 0)
     order = np.empty(int(x.book.held), np.int64)
     _in_order(x, items, order)
     kept = {"item.number": items, **{f"item.{name}": x.items[name][items] for name in _KEPT_ITEM}}
-    parts = ((x.entries, _KEPT_ENTRY), *(((x.marks, _KEPT_MARK),) if len(x.marks) else ()))
-    entries = {f"entry.{name}": part[name][order] for part, names in parts for name in names}
-    return {**kept, **entries, "newest": np.array(x.book.newest)}
+    return {**kept, **{f"entry.{name}": x.entries[name][order] for name in _KEPT_ENTRY}, "newest": np.array(x.book.newest)}
 
 
 def restored(x: Exposures, arrays: Mapping[str, NDArray[Any]]) -> Exposures:
@@ -168,28 +151,24 @@ def restored(x: Exposures, arrays: Mapping[str, NDArray[Any]]) -> Exposures:
     size = len(arrays["entry.time"])
     while len(x.items) < int(x.book.fixed) + len(arrays["item.number"]):
         x = with_items(x)
-    x = with_slots(x, size)
     room = ROOM
     while room < 2 * (size + len(x.items)):
         room *= 2
     x = _emptied(x, room)
     x.book.newest = arrays["newest"][()]
     items = [arrays[f"item.{name}"] for name in ("number", *_KEPT_ITEM)]
-    order = np.empty(size, np.int64)
-    _refill(x, *items, *(arrays[f"entry.{name}"] for name in _KEPT_ENTRY), order)
-    if len(x.marks):
-        for name in _KEPT_MARK:
-            x.marks[name][order] = arrays[f"entry.{name}"]
-    return x
+    _refill(x, *items, *(arrays[f"entry.{name}"] for name in _KEPT_ENTRY))
+    return _with_sight(x)
 
 
 @kernel
-def _fit(x):
-    """Close the gaps in all rings; the sum of the blocks that they need."""
+def _fit(x, window):
+    """Keep one entry of each user of a window in every ring; the sum of the blocks that they need."""
     needed = 0
     for i in range(x.book.fresh_item):
-        if x.items[i].count >= 0:
-            compact(x, i)
+        if x.items[i].length >= 0:
+            forget(x, i, x.items[i].newest - window)
+            look_back(x, i, np.int64(x.items[i].length))
             needed += _size_for(x.items[i].length)
     return needed
 
@@ -197,7 +176,7 @@ def _fit(x):
 @inlined
 def _size_for(length):
     """Of a block for one entry more."""
-    size = 1
+    size = LEAST
     while size <= length:
         size *= 2
     return size
@@ -208,15 +187,12 @@ def _move_all(x, y):
     """Every ring of x gets a block in the store of y; the items are those of both."""
     for i in range(x.book.fresh_item):
         item = x.items[i]
-        if item.count < 0:
+        if item.length < 0:
             continue
         size = _size_for(item.length)
         base = take_block(y, size)
         for n in range(item.head, item.head + item.length):
-            source, target = place(x, i, n), base + (n & (size - 1))
-            y.entries[target] = x.entries[source]
-            if len(x.marks):
-                y.marks[target] = x.marks[source]
+            y.entries[base + (n & (size - 1))] = x.entries[place(x, i, n)]
         item.base, item.size = base, size
 
 
@@ -225,29 +201,21 @@ def _in_order(x, items, order):
     at = 0
     for i in items:
         for n in range(x.items[i].head, x.items[i].head + x.items[i].length):
-            if x.entries[place(x, i, n)].live:
-                order[at] = place(x, i, n)
-                at += 1
+            order[at] = place(x, i, n)
+            at += 1
 
 
 @kernel
-def _refill(x, number, key0, key1, newest, count, user0, user1, time, order):
+def _refill(x, number, key0, key1, newest, length, user0, user1, time):
     at = 0
     for n in range(len(number)):
         i = np.int64(number[n])
         if i >= x.book.fixed:
             i = new_item(x, key0[n], key1[n], np.uint32(mixed(key0[n], key1[n], x.key)), x.book.everyone)
-        item = x.items[i]
-        item.newest, item.count = newest[n], count[n]
-        size = _size_for(count[n])
-        item.base, item.size = take_block(x, size), size
-        for _ in range(count[n]):
-            hash = paired(mixed(user0[at], user1[at], x.key), item.hash)
-            write(x, i, np.int64(item.length), user0[at], user1[at], time[at], hash)
-            put(x.slots, word(hash, item.length))
-            order[at] = place(x, i, np.int64(item.length))
-            item.length += 1
-            x.book.held += 1
+        x.items[i].newest, x.items[i].size = newest[n], _size_for(length[n])
+        x.items[i].base = take_block(x, np.int64(x.items[i].size))
+        for _ in range(length[n]):
+            append(x, i, user0[at], user1[at], time[at])
             at += 1
 
 
@@ -263,34 +231,45 @@ def _plant(x, keys, parents):
 
 @kernel
 def sweep(x, window):
-    """Drop every entry from before the last two windows, the items that nobody is left of, and blocks that are far too large.
+    """Drop every entry from before the last two windows, the items that nobody is left of, and blocks that are far too large;
+    how many items are left that somebody exposed.
 
-    When an item was touched last, all that had been there for a window was dropped; that may have been enough.
+    An item that was touched within a window has nothing that is so old, or will drop it before it counts.
     """
-    limit = x.book.newest - 2 * window
+    limit, left = x.book.newest - 2 * window, 0
     for i in range(x.book.fresh_item):
         soon = i + _SOON
         if soon < x.book.fresh_item and x.items[soon].newest - window < limit:
-            nearest(x, soon)
-        if x.items[i].count < 0:
+            ask_for_ring(x, soon)
+        item = x.items[i]
+        if item.length < 0:
             continue
-        if x.items[i].newest - window < limit:
+        if item.newest - window < limit:
             forget(x, i, limit)
-        if x.items[i].count == 0:
-            x.items[i].newest = EMPTY
+            item.backed = item.backed if item.backed >= limit else EMPTY
+        if item.length > 0:
+            left += 1
+            shrink(x, i)
+        else:
+            item.newest = EMPTY
             if i >= x.book.fixed:
                 drop_item(x, i)
             else:
                 give_back(x, i)
-        else:
-            shrink(x, i)
-    take_out_all(x)
+    return left
+
+
+@kernel
+def doubt(x):
+    """Forget since when enough users have exposed each item: more may be asked for."""
+    for i in range(x.book.fresh_item):
+        x.items[i].backed = EMPTY
 
 
 @kernel
 def _chain_items_again(x):
     for i in range(x.book.fresh_item):
-        if x.items[i].count >= 0 and i != x.book.everyone:
+        if x.items[i].length >= 0 and i != x.book.everyone:
             chain = x.items[i].hash & np.uint32(len(x.item_chains) - 1)
             x.items[i].chain = x.item_chains[chain]
             x.item_chains[chain] = i
@@ -301,11 +280,11 @@ def census(x, limit, users):
     """Write for each item how many users exposed it since the limit; how many exposed anything."""
     for i in range(x.book.fresh_item):
         users[i] = 0
-        if x.items[i].count > 0 and x.items[i].newest >= limit:
-            users[i] = x.items[i].count
+        if x.items[i].length > 0 and x.items[i].newest >= limit:
+            users[i] = look_back(x, i, np.int64(x.items[i].length))
             n = x.items[i].head
             while x.entries[place(x, i, n)].time < limit:
-                users[i] -= x.entries[place(x, i, n)].live
+                users[i] -= 1
                 n += 1
     everyone = users[x.book.everyone]
     users[x.book.everyone] = 0
@@ -313,12 +292,8 @@ def census(x, limit, users):
 
 
 @kernel
-def marks(x, period, out):
-    """Write for each user of a period what stands for all that was published of them; how many there are."""
-    size, i = 0, x.book.everyone
-    for n in range(x.items[i].head, x.items[i].head + x.items[i].length):
-        e = place(x, i, n)
-        if x.entries[e].live and x.marks[e].period == period:
-            out[size] = x.marks[e].mark
-            size += 1
-    return size
+def marks(x, items, out):
+    """Write for each item 64 bits that stand for it; 0 for none."""
+    for n in range(len(items)):
+        i = np.int64(items[n])
+        out[n] = mixed(x.items[i].key0, x.items[i].key1, x.key) if i >= 0 else np.uint64(0)

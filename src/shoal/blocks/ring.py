@@ -1,20 +1,21 @@
 """The entries of an item, in order of time: a ring in a block of the common store, whose size is a power of two.
 
 Entries bear numbers that go on for ever; `head` is that of the first, and `length` how many there are. A user who comes again
-gets a new entry at the end, and the old one is dead. `x` is `Exposures`, and i an item, throughout.
+gets a new entry at the end; of several the newest counts, and the others stay until somebody looks back. `x` is `Exposures`,
+and i an item, throughout.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.slots import FREE, first_line, hash_of, is_full, next_line, slot_of, steps, take_out, with_hash, word
-from shoal.compiled import first_one, inlined, prefetch
+from shoal.compiled import inlined, inner, prefetch
 
 NONE = -1
-NEVER = np.int64(-(1 << 63))  # no period
-_SOON = 8  # entries from the head
-DROPPED = 16  # words that are to be taken out: their slots are far away when entries are dropped, and near by then
+LEAST = 4
+"""Entries of the smallest block."""
+
+_SMALL = 16  # entries: in a ring that is smaller, nobody looks for users who stand there twice to save room
 
 
 @inlined
@@ -24,143 +25,152 @@ def place(x, i, number):
 
 
 @inlined
-def find(x, i, user0, user1, hash):
-    """The slot of a user's entry, or nowhere."""
-    item, line = x.items[i], first_line(x.slots, hash)
-    while True:
-        found = with_hash(x.slots, line, hash)
-        while found:
-            at = line + np.uint64(first_one(found))
-            offset = steps(x.slots[at], item.head)
-            if offset < item.length:
-                entry = x.entries[place(x, i, item.head + offset)]
-                if entry.live and entry.user0 == user0 and entry.user1 == user1:
-                    return np.int64(at)
-            found &= found - np.uint64(1)
-        if not is_full(x.slots, line):
-            return np.int64(NONE)
-        line = next_line(x.slots, line)
+def append(x, i, user0, user1, time):
+    """A new entry at the end. There must be a place for it."""
+    item = x.items[i]
+    _write(x, place(x, i, item.head + item.length), user0, user1, time)
+    item.length += 1
+    x.book.held += 1
 
 
 @inlined
-def number_at(x, i, at):
-    """The number of the entry that a slot tells of."""
-    return x.items[i].head + steps(x.slots[np.uint64(at)], x.items[i].head)
-
-
-@inlined
-def write(x, i, number, user0, user1, time, hash):
-    entry = x.entries[place(x, i, number)]
-    entry.user0, entry.user1, entry.time, entry.hash, entry.live = user0, user1, time, hash, 1
-    if len(x.marks):
-        mark = x.marks[place(x, i, number)]
-        mark.period, mark.mark = NEVER, np.uint64(0)
-
-
-@inlined
-def insert(x, i, number):
-    """Make a gap: entries from this number on move up."""
+def insert(x, i, number, user0, user1, time):
+    """A new entry with this number; those from there on move up. There must be a place for it."""
     item = x.items[i]
     for n in range(item.head + item.length - 1, number - 1, -1):
-        _move(x, i, n, n + 1)
+        _copy(x, place(x, i, n), place(x, i, n + 1))
+    _write(x, place(x, i, number), user0, user1, time)
     item.length += 1
+    x.book.held += 1
 
 
 @inlined
-def _move(x, i, source, target):
-    entry = x.entries[place(x, i, source)]
-    if entry.live:
-        x.slots[slot_of(x.slots, word(entry.hash, source))] = word(entry.hash, target)
-    _copy(x, place(x, i, source), place(x, i, target))
+def _write(x, at, user0, user1, time):
+    entry = x.entries[at]
+    entry.user0, entry.user1, entry.time = user0, user1, time
 
 
 @inlined
 def _copy(x, source, target):
-    old, new = x.entries[source], x.entries[target]
-    new.user0, new.user1, new.time, new.hash, new.live = old.user0, old.user1, old.time, old.hash, old.live
-    if len(x.marks):
-        copy_mark(x, source, target)
-
-
-@inlined
-def copy_mark(x, source, target):
-    x.marks[target].period, x.marks[target].mark = x.marks[source].period, x.marks[source].mark
+    old = x.entries[source]
+    _write(x, target, old.user0, old.user1, old.time)
 
 
 @inlined
 def forget(x, i, limit):
-    """Drop the entries from before the limit, and those that are dead, from the head on."""
+    """Drop the entries from before the limit."""
     item = x.items[i]
-    while item.length > 0:
-        entry = x.entries[place(x, i, item.head)]
-        if entry.live:
-            if entry.time >= limit:
-                break
-            prefetch(x.entries, np.int64(place(x, i, item.head + _SOON)))
-            _drop(x, word(entry.hash, item.head))
-            x.book.held -= 1
-            item.count -= 1
+    while item.length > 0 and x.entries[place(x, i, item.head)].time < limit:
         item.head += 1
         item.length -= 1
+        x.book.held -= 1
 
 
 @inlined
-def _drop(x, old):
-    """Ask for the slot of a word, and take out the one that was dropped some time ago."""
-    prefetch(x.slots, np.int64(first_line(x.slots, hash_of(old))))
-    at = x.book.dropped & (DROPPED - 1)
-    x.book.dropped += 1
-    if x.dropped[at] != FREE:
-        take_out(x.slots, x.dropped[at])
-    x.dropped[at] = old
+def mixed(low, high, key):
+    """64 bits that spread two words over a table; they decide nothing."""
+    h = (low ^ key[0]) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(32)) ^ high) * np.uint64(0xD6E8FEB86659FD93)
+    h = (h ^ (h >> np.uint64(32)) ^ key[1]) * np.uint64(0xD6E8FEB86659FD93)
+    return h ^ (h >> np.uint64(32))
 
 
 @inlined
-def take_out_all(x):
-    """Take out all words that were dropped."""
-    for at in range(DROPPED):
-        if x.dropped[at] != FREE:
-            take_out(x.slots, x.dropped[at])
-        x.dropped[at] = FREE
+def start_to_see(x, most):
+    """Have seen nobody yet; the last place of the table that so many users need."""
+    size = 1
+    while size < 2 * most:
+        size *= 2
+    for at in range(size):
+        x.seen[at] = NONE
+    return np.uint64(size - 1)
 
 
 @inlined
-def has_place(x, i):
-    """Whether there is a place for one more entry, now that dead ones have made way or a larger block was found."""
+def is_new(x, at, stays, last):
+    """Whether the user of the entry at a place was not seen before; it is now, and will stand at the place `stays`."""
+    user0, user1 = x.entries[at].user0, x.entries[at].user1
+    spot = mixed(user0, user1, x.key) & last
+    while x.seen[spot] >= 0:
+        other = x.entries[x.seen[spot]]
+        if other.user0 == user0 and other.user1 == user1:
+            return False
+        spot = (spot + np.uint64(1)) & last
+    x.seen[spot] = stays
+    return True
+
+
+@inner
+def look_back(x, i, wanted):
+    """Look for so many users, from the newest entry back, and drop what stands for one of them twice; how many were found.
+
+    They are those of the last entries then.
+    """
+    item = x.items[i]
+    last = start_to_see(x, min(wanted, np.int64(item.length)))
+    end = item.head + item.length
+    at = kept = end
+    while at > item.head and end - kept < wanted:
+        at -= 1
+        if is_new(x, place(x, i, at), place(x, i, kept - 1), last):
+            kept -= 1
+            if kept != at:
+                _copy(x, place(x, i, at), place(x, i, kept))
+    twice = kept - at
+    if twice > 0:
+        for n in range(kept, end):
+            _copy(x, place(x, i, n), place(x, i, n - twice))
+        item.length -= twice
+        x.book.held -= twice
+    return end - kept
+
+
+@inlined
+def only_newest(x, i):
+    """Drop the entry before the last one that is of the same user, if there is one."""
+    item = x.items[i]
+    last = item.head + item.length - 1
+    newest = x.entries[place(x, i, last)]
+    n = last - 1
+    while n >= item.head:
+        entry = x.entries[place(x, i, n)]
+        if entry.user0 == newest.user0 and entry.user1 == newest.user1:
+            break
+        n -= 1
+    if n >= item.head:
+        for m in range(n, last):
+            _copy(x, place(x, i, m + 1), place(x, i, m))
+        item.length -= 1
+        x.book.held -= 1
+
+
+@inlined
+def has_place(x, i, limit):
+    """Whether there is a place for one more entry, now that old ones and doubles have made way or a larger block was found."""
     item = x.items[i]
     if item.length < item.size:
         return True
-    if 2 * item.count < item.length:
-        compact(x, i)
+    forget(x, i, limit)
+    if item.length < item.size:
         return True
-    return _resized(x, i, max(1, 2 * np.int64(item.size)))
+    if item.size >= _SMALL and 2 * look_back(x, i, np.int64(item.length)) <= item.size:
+        return True
+    return _resized(x, i, max(LEAST, 2 * np.int64(item.size)))
 
 
 @inlined
 def shrink(x, i):
     """Leave a block three quarters of which are empty for one of half its size: rings do not keep what they once needed."""
     size = np.int64(x.items[i].size)
-    if 4 * np.int64(x.items[i].length) < size:
+    if size > LEAST and 4 * np.int64(x.items[i].length) < size:
         _resized(x, i, size // 2)
 
 
 @inlined
-def compact(x, i):
-    """Close the gaps that dead entries leave."""
-    item, last = x.items[i], x.items[i].head
-    for n in range(item.head, item.head + item.length):
-        if x.entries[place(x, i, n)].live:
-            if n != last:
-                _move(x, i, n, last)
-            last += 1
-    item.length = last - item.head
-
-
-@inlined
 def _resized(x, i, size):
-    """Whether a block of this size was found, and the entries moved there."""
+    """Whether a block of this size was found, in which all users can be told apart, and the entries moved there."""
     item = x.items[i]
-    base = take_block(x, size)
+    base = np.int64(NONE) if 2 * size > len(x.seen) else take_block(x, size)
     if base < 0:
         return False
     for n in range(item.head, item.head + item.length):
@@ -187,6 +197,7 @@ def take_block(x, size):
     base = x.blocks[found]
     if base >= 0:
         x.blocks[found] = np.int64(x.entries[base].user0)
+        prefetch(x.entries, max(x.blocks[found], 0))
         return base
     if x.book.fresh + size > len(x.entries):
         return np.int64(NONE)

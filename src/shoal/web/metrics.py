@@ -18,7 +18,7 @@ _SIZES = {
     "persons": "Different persons in the window.",
     "partitions": "Sets of quasi-identifiers that tuples in the window have.",
     "reusable": "Published groups that a later tuple may still wear.",
-    "exposures": "Pairs of user and item that are counted.",
+    "exposures": "Entries of users who exposed items, of a window or a little more.",
     "items": "Items that are counted.",
 }
 
