@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from shoal.columns.interval import interval
 from shoal.formats import JSON, Block, open_reader, open_writer
 
 
@@ -52,5 +53,6 @@ def json_batch(**columns: list[Any]) -> pa.RecordBatch:
 
 def intervals(*ends: tuple[float, float] | None) -> pa.StructArray:
     kind = pa.float64() if any(isinstance(end, float) for pair in ends if pair for end in pair) else pa.int64()
-    rows = [None if pair is None else {"lo": pair[0], "hi": pair[1]} for pair in ends]
-    return pa.array(rows, pa.struct([("lo", kind), ("hi", kind)]))
+    sides = [pa.array([pair[side] if pair else 0 for pair in ends], kind) for side in (0, 1)]
+    missing = pa.array([pair is None for pair in ends], pa.bool_())
+    return pa.StructArray.from_arrays(sides, fields=list(interval(kind)), mask=missing)

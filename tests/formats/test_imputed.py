@@ -7,11 +7,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from shoal.columns.interval import interval
 from shoal.formats import open_writer
 
 BATCH = pa.RecordBatch.from_pydict(
     {
-        "age": pa.array([{"value": {"lo": 18.0, "hi": 20.0}, "of": 3, "had": 3}, {"value": {"lo": 1.5, "hi": 2.0}}, None]),
+        "age": pa.array(
+            [{"value": {"lo": 18.0, "hi": 20.0}, "of": 3, "had": 3}, {"value": {"lo": 1.5, "hi": 2.0}}, None],
+            pa.struct([("value", interval(pa.float64())), ("of", pa.int64()), ("had", pa.int64())]),
+        ),
         "sex": pa.StructArray.from_arrays(
             [pa.array(["Male", 'a "b"', None]).dictionary_encode(), pa.array([3, None, None]), pa.array([2, None, None])],
             ["value", "of", "had"],

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from shoal.columns.interval import interval
 from shoal.errors import InputError
 from shoal.formats import table
 from tests.formats.base import bad, intervals, json_batch, numbers, read, values, write
@@ -139,7 +140,7 @@ def published(count: int = 4) -> pa.RecordBatch:
 def test_a_published_batch_keeps_its_types(path: Path) -> None:
     write(path, published(), published())
     table = got(path)
-    assert table["age"].type == pa.struct([("lo", pa.int64()), ("hi", pa.int64())])
+    assert table["age"].type == interval(pa.int64())
     assert table["age"].to_pylist() == published().column("age").to_pylist() * 2
     assert table["work"].to_pylist() == ["Gov", None, "*", "Gov"] * 2
     assert pa.types.is_dictionary(table["work"].type)
@@ -159,8 +160,8 @@ def test_text_that_comes_again_goes_from_parquet_to_parquet_as_codes(tmp_path: P
         assert block.batch.schema.types == [pa.string()] * 2
 
 
-def test_coded_intervals_become_plain(path: Path) -> None:
-    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.int32()), intervals((1, 2), None))
+def test_coded_structs_become_plain(path: Path) -> None:
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.int32()), pa.array([{"lo": 1, "hi": 2}, None]))
     labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), pa.array(["a", "a", None, "b"]))
     write(path, pa.RecordBatch.from_arrays([coded, labels], names=["age", "work"]))
     assert got(path)["age"].to_pylist() == [{"lo": 1, "hi": 2}, None, None, {"lo": 1, "hi": 2}]

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from shoal.columns.interval import interval
 from shoal.formats import lines, text
 from shoal.formats.dialects import Csv, Jsonl
 from shoal.formats.numerals import floats
@@ -142,10 +143,11 @@ def test_a_dictionary_that_changes_is_noticed() -> None:
         (pa.array(["a", None], pa.string_view()), ['"a"', "null"], ["a", ""]),
         (pa.array([1, None, 1]).dictionary_encode(), ["1", "null", "1"], ["1", "", "1"]),
         (
-            pa.array([{"lo": "2020", "hi": "2021"}, None]),
+            pa.array([{"lo": "2020", "hi": "2021"}, None], interval(pa.string())),
             ['["2020", "2021"]', "null"],
             ["[2020, 2021]", ""],
         ),
+        (pa.array([{"lo": 1, "hi": None}]), ['{"lo": 1, "hi": null}'], ['{"lo": 1, "hi": null}']),
     ],
     ids=lambda one: str(one.type) if isinstance(one, pa.Array) else "",
 )

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.columns.interval import interval
+
 
 def buckets(kind: pa.DataType, seconds: NDArray[np.float64], length: float) -> pa.Array:
     """Intervals in the form the times came in: seconds, timestamps, or ISO 8601 text in UTC.
@@ -21,7 +23,7 @@ def buckets(kind: pa.DataType, seconds: NDArray[np.float64], length: float) -> p
     number = np.floor(seconds / length)
     number -= number * length > seconds  # where the division was rounded up to the next bucket
     ends = [_written(kind, edge * length, length) for edge in (number, number + 1)]
-    return pa.StructArray.from_arrays(ends, ["lo", "hi"])
+    return pa.StructArray.from_arrays(ends, fields=list(interval(ends[0].type)))
 
 
 def _written(kind: pa.DataType, seconds: NDArray[np.float64], length: float) -> pa.Array:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.columns.dictionary import only_used
+from shoal.columns.interval import interval
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
@@ -47,8 +48,7 @@ class Publisher:
             else:
                 kind = np.int64 if self.whole[q] else np.float64
                 ends = [_taken(end[:, q].astype(kind), row, None) for end in (low, high)]
-                fields = [pa.field(name, ends[0].type, nullable=False) for name in ("lo", "hi")]
-                columns[name] = pa.Array.from_buffers(pa.struct(fields), len(row), [valid], children=ends)
+                columns[name] = pa.Array.from_buffers(interval(ends[0].type), len(row), [valid], children=ends)
             if self._imputes:
                 counts = [_counts(column, size, row, valid) for column in (size, had[:, q])]
                 columns[name] = _imputed(columns[name], counts, valid)
@@ -94,7 +94,15 @@ def _mirrored(square):
 
 
 def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer | None) -> pa.Array:
-    return pa.Array.from_buffers(pa.from_numpy_dtype(table.dtype), len(row), [valid, pa.py_buffer(np.take(table, row))])
+    out = np.empty(len(row), table.dtype)
+    _take(table, row, out)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(table.dtype), len(row), [valid, pa.py_buffer(out)])
+
+
+@kernel
+def _take(table, row, out):
+    for i in range(len(row)):
+        out[i] = table[np.uint64(row[i])]  # a signed index would be checked for being negative
 
 
 def _labelled(node: NDArray[np.int32], row: NDArray[np.int64], valid: pa.Buffer, labels: pa.Array) -> pa.Array:

@@ -174,7 +174,8 @@ def _is_struct_of(kind: pa.DataType, *names: str) -> bool:
 
 
 def _is_interval(kind: pa.DataType) -> bool:
-    if not _is_struct_of(kind, "lo", "hi"):
+    """Whether a column is generalized: its ends are never null. A struct that is passed through says nothing like that."""
+    if not _is_struct_of(kind, "lo", "hi") or kind.field(0).nullable:
         return False
     ends = kind.field(0).type
     simple = pa.types.is_integer(ends) or pa.types.is_floating(ends) or _is_moment(ends) or _is_string(ends)
