@@ -9,6 +9,7 @@ from hypothesis import given
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
+from shoal.blocks import domain
 from tests.conformance.parameters import examples, generated
 from tests.conformance.streams import TREES, Stream, engine, policy_of, twin
 from tests.naive import Arrival, Numeric
@@ -31,6 +32,24 @@ def test_releases_equal_the_naive_twins(name: str) -> None:
 @pytest.mark.parametrize(("quasi", "k", "length"), [(1, 3, 70), (8, 5, 130), (9, 5, 130), (64, 4, 70), (2, 130, 200)])
 @pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins_over_several_vectors(name: str, quasi: int, k: int, length: int) -> None:
+    stream = _of_several_vectors(quasi, k, length)
+    assert engine(Anonymizer(policy_of(name, stream)), stream) == twin(name, stream)
+
+
+@pytest.mark.parametrize("codes", [2, 5])
+def test_hierarchies_with_more_leaves_than_codes(codes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domain, "CODES", codes)
+    stream = _of_several_vectors(8, 5, 130)
+    assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
+
+
+@pytest.mark.parametrize("weights", [(0.001, 1000.0), (1000.0, 0.001), (3.0, 0.5)])
+def test_weights_far_apart(weights: tuple[float, ...]) -> None:
+    stream = _of_several_vectors(8, 5, 130)._replace(weights=4 * weights)
+    assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
+
+
+def _of_several_vectors(quasi: int, k: int, length: int) -> Stream:
     random = Random(quasi)
     domains = tuple(random.choice([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), "deep", "flat"]) for _ in range(quasi))
     events = []
@@ -41,8 +60,7 @@ def test_releases_equal_the_naive_twins_over_several_vectors(name: str, quasi: i
         )
         some = tuple(value if random.random() < 0.9 else None for value in values)
         events.append(Arrival(random.randrange(3 * length), some))
-    stream = Stream(domains, k, ("count", length), {}, tuple(events), tuple(range(40, len(events), 57)))
-    assert engine(Anonymizer(policy_of(name, stream)), stream) == twin(name, stream)
+    return Stream(domains, k, ("count", length), {}, tuple(events), tuple(range(40, len(events), 57)))
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import Table, count, percent, whole
 
 _WITHOUT = ("castle", "tide")
-_CELL = 4  # bytes: a value of a scanned column
+_CELL = 2  # bytes: a value of a scanned column
 _LOOKS = 1000  # tuples between two looks at how many are held
 _READ = 2**30  # bytes for one time
 

@@ -115,7 +115,7 @@ def _has_company(w, t, kept, home, least, scratch):
 def _in_the_way(w, t, kept, home, lacking):
     """The quasi-identifier that most others lack while they have the rest of what is kept; if none lacks just one, that
     most lack; nothing if nobody lacks any."""
-    quasi = len(w.scaled)
+    quasi = len(w.code)
     for alone in (True, False):
         for q in range(quasi):
             lacking[q] = 0

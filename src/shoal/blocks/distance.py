@@ -1,7 +1,7 @@
 """Distances between tuples: the exact one, and a rough one to the whole window at once.
 
-The rough one runs over one quasi-identifier at a time in single precision, so that the processor's vectors are full. It
-only narrows the choice: wherever it leaves a doubt, the exact one decides.
+The rough one runs over one quasi-identifier at a time and sums up whole units in 16 bits, so that the processor's vectors
+are full. It only narrows the choice: wherever it leaves a doubt, the exact one decides.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.blocks.domain import common_ancestor, weight_of
+from shoal.blocks.domain import MISSING, common_ancestor, weight_of
 from shoal.blocks.window import STRIDE
 from shoal.compiled import inlined, popcount
 
@@ -63,14 +63,14 @@ def distance(domain, w, t, u, yard):
 
 
 @inlined
-def doubt(quasi):
+def doubt(domain):
     """How far a rough distance may lie from the exact one.
 
-    Each scaled value and each loss is rounded once and each difference once more (2^-24 of at most its weight each, four in
-    all); a sum of n terms and its mean are rounded n times, each by 2^-24 of a sum below that of the weights, which the mean
-    divides by it again; adding what is not shared, and weighing in the patterns, rounds six times more. Twice that is taken.
+    A scaled value and a loss are rounded to whole units, so that a difference of two is wrong by one unit at most, and a mean
+    by one unit over the least weight. What is then done in single precision is rounded nine times at most, each by 2^-24 of
+    what is not above 1; twice that is taken.
     """
-    return np.float32(2 * (quasi + 11) * 2.0**-24)
+    return np.float32(1 / (domain.unit[0] * domain.least[0]) + 2 * 9 * 2.0**-24)
 
 
 @inlined
@@ -78,21 +78,25 @@ def rough_distances(domain, w, t, yard, scratch):
     """scratch.distance[j] = distance(t, j) for every slot j, give or take `doubt`; infinite past the last one."""
     held = w.clock.held
     width = (held + STRIDE - 1) // STRIDE * STRIDE
-    out = scratch.distance[:width]
+    units, out = scratch.units[:width], scratch.distance[:width]
     own = w.pattern[t] & yard.kept
     for j in range(width):
-        out[j] = 0.0
-    for q in range(len(w.scaled)):
+        units[j] = 0
+    for q in range(len(w.code)):
         if not own >> np.uint64(q) & np.uint64(1):
             continue
-        column = w.scaled[q, :width]
-        value = column[t]
-        if domain.categorical[q]:
-            _climb(domain, q, value, column, out)
+        column = w.code[q, :width]
+        if not domain.categorical[q]:
+            _add_difference(column, column[t], units)
+        elif domain.coded[q]:
+            _climb(domain, q, column, column[t], units)
         else:
-            for j in range(width):
-                d = abs(column[j] - value)
-                out[j] += d if d == d else np.float32(0)
+            leaves = scratch.exact[:held]
+            for j in range(held):
+                leaves[j] = w.values[j, q]
+            _climb_far(domain, q, leaves, leaves[t], units)
+    for j in range(width):
+        out[j] = np.float32(units[j]) * np.float32(1 / domain.unit[0])
     pattern = w.pattern[:width]
     if domain.weighed[0]:
         _divide_by_weights(domain, own, pattern, yard.strict, out)
@@ -118,35 +122,61 @@ def _divide_by_weights(domain, own, pattern, strict, out):
     for j in range(len(out)):
         among = weight_of(domain, own | pattern[j] if strict else own & pattern[j])
         apart = weight_of(domain, own ^ pattern[j]) if strict else 0.0
-        out[j] = np.float32((out[j] + apart) / among) if among > 0 else np.float32(1)
+        out[j] = np.float32(min(1.0, (out[j] + apart) / among)) if among > 0 else np.float32(1)
 
 
 @inlined
-def _climb(domain, q, leaf, column, out):
+def _add_difference(column, value, units):
+    """Add what lies between `value` and column[j]; nothing where it is missing."""
+    for j in range(len(column)):
+        other = column[j]
+        apart = np.uint16(other - value) if other > value else np.uint16(value - other)
+        units[j] += apart if other != MISSING else np.uint16(0)
+
+
+@inlined
+def _climb(domain, q, column, leaf, units):
     """Add the loss of the lowest common ancestor of `leaf` and column[j]; nothing where equal or missing.
 
     From the leaf up: whoever lies outside a node meets `leaf` no lower than at its parent, and loses that much more.
     """
-    first = last = leaf
-    node = domain.node[q] + np.int64(leaf)
-    loss = 0.0
+    first, span = leaf, np.uint16(0)
+    node, lost = domain.node[q] + np.int64(leaf), 0
     while domain.parent[node] != node:
         node = domain.parent[node]
-        more = np.float32(domain.weight[q] * (domain.node_loss[node] - loss))
-        loss = domain.node_loss[node]
-        up = domain.parent[node]  # two levels a pass; at the root the second is itself, and adds nothing
-        more_up = np.float32(domain.weight[q] * (domain.node_loss[up] - loss))
-        first_up, last_up = np.float32(domain.first[node]), np.float32(domain.last[node])
+        up = domain.parent[node]  # two levels a pass, unless this is the root
+        more = np.uint16(domain.node_units[node] - lost)
+        more_up = np.uint16(domain.node_units[up] - domain.node_units[node])
+        first_up, span_up = np.uint16(domain.first[node]), np.uint16(domain.last[node] - domain.first[node])
         if up == node:
             for j in range(len(column)):
-                out[j] += more if column[j] < first or column[j] > last else np.float32(0)
+                units[j] += more if _is_outside(column[j], first, span) else np.uint16(0)
         else:
             for j in range(len(column)):
-                lost = more if column[j] < first or column[j] > last else np.float32(0)
-                out[j] += lost + (more_up if column[j] < first_up or column[j] > last_up else np.float32(0))
+                total = np.uint16(units[j] + (more if _is_outside(column[j], first, span) else np.uint16(0)))
+                units[j] = total + (more_up if _is_outside(column[j], first_up, span_up) else np.uint16(0))
             node = up
-            loss = domain.node_loss[up]
-        first, last = np.float32(domain.first[node]), np.float32(domain.last[node])
+        lost = domain.node_units[node]
+        first, span = np.uint16(domain.first[node]), np.uint16(domain.last[node] - domain.first[node])
+
+
+@inlined
+def _is_outside(code, first, span):
+    """Whether a code is none of `first` and the `span` that follow; a missing one is not outside either."""
+    return np.uint16(code - first) > span and code != MISSING
+
+
+@inlined
+def _climb_far(domain, q, leaves, leaf, units):
+    """The same of leaves that have no codes, a level a pass."""
+    first, last = leaf, leaf
+    node, lost = domain.node[q] + np.int64(leaf), 0
+    while domain.parent[node] != node:
+        node = domain.parent[node]
+        more = np.uint16(domain.node_units[node] - lost)
+        for j in range(len(leaves)):
+            units[j] += more if leaves[j] < first or leaves[j] > last else np.uint16(0)
+        first, last, lost = domain.first[node], domain.last[node], domain.node_units[node]
 
 
 @inlined

@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from shoal.compiled import inlined, popcount
 from shoal.policy import Policy
 
+MISSING = 0xFFFF
+"""The code of a missing value; those of all others are lower."""
+CODES = MISSING
+"""For how many nodes of a hierarchy there are codes."""
+
 
 class Domain(NamedTuple):
     """One entry a quasi-identifier, in the policy's order; then the nodes of all hierarchies, one after the other."""
@@ -25,7 +30,10 @@ class Domain(NamedTuple):
     width: NDArray[np.float64]
     weight: NDArray[np.float64]
     weighed: NDArray[np.bool_]  # one cell: whether any weight is other than 1
-    scale: NDArray[np.float64]  # what brings a numeric value to 0..weight; 1 for leaves, which keep their numbers
+    least: NDArray[np.float64]  # one cell: the least weight
+    unit: NDArray[np.float64]  # one cell: how many units of a rough distance make a weight of 1
+    scale: NDArray[np.float64]  # what brings a numeric value to units; 1 for leaves, which keep their numbers
+    coded: NDArray[np.bool_]  # whether its values have codes: not if there are more leaves than codes
     categorical: NDArray[np.bool_]
     grid: NDArray[np.float64]  # 0 where there is none
     grid_top: NDArray[np.float64]  # the grid as a fraction: its m-th multiple is m * grid_top / grid_bottom
@@ -35,6 +43,7 @@ class Domain(NamedTuple):
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     node_loss: NDArray[np.float64]
+    node_units: NDArray[np.int64]  # the same in units
     label: NDArray[np.int64]  # which of its hierarchy's labels a node bears
     root: NDArray[np.int64]  # the root's label
 
@@ -78,10 +87,16 @@ def domain(policy: Policy) -> Domain:
             last.append(span[p][1])
             node_loss.append(loss[p])
             label.append(root if p == unknown else p - (p > unknown))
-    scale = np.where(categorical, 1.0, weight / (high - low))
-    return Domain(low, high, high - low, weight, np.array([(weight != 1.0).any()]), scale, categorical, grid, top, bottom, node,
+    unit = (MISSING - size) / weight.sum()  # so that a sum over all, each rounded, has a code too
+    nodes = np.diff([*node, len(parent)])
+    coded = nodes <= CODES
+    scale = np.where(categorical, coded, weight * unit / (high - low))
+    node_units = np.floor(np.array(node_loss) * np.repeat(weight * unit, nodes) + 0.5).astype(np.int64)
+    return Domain(low, high, high - low, weight, np.array([(weight != 1.0).any()]), weight.min(keepdims=True),
+                  np.array([unit]), scale, coded,
+                  categorical, grid, top, bottom, node,
                   np.array(parent, np.int64), np.array(first, np.float64), np.array(last, np.float64),
-                  np.array(node_loss, np.float64), np.array(label, np.int64), top_label)
+                  np.array(node_loss, np.float64), node_units, np.array(label, np.int64), top_label)
 
 
 @inlined

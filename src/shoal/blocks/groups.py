@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.blocks.diversity import ROOM
 from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.window import padded
-from shoal.compiled import inlined, inner
+from shoal.compiled import COLUMNS, ends, inlined, inner
 
 MAYBE, EXTENDED, ROOT = 0, 1, 2
 MATCHES = {"maybe": MAYBE, "extended": EXTENDED, "root": ROOT}
@@ -53,18 +53,12 @@ def generalize(s, slots):
     """Draw up G(C) of the tuples in `slots`; the row it stands in."""
     domain, w, g, promise = s.domain, s.window, s.groups, s.exits.promise
     row = g.rows[0]
-    quasi, wide = len(domain.width), g.low.shape[1]
-    for q in range(wide):
-        g.low[row, q] = np.inf
-        g.high[row, q] = -np.inf
+    for start in range(0, g.low.shape[1], COLUMNS):
+        ends(w.values, slots, start, g.low[row], g.high[row])
     pattern, common = np.uint64(0), ~np.uint64(0)
     for slot in slots:
         pattern |= w.pattern[slot]
         common &= w.pattern[slot]
-        for q in range(wide):
-            value = w.values[slot, q]  # neither below nor above anything where it is missing
-            g.low[row, q] = value if value < g.low[row, q] else g.low[row, q]
-            g.high[row, q] = value if value > g.high[row, q] else g.high[row, q]
     shown = pattern
     if promise.match != MAYBE:
         pattern = shown = common
@@ -72,7 +66,7 @@ def generalize(s, slots):
         shown = supported(w, slots, pattern, promise.support, s.scratch)
     g.pattern[row] = pattern
     g.size[row] = 0
-    for q in range(quasi):
+    for q in range(len(domain.width)):
         low, high = g.low[row, q], g.high[row, q]
         if not shown >> np.uint64(q) & np.uint64(1):
             lost = pattern >> np.uint64(q) & np.uint64(1) or promise.match != MAYBE  # or else nobody has it

@@ -19,6 +19,7 @@ class Scratch(NamedTuple):
     """Room to work in, so that no step allocates; one entry a slot."""
 
     distance: NDArray[np.float32]  # rough; infinite for a slot that is out of the question
+    units: NDArray[np.uint16]  # the sum that it is made of
     chosen: NDArray[np.int64]
     members: NDArray[np.int64]
     kin: NDArray[np.int64]
@@ -49,7 +50,8 @@ def scratch(capacity: int, sensitive: int) -> Scratch:
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
     values = (sensitive, max(capacity, ROOM) + 2)  # of the tuples at hand, or those that a group has shown and one more
     return Scratch(
-        distance=rough, chosen=whole, members=whole.copy(), kin=whole.copy(), doubtful=whole.copy(), exact=exact,
+        distance=rough, units=np.zeros(even(capacity), np.uint16), chosen=whole, members=whole.copy(), kin=whole.copy(),
+        doubtful=whole.copy(), exact=exact,
         seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one,
         key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
@@ -76,7 +78,7 @@ def nearest(domain, w, t, m, yard, scratch, out):
     else:
         _closest_of_each_person(domain, w, t, yard, rough[:held], scratch)
     edge = smallest(rough, m, scratch.guess)
-    margin = 2 * doubt(len(domain.width))
+    margin = 2 * doubt(domain)
     candidates, found = scratch.doubtful, 0
     for start in range(0, len(rough), STRIDE):
         close = up_to(rough, start, edge + margin)
@@ -178,7 +180,7 @@ def _closest_of_each_person(domain, w, t, yard, rough, scratch):
     scratch.turn[0] += 1
     turn = scratch.turn[0]
     own = w.person[t]
-    margin = 2 * doubt(len(domain.width))
+    margin = 2 * doubt(domain)
     for j in range(len(rough)):
         person = w.person[j]
         if person == own:

@@ -67,7 +67,7 @@ def measure_partitions(w, t, scratch):
 @inlined
 def measure_likeness(domain, w, t, radius, scratch):
     """For every partition: its R-likeness, the number of its tuples within `radius` of `t`."""
-    unsure, yard = doubt(len(domain.width)), by_values(1.0)
+    unsure, yard = doubt(domain), by_values(1.0)
     for j in range(w.clock.held):
         rough = scratch.distance[j]
         if rough <= radius - unsure or (rough <= radius + unsure and distance(domain, w, t, j, yard) <= radius):

@@ -1,7 +1,7 @@
 """The reuse set: published generalizations that a later tuple may wear.
 
 The entries stand in no particular order: age, ties and the eviction of the oldest go by the time of publication, then by
-the group's number. Their bounds are kept a row a quasi-identifier, so that one comparison tests many entries.
+the group's number. Their bounds and losses are kept a row a quasi-identifier, so that one step tests many entries.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.diversity import stays_diverse
-from shoal.blocks.groups import MAYBE, loss
+from shoal.blocks.domain import weight_of
+from shoal.blocks.groups import MAYBE
 from shoal.compiled import inlined, inner, kernel
 
 RULE = np.dtype([
@@ -29,7 +30,8 @@ class Reuse(NamedTuple):
     pattern: NDArray[np.uint64]
     published: NDArray[np.float64]
     number: NDArray[np.int64]
-    misses: NDArray[np.uint64]  # room to mark what does not cover
+    loss: NDArray[np.float64]  # a row a quasi-identifier
+    lost: NDArray[np.float64]  # room to work in: what the tuple at hand would lose; infinite where it is not covered
     rule: np.record
 
 
@@ -38,7 +40,7 @@ def reuse(age: float, limit: int, loss: float, alike: bool, quasi: int) -> Reuse
     rule.age, rule.limit, rule.loss, rule.alike = age, limit, loss, alike
     room = limit + 1 + _STRIDE
     return Reuse(np.zeros(room, np.int64), np.zeros((quasi, room)), np.zeros((quasi, room)), np.zeros(room, np.uint64),
-                 np.zeros(room), np.zeros(room, np.int64), np.zeros(room, np.uint64), rule)
+                 np.zeros(room), np.zeros(room, np.int64), np.zeros((quasi, room)), np.zeros(room), rule)
 
 
 @inlined
@@ -48,28 +50,37 @@ def best_cover(s, t):
     An entry that would not be diverse enough with one more tuple does not serve, nor one from a moment that this window's
     clock has not reached: where several share a reuse set, one may be ahead.
     """
-    w, g, r, promise = s.window, s.groups, s.reuse, s.exits.promise
-    entries = r.rule.entries
-    width = (entries + _STRIDE - 1) // _STRIDE * _STRIDE
-    own = w.pattern[t]
-    misses = r.misses[:width]
-    pattern = r.pattern[:width]
-    for e in range(width):
-        misses[e] = own ^ pattern[e] if r.rule.alike else own & ~pattern[e] if promise.match == MAYBE else pattern[e] & ~own
-    for q in range(len(r.low)):
-        value = w.values[t, q]
-        if value == value:
-            low, high = r.low[q, :width], r.high[q, :width]
-            for e in range(width):
-                misses[e] |= np.uint64(value < low[e]) | np.uint64(value > high[e])
+    w, g, r = s.window, s.groups, s.reuse
+    _measure(s, t)
     best, best_loss = -1, np.inf
-    for e in range(entries):
-        if misses[e] == 0 and w.clock.now - r.published[e] < r.rule.age and g.arrivals[r.row[e]] <= w.clock.arrivals:
-            entry_loss = loss(s.domain, g, r.row[e], own)
-            better = best < 0 or entry_loss < best_loss or (entry_loss == best_loss and _is_older(r, e, best))
-            if better and can_serve(s, r.row[e], t):
-                best, best_loss = e, entry_loss
+    for e in range(r.rule.entries):
+        loss = r.lost[e]
+        if loss < best_loss or (loss == best_loss and best >= 0 and _is_older(r, e, best)):
+            is_fresh = w.clock.now - r.published[e] < r.rule.age
+            if is_fresh and g.arrivals[r.row[e]] <= w.clock.arrivals and can_serve(s, r.row[e], t):
+                best, best_loss = e, loss
     return r.row[best] if best >= 0 else -1
+
+
+@inlined
+def _measure(s, t):
+    """s.reuse.lost[e] = loss(t, G) of every entry e, as `loss` gives it; infinite where it does not cover t."""
+    w, r, domain = s.window, s.reuse, s.domain
+    width = (r.rule.entries + _STRIDE - 1) // _STRIDE * _STRIDE
+    own, pattern, lost = w.pattern[t], r.pattern[:width], r.lost[:width]
+    for e in range(width):
+        maybe = own & ~pattern[e] if s.exits.promise.match == MAYBE else pattern[e] & ~own
+        lost[e] = 0.0 if (own ^ pattern[e] if r.rule.alike else maybe) == 0 else np.inf
+    for q in range(len(r.low)):
+        value, weight = w.values[t, q], domain.weight[q]
+        if value == value:
+            low, high, losses = r.low[q, :width], r.high[q, :width], r.loss[q, :width]
+            for e in range(width):
+                lost[e] += weight * losses[e] if low[e] <= value and value <= high[e] else np.inf
+    if own != 0:
+        weight = weight_of(domain, own)
+        for e in range(width):
+            lost[e] /= weight
 
 
 @inner
@@ -150,6 +161,7 @@ def _enter(r, g, row, e):
     for q in range(len(r.low)):
         r.low[q, e] = g.low[row, q]
         r.high[q, e] = g.high[row, q]
+        r.loss[q, e] = g.loss[row, q]
 
 
 @inlined

@@ -125,7 +125,7 @@ def waiting(w: Window) -> Arrays:
     """The tuples that wait, in order: first those in the pocket, then by arrival."""
     order = _order(w)
     whole = {name: getattr(w, name)[order] for name in _WAITING}
-    return {**whole, "values": w.values[order, : len(w.scaled)], "person": w.persons.key[w.person[order]]}
+    return {**whole, "values": w.values[order, : len(w.code)], "person": w.persons.key[w.person[order]]}
 
 
 def _order(w: Window) -> NDArray[np.int64]:

@@ -11,12 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.domain import MISSING
 from shoal.blocks.roster import Roster, join, leave, roster
-from shoal.compiled import ENTRIES, inlined, kernel
+from shoal.compiled import ENTRIES, inlined, kernel, prefetch
 
 COUNT, TIME, BUFFER = 0, 1, 2
 STRIDE = ENTRIES  # scans run over whole strides, past the last tuple, so that no vector is left half full
 _FEW = 128
+_LINE = 8  # values of a quasi-identifier that lie in one line of memory
+_AHEAD = 4  # lines that are asked for before they are needed
 KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
 CLOCK = np.dtype([
@@ -40,7 +43,7 @@ CLOCK = np.dtype([
 
 class Window(NamedTuple):
     values: NDArray[np.float64]  # a row a tuple; NaN is missing, and fills up the row to whole vectors
-    scaled: NDArray[np.float32]  # a row a quasi-identifier: the same on a scale for rough and fast distances
+    code: NDArray[np.uint16]  # a row a quasi-identifier: the same in units, or a leaf, for rough and fast distances
     pattern: NDArray[np.uint64]
     person: NDArray[np.int64]  # number in `persons`
     partition: NDArray[np.int64]  # number in `partitions`
@@ -74,11 +77,11 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
     clock.oldest = clock.newest = clock.front = clock.young = -1
     clock.half, clock.room = np.inf, capacity
     row = even(capacity)
-    if row * 4 % 4096 == 0:
+    if row * 2 % 4096 == 0:
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
     person, partition, arrival, home, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
     return Window(
-        values=np.full((capacity, padded(quasi)), np.nan), scaled=np.zeros((quasi, row), np.float32),
+        values=np.full((capacity, padded(quasi)), np.nan), code=np.zeros((quasi, row), np.uint16),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
         since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat,
         sensitive=np.zeros((capacity, sensitive), np.uint64), older=older, newer=newer,
@@ -117,10 +120,15 @@ def insert(domain, w, batch):
     row, slot = c.row, c.held
     c.row += 1
     c.held += 1
+    if row % _LINE == 0:
+        for q in range(len(batch.values)):
+            prefetch(batch.values[q], row + _AHEAD * _LINE)
+        prefetch(batch.pattern, row + _AHEAD * _LINE)
     for q in range(len(batch.values)):
         value = batch.values[q, row]
         w.values[slot, q] = value
-        w.scaled[q, slot] = (value - domain.low[q]) * domain.scale[q]
+        units = (value - domain.low[q]) * domain.scale[q] + 0.5
+        w.code[q, slot] = np.int64(units if units < MISSING else MISSING)  # of NaN too
     w.pattern[slot] = batch.pattern[row]
     w.person[slot] = join(w.persons, batch.person[row, 0], batch.person[row, 1])
     w.partition[slot] = join(w.partitions, batch.pattern[row], np.uint64(0))
@@ -190,8 +198,8 @@ def remove(w, slots):
 def _move(w, source, target):
     for q in range(w.values.shape[1]):
         w.values[target, q] = w.values[source, q]
-    for q in range(len(w.scaled)):
-        w.scaled[q, target] = w.scaled[q, source]
+    for q in range(len(w.code)):
+        w.code[q, target] = w.code[q, source]
     w.pattern[target] = w.pattern[source]
     w.person[target] = w.person[source]
     w.partition[target] = w.partition[source]

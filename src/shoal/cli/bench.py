@@ -81,8 +81,10 @@ def _bench(
 
     from shoal import bench
     from shoal.bench.plot import check
+    from shoal.cli.lean import use_pool
     from shoal.cli.terminal import errors, output, write
 
+    use_pool()  # what is measured is what `shoal run` does
     asked = list(bench.PARTS) if ALL in parts else parts or list(bench.DEFAULT)
     settings = bench.QUICK if quick else bench.FULL
     if rounds:

@@ -11,6 +11,7 @@ from shoal.errors import InputError
 
 _ONE, _THREE, _SEVEN = np.uint64(1), np.uint64(3), np.uint64(7)  # a signed index would be checked for being negative
 _MINUS, _ZERO = b"-0"
+_LACKING = "a column has a code that its dictionary lacks; write the data again"
 _WIDE = {pa.int64(): np.int64, pa.float64(): np.float64}
 
 
@@ -34,16 +35,30 @@ def looked_up(table: NDArray[np.float64], indices: pa.Array, out: NDArray[np.flo
     >>> looked_up(np.array([0.5, 2.0]), pa.array([1, None, 0], pa.int8()))
     array([2. , nan, 0.5])
     """
-    indices = indices.cast(pa.int32())
     out = np.empty(len(indices)) if out is None else out
-    valid, data = indices.buffers()
-    if not len(indices):
-        return out
-    bits = np.frombuffer(valid if indices.null_count else b"", np.uint8)
-    table = np.append(table, np.nan)
-    if not _look_up(table, np.frombuffer(data, np.int32)[indices.offset :], bits, indices.offset, out):
-        raise InputError("a column has a code that its dictionary lacks; write the data again")
+    if len(indices) and not _look_up(np.append(table, np.nan), *_codes(indices), out):
+        raise InputError(_LACKING)
     return out
+
+
+def marked(indices: pa.Array, size: int) -> NDArray[np.bool_]:
+    """Whether each of so many codes occurs.
+
+    >>> marked(pa.array([2, None, 0], pa.int8()), 3)
+    array([ True, False,  True])
+    """
+    out = np.zeros(size + 1, bool)
+    if len(indices) and not _mark(*_codes(indices), len(indices), out):
+        raise InputError(_LACKING)
+    return out[:-1]
+
+
+def _codes(indices: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8], int]:
+    """The codes, the bits that say which of them are there (none if all are), and the place of the first bit."""
+    indices = indices.cast(pa.int32())
+    valid, data = indices.buffers()
+    bits = np.frombuffer(valid if indices.null_count else b"", np.uint8)
+    return np.frombuffer(data, np.int32)[indices.offset :], bits, indices.offset
 
 
 def read(texts: pa.Array, blanks: bool) -> NDArray[np.float64] | None:
@@ -78,6 +93,18 @@ def _look_up(table, indices, bits, offset, out):
         missing = len(bits) > 0 and not bits[j >> _THREE] >> (j & _SEVEN) & _ONE
         wrong |= index >= null and not missing
         out[i] = table[null if missing else min(index, null)]
+    return not wrong
+
+
+@kernel
+def _mark(indices, bits, offset, size, out):
+    """As `_look_up`: out[c] for every code c that occurs; the last of it is for null. Whether every code has a place."""
+    null, wrong = np.uint64(len(out) - 1), False
+    for i in range(size):
+        index, j = np.uint64(indices[i]), np.uint64(offset + i)
+        missing = len(bits) > 0 and not bits[j >> _THREE] >> (j & _SEVEN) & _ONE
+        wrong |= index >= null and not missing
+        out[null if missing else min(index, null)] = True
     return not wrong
 
 
