@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as mqtt
@@ -118,6 +119,12 @@ def feed(mosquitto_broker: Broker, request: pytest.FixtureRequest) -> MqttFeed:
 
 
 @pytest.fixture
+def roomy(mosquitto_program: str, tmp_path: Path) -> Iterator[Broker]:
+    with running(mosquitto(mosquitto_program, tmp_path, "allow_anonymous true", "max_inflight_messages 0")) as broker:
+        yield broker
+
+
+@pytest.fixture
 def new_store(mosquitto_broker: Broker) -> Iterator[Callable[..., MqttStore]]:
     made: list[MqttStore] = []
 
@@ -167,6 +174,34 @@ class TestSource(SourceConformance):
         found, _ = drained(again, 8)
         again.close()
         assert found == list(range(8))
+
+    @pytest.mark.parametrize("version", ["3.1.1", "5"])
+    def test_acknowledgements_are_read_before_the_end(self, roomy: Broker, version: str) -> None:
+        feed = MqttFeed(roomy, version)
+        source = feed.source()
+        source.begin(None)
+        feed.give(range(500))
+        _, position = drained(source, 500)
+        source.acknowledge(position)
+        source.close()
+        source = feed.source()
+        source.begin(position)
+        assert source.read(0.5) is None
+        source.close()
+
+    def test_closes_while_there_is_no_room(self, feed: MqttFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("shoal.connectors.mqtt_source.ROOM", 5)
+        source = feed.source()
+        source.begin(None)
+        feed.give(range(20))
+        until = time.monotonic() + PATIENCE
+        while len(source._arrived) < 5 and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        closer = threading.Thread(target=source.close)
+        closer.start()
+        closer.join(PATIENCE / 2)
+        assert not closer.is_alive()
 
     def test_holds_a_bounded_number_of_messages(self, feed: MqttFeed, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("shoal.connectors.mqtt_source.ROOM", 15)

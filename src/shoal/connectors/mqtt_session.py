@@ -30,6 +30,9 @@ WINDOW = 100
 FAILED = 0x80
 """Reasons from here on are failures."""
 
+NOWHERE = "$shoal/nowhere"
+"""A topic that nobody subscribes to."""
+
 
 class Broker(Part):
     """Where topics are."""
@@ -56,6 +59,7 @@ class Session:
         self.is_five = given.version == "5"
         self.window = WINDOW
         self._ready = threading.Event()
+        self._heard = threading.Event()
         self._refusal = ""
         self.has_begun = False
         self.on_return: Callable[[], None] = lambda: None
@@ -69,6 +73,7 @@ class Session:
             **versions,
         )
         self.client.on_connect, self.client.on_subscribe = self._on_connect, self._on_subscribe
+        self.client.on_unsubscribe = self.client.on_disconnect = lambda *_: self._heard.set()
         if on_message:
             self.client.on_message = lambda client, data, message: on_message(message)
         self.client.reconnect_delay_set(1, 5)
@@ -145,5 +150,13 @@ class Session:
             self._ready.set()
 
     def close(self) -> None:
+        if self._subscribes and self.client.is_connected():
+            self._be_heard()
         self.client.disconnect()
         self.client.loop_stop()
+
+    def _be_heard(self) -> None:
+        """Wait for an answer: the broker has then read what was sent before, and forgets none of it if the client returns."""
+        self._heard.clear()
+        self.client.unsubscribe(NOWHERE)
+        self._heard.wait(PATIENCE)

@@ -84,5 +84,9 @@ class MqttSource(Source):
 
     def close(self) -> None:
         if self._session:
+            self._session.client.on_message = None
+            with self._changed:  # the connection may be waiting for room
+                self._arrived.clear()
+                self._changed.notify_all()
             self._session.close()
             self._session = None
