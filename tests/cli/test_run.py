@@ -47,7 +47,7 @@ def test_rejected_records_are_told_by_row_and_reason(folder: Path, shoal: Shoal)
         f"people.jsonl: row 3, 'city': {HIERARCHY}",
         f"people.jsonl: row 7, 'age': {RANGE}",
         "people.jsonl: row 9, 'pid': the person is missing; give one or set person_missing: own",
-        "people.jsonl: row 50: malformed JSON",
+        "people.jsonl: row 50: malformed JSON; give one object a line",
     ]
     assert len((folder / "out.jsonl").read_text().splitlines()) == 47
 

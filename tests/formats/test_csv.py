@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 from shoal.errors import InputError
 from shoal.formats import csv
+from shoal.formats.unicode import NOT_UTF8
 from tests.formats.base import bad, numbers, read, values
+
+ONE_FIELD, THREE_FIELDS = (
+    f"{number} fields where the header has 2; give as many, and quote values that hold a comma" for number in (1, 3)
+)
 
 
 @pytest.fixture
@@ -50,7 +55,7 @@ def test_rows_with_a_wrong_number_of_fields(path: Path) -> None:
     blocks = read(path, ["a"])
     assert values(blocks, "a") == ["1", "4", "x\ny"]
     assert numbers(blocks) == [0, 2, 4]
-    assert bad(blocks) == [(1, "1 fields where the header has 2"), (3, "3 fields where the header has 2")]
+    assert bad(blocks) == [(1, ONE_FIELD), (3, THREE_FIELDS)]
 
 
 def test_a_row_that_is_neither_complete_nor_utf8(path: Path) -> None:
@@ -59,9 +64,9 @@ def test_a_row_that_is_neither_complete_nor_utf8(path: Path) -> None:
     assert values(blocks, "b") == ["é", "x"]
     assert numbers(blocks) == [0, 4]
     assert bad(blocks) == [
-        (1, "1 fields where the header has 2"),
-        (2, "not valid UTF-8"),
-        (3, "3 fields where the header has 2"),
+        (1, ONE_FIELD),
+        (2, NOT_UTF8),
+        (3, THREE_FIELDS),
     ]
 
 
@@ -82,7 +87,7 @@ def test_text_that_is_no_utf8(path: Path) -> None:
     path.write_bytes(b"a,b\n\xc3\xa9,1\n\xff,2\nx,\xff\ny,3\nz\n")
     blocks = read(path, ["a"])
     assert values(blocks, "a") == ["é", "x", "y"]
-    assert bad(blocks) == [(1, "not valid UTF-8"), (4, "1 fields where the header has 2")]
+    assert bad(blocks) == [(1, NOT_UTF8), (4, ONE_FIELD)]
     assert numbers(blocks) == [0, 2, 3]
 
 
@@ -138,7 +143,7 @@ def test_a_last_line_without_end(path: Path) -> None:
 
 def test_a_line_of_commas_at_the_end_is_reported(path: Path) -> None:
     path.write_text("a,b\n1,2\n,,\n")
-    assert bad(read(path, ["a"])) == [(1, "3 fields where the header has 2")]
+    assert bad(read(path, ["a"])) == [(1, THREE_FIELDS)]
 
 
 cell = st.text(st.sampled_from('ab,"\n é;\t'), max_size=6)

@@ -15,6 +15,7 @@ import pytest
 from shoal.columns.interval import interval
 from shoal.errors import InputError
 from shoal.formats import table
+from shoal.formats.unicode import NOT_UTF8
 from tests.formats.base import bad, intervals, json_batch, numbers, read, values, write
 
 SUFFIXES = ["parquet", "arrow"]
@@ -99,7 +100,7 @@ def test_text_that_is_no_utf8(path: Path) -> None:
     assert values(read(path, ["n"]), "n") == [1, 2, 3]
     blocks = read(path, ["n", "s", "d"])
     assert values(blocks, "n") == [1]
-    assert bad(blocks) == [(1, "not valid UTF-8"), (2, "not valid UTF-8")]
+    assert bad(blocks) == [(1, NOT_UTF8), (2, NOT_UTF8)]
 
 
 def test_two_columns_of_one_name_are_refused(path: Path) -> None:

@@ -19,7 +19,7 @@ from shoal.formats.chunks import chunks
 from shoal.formats.ends import last_end, record_ends
 from shoal.formats.pieces import CODED, SKIPPED, TEXT, Coded, Splitter
 from shoal.formats.source import Source
-from shoal.formats.unicode import as_bytes, as_letters, filtered, is_utf8, valid
+from shoal.formats.unicode import NOT_UTF8, as_bytes, as_letters, filtered, is_utf8, valid
 
 CHUNK = 3 << 20
 LONGEST = 64 << 20
@@ -156,7 +156,8 @@ class CsvParser:
         bad: list[tuple[int, str]] = []
 
         def refuse(row: pyarrow.csv.InvalidRow) -> str:
-            bad.append((row.number - 1, f"{row.actual_columns} fields where the header has {row.expected_columns}"))
+            found = f"{row.actual_columns} fields where the header has {row.expected_columns}"
+            bad.append((row.number - 1, f"{found}; give as many, and quote values that hold a comma"))
             return "skip"
 
         table = pyarrow.csv.read_csv(
@@ -181,7 +182,7 @@ class CsvParser:
         columns = {name: table.column(name).combine_chunks() for name in table.column_names}
         good = None if chunk.isascii() else valid(columns.values())
         if good is not None:
-            bad = sorted(bad + [(row, "not valid UTF-8") for row in rows[~good].tolist()])
+            bad = sorted(bad + [(row, NOT_UTF8) for row in rows[~good].tolist()])
             rows = rows[good]
             columns = {name: filtered(column, good) for name, column in columns.items()}
         whole = self._block(columns, rows, [])

@@ -12,7 +12,7 @@ from shoal.errors import InputError
 from shoal.formats.block import Block, Writer, is_json
 from shoal.formats.jsontext import typed
 from shoal.formats.sink import Sink
-from shoal.formats.unicode import filtered, valid
+from shoal.formats.unicode import NOT_UTF8, filtered, valid
 from shoal.path import head, in_batch, leads
 
 GROUP = 60_000
@@ -50,7 +50,7 @@ class Numbering:
         bad: list[tuple[int, str]] = []
         good = None if is_valid else valid(batch.columns)
         if good is not None:
-            bad = [(row, "not valid UTF-8") for row in numbers[~good].tolist()]
+            bad = [(row, NOT_UTF8) for row in numbers[~good].tolist()]
             numbers = numbers[good]
             columns = [filtered(column, good) for column in batch.columns]
             batch = pa.RecordBatch.from_arrays(columns, schema=batch.schema)

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+NOT_UTF8 = "not valid UTF-8; give UTF-8"
+
 
 def valid(columns: Iterable[pa.Array]) -> npt.NDArray[np.bool_] | None:
     """Which rows are valid in every string column; None if all are.

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from shoal.formats.dialects import dumps
 from shoal.formats.numerals import EXACT
+from shoal.formats.unicode import NOT_UTF8
 
 TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
@@ -69,17 +70,17 @@ def parse(line: bytes) -> dict[str, Any] | str:
     """The object on a line, or why there is none.
 
     >>> parse(b'{"a": 1}'), parse(b"[1]"), parse(b"{")
-    ({'a': 1}, 'not a JSON object', 'malformed JSON')
+    ({'a': 1}, 'not a JSON object; give one a line', 'malformed JSON; give one object a line')
     """
     try:
         value = json.loads(line.decode())
     except UnicodeDecodeError:
-        return "not valid UTF-8"
+        return NOT_UTF8
     except RecursionError:
-        return "JSON nested too deeply"
+        return "JSON nested too deeply; flatten it"
     except ValueError:
-        return "malformed JSON"
-    return value if isinstance(value, dict) else "not a JSON object"
+        return "malformed JSON; give one object a line"
+    return value if isinstance(value, dict) else "not a JSON object; give one a line"
 
 
 def is_unicode(value: Any) -> bool:
