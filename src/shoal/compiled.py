@@ -168,7 +168,7 @@ def up_to(typing_context: Any, array: Any, start: Any, limit: Any) -> Any:
 
 
 COLUMNS = 8
-"""Columns that `ends` looks at: a line of memory."""
+"""Columns that `ends` and `add_losses` look at: a line of memory."""
 
 
 @intrinsic
@@ -198,6 +198,41 @@ def ends(typing_context: Any, table: Any, rows: Any, start: Any, low: Any, high:
         return context.get_dummy_value()
 
     return types.void(table, rows, types.int64, low, high), build
+
+
+@intrinsic
+def add_losses(typing_context: Any, low: Any, high: Any, loss: Any, weight: Any, values: Any, lost: Any) -> Any:
+    """lost[i] += weight[q] * loss[q, i] for every q in turn, for 8 columns; infinite where values[q] is not within low and
+    high, nothing where it is NaN. The sums stay in registers, as those of `ends` do. Nothing is checked."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        many = ir.VectorType(ir.DoubleType(), COLUMNS)
+
+        def array(index: int) -> Any:
+            return context.make_array(signature.args[index])(context, builder, arguments[index])
+
+        def columns(index: int, row: Any) -> Any:
+            place = builder.gep(array(index).data, [builder.mul(row, row.type(COLUMNS))])
+            return builder.bitcast(place, many.as_pointer())
+
+        def everywhere(index: int, row: Any) -> Any:
+            one = builder.load(builder.gep(array(index).data, [row]))
+            first = builder.insert_element(ir.Constant(many, ir.Undefined), one, ir.IntType(32)(0))
+            return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), COLUMNS), [0] * COLUMNS))
+
+        rows = builder.extract_value(array(0).shape, 0)
+        total = cgutils.alloca_once_value(builder, builder.load(columns(5, rows.type(0)), align=8))
+        with cgutils.for_range(builder, rows) as loop:
+            low, high, loss = (builder.load(columns(index, loop.index), align=8) for index in (0, 1, 2))
+            weight, value = everywhere(3, loop.index), everywhere(4, loop.index)
+            inside = builder.and_(builder.fcmp_ordered("<=", low, value), builder.fcmp_ordered("<=", value, high))
+            more = builder.select(inside, builder.fmul(weight, loss), ir.Constant(many, [math.inf] * COLUMNS))
+            more = builder.select(builder.fcmp_ordered("ord", value, value), more, ir.Constant(many, [0.0] * COLUMNS))
+            builder.store(builder.fadd(builder.load(total), more), total)
+        builder.store(builder.load(total), columns(5, rows.type(0)), align=8)
+        return context.get_dummy_value()
+
+    return types.void(low, high, loss, weight, values, lost), build
 
 
 @intrinsic

@@ -1,7 +1,8 @@
 """The reuse set: published generalizations that a later tuple may wear.
 
 The entries stand in no particular order: age, ties and the eviction of the oldest go by the time of publication, then by
-the group's number. Their bounds and losses are kept a row a quasi-identifier, so that one step tests many entries.
+the group's number. Their bounds and losses are kept in blocks of eight entries, a row a quasi-identifier, so that one step
+tests eight.
 """
 
 from __future__ import annotations
@@ -14,23 +15,22 @@ from numpy.typing import NDArray
 from shoal.blocks.diversity import stays_diverse
 from shoal.blocks.domain import weight_of
 from shoal.blocks.groups import MAYBE
-from shoal.compiled import inlined, inner, kernel
+from shoal.compiled import COLUMNS, add_losses, inlined, inner, kernel
 
 RULE = np.dtype([
     ("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64),
     ("alike", np.bool_),  # whether an entry serves only tuples with exactly its own quasi-identifiers
 ])  # fmt: skip
-_STRIDE = 8
 
 
 class Reuse(NamedTuple):
     row: NDArray[np.int64]  # of the groups
-    low: NDArray[np.float64]  # a row a quasi-identifier
+    low: NDArray[np.float64]  # of entry e: [e // 8, quasi-identifier, e % 8]
     high: NDArray[np.float64]
     pattern: NDArray[np.uint64]
     published: NDArray[np.float64]
     number: NDArray[np.int64]
-    loss: NDArray[np.float64]  # a row a quasi-identifier
+    loss: NDArray[np.float64]
     lost: NDArray[np.float64]  # room to work in: what the tuple at hand would lose; infinite where it is not covered
     rule: np.record
 
@@ -38,9 +38,11 @@ class Reuse(NamedTuple):
 def reuse(age: float, limit: int, loss: float, alike: bool, quasi: int) -> Reuse:
     rule = np.zeros(1, RULE).view(np.recarray)[0]
     rule.age, rule.limit, rule.loss, rule.alike = age, limit, loss, alike
-    room = limit + 1 + _STRIDE
-    return Reuse(np.zeros(room, np.int64), np.zeros((quasi, room)), np.zeros((quasi, room)), np.zeros(room, np.uint64),
-                 np.zeros(room), np.zeros(room, np.int64), np.zeros((quasi, room)), np.zeros(room), rule)
+    blocks = limit // COLUMNS + 1  # for the limit and one more
+    room = blocks * COLUMNS
+    low, high, losses = (np.zeros((blocks, quasi, COLUMNS)) for _ in range(3))
+    return Reuse(np.zeros(room, np.int64), low, high, np.zeros(room, np.uint64), np.zeros(room), np.zeros(room, np.int64),
+                 losses, np.zeros(room), rule)
 
 
 @inlined
@@ -66,17 +68,14 @@ def best_cover(s, t):
 def _measure(s, t):
     """s.reuse.lost[e] = loss(t, G) of every entry e, as `loss` gives it; infinite where it does not cover t."""
     w, r, domain = s.window, s.reuse, s.domain
-    width = (r.rule.entries + _STRIDE - 1) // _STRIDE * _STRIDE
+    blocks = (r.rule.entries + COLUMNS - 1) // COLUMNS
+    width = blocks * COLUMNS
     own, pattern, lost = w.pattern[t], r.pattern[:width], r.lost[:width]
     for e in range(width):
         maybe = own & ~pattern[e] if s.exits.promise.match == MAYBE else pattern[e] & ~own
         lost[e] = 0.0 if (own ^ pattern[e] if r.rule.alike else maybe) == 0 else np.inf
-    for q in range(len(r.low)):
-        value, weight = w.values[t, q], domain.weight[q]
-        if value == value:
-            low, high, losses = r.low[q, :width], r.high[q, :width], r.loss[q, :width]
-            for e in range(width):
-                lost[e] += weight * losses[e] if low[e] <= value and value <= high[e] else np.inf
+    for b in range(blocks):
+        add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], lost[b * COLUMNS : (b + 1) * COLUMNS])
     if own != 0:
         weight = weight_of(domain, own)
         for e in range(width):
@@ -158,10 +157,11 @@ def _enter(r, g, row, e):
     r.pattern[e] = g.pattern[row]
     r.published[e] = g.published[row]
     r.number[e] = g.number[row]
-    for q in range(len(r.low)):
-        r.low[q, e] = g.low[row, q]
-        r.high[q, e] = g.high[row, q]
-        r.loss[q, e] = g.loss[row, q]
+    b, i = e // COLUMNS, e % COLUMNS
+    for q in range(r.low.shape[1]):
+        r.low[b, q, i] = g.low[row, q]
+        r.high[b, q, i] = g.high[row, q]
+        r.loss[b, q, i] = g.loss[row, q]
 
 
 @inlined
