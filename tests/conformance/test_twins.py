@@ -49,6 +49,15 @@ def test_weights_far_apart(weights: tuple[float, ...]) -> None:
     assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
 
 
+@pytest.mark.parametrize(("k", "length", "power", "weights"), [(8, 30, 4, (20.0, 1.0)), (15, 40, 1, (1.0, 20.0))])
+def test_weights_choose_among_covers(k: int, length: int, power: int, weights: tuple[float, ...]) -> None:
+    random = Random(5)
+    domains = (Numeric(0.0, 1.0), Numeric(0.0, 1.0))
+    events = tuple(Arrival(i, (random.random() ** power, random.random() ** power)) for i in range(600))
+    stream = Stream(domains, k, ("count", length), {}, events, ())._replace(weights=weights)
+    assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
+
+
 def _of_several_vectors(quasi: int, k: int, length: int) -> Stream:
     random = Random(quasi)
     domains = tuple(random.choice([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), "deep", "flat"]) for _ in range(quasi))
