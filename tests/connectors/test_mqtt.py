@@ -137,6 +137,13 @@ def new_store(mosquitto_broker: Broker) -> Iterator[Callable[..., MqttStore]]:
         store.close()
 
 
+def _await(source: MqttSource, messages: int) -> None:
+    """Until so many wait to be read."""
+    until = time.monotonic() + PATIENCE
+    while len(source._arrived) < messages and time.monotonic() < until:
+        time.sleep(0.01)
+
+
 class TestSource(SourceConformance):
     def test_what_is_not_acknowledged_comes_again(self, feed: MqttFeed) -> None:
         feed.give(range(5))
@@ -194,9 +201,7 @@ class TestSource(SourceConformance):
         source = feed.source()
         source.begin(None)
         feed.give(range(20))
-        until = time.monotonic() + PATIENCE
-        while len(source._arrived) < 5 and time.monotonic() < until:
-            time.sleep(0.01)
+        _await(source, 5)
         time.sleep(0.1)
         closer = threading.Thread(target=source.close)
         closer.start()
@@ -219,9 +224,7 @@ class TestSource(SourceConformance):
         source = feed.source()
         source.begin(None)
         feed.give(range(9))
-        until = time.monotonic() + PATIENCE
-        while len(source._arrived) < 9 and time.monotonic() < until:
-            time.sleep(0.01)
+        _await(source, 9)
         assert max(len(delivery.payloads) for delivery in deliveries(source, 9)) == 3  # of 8 bytes each
         source.close()
 
