@@ -5,7 +5,7 @@ FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-spark lint type bench docs notebooks reference package pycanon page clean
+.PHONY: help setup demo test test-long test-spark lint format type bench docs notebooks reference package pycanon page clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -46,11 +46,15 @@ $(SPARK)/ready: pyproject.toml
 	@$(SPARK)/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark]' pytest pytest-timeout
 	@touch $@
 
-lint: setup  ## style (ruff) and layers (import-linter)
-	@echo "ruff: style"
+lint: setup  ## style and form (ruff) and layers (import-linter)
+	@echo "ruff: style and form"
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check -q . || { echo "make format mends that"; exit 1; }
 	@echo "import-linter: layers"
 	@$(BIN)/lint-imports
+
+format: setup  ## let ruff format all Python files
+	@$(BIN)/ruff format .
 
 type: setup  ## types (mypy)
 	@echo "mypy: types"

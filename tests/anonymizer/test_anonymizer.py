@@ -188,9 +188,7 @@ def test_tick_takes_seconds_and_datetimes_without_offset_as_utc(now: Any, monkey
         made.push({"pid": 1, "age": 1, "ts": 100})
         assert made.tick(109.999).num_rows == 0
         assert made.tick(now).num_rows == 1
-        assert made.trace.to_pylist() == [
-            {"row": 0, "how": "cluster", "cluster": 0, "arrived": 100.0, "released": 110.0}
-        ]
+        assert made.trace.to_pylist() == [{"row": 0, "how": "cluster", "cluster": 0, "arrived": 100.0, "released": 110.0}]
     finally:
         monkeypatch.undo()
         time.tzset()

@@ -92,9 +92,7 @@ def test_a_suppressed_tuple_that_shows_its_nulls(tmp_path: Path) -> None:
     bad.output[row]["city"] = None
     told = the_only(bad.report(), "true")
     source = bad.trace[row]["row"]
-    assert told == [
-        f"output row {row}, input row {source}, 'city': the tuple is suppressed, but does not show the root"
-    ]
+    assert told == [f"output row {row}, input row {source}, 'city': the tuple is suppressed, but does not show the root"]
 
 
 def test_a_time_in_the_wrong_interval(tmp_path: Path) -> None:
@@ -122,9 +120,7 @@ def test_a_member_with_a_generalization_of_its_own(algorithm: str, tmp_path: Pat
     row = next(row for row in group if bad.output[row]["age"] and bad.output[row]["age"] != [0, 100])
     bad.output[row]["age"] = [0, 100]
     told = the_only(bad.report(), "alike")
-    assert told == [
-        f"output row {row}, input row {bad.trace[row]['row']}, 'age': wears another generalization than its group"
-    ]
+    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'age': wears another generalization than its group"]
 
 
 def test_a_reuse_that_wears_something_else(tmp_path: Path) -> None:
@@ -240,9 +236,7 @@ def test_a_reuse_of_a_group_that_never_was(tmp_path: Path) -> None:
     row = bad.row("reuse")
     bad.trace[row]["cluster"] = 9999
     told = the_only(bad.report(), "k persons")
-    assert told == [
-        f"output row {row}, input row {bad.trace[row]['row']}: reuses a group that was not published before"
-    ]
+    assert told == [f"output row {row}, input row {bad.trace[row]['row']}: reuses a group that was not published before"]
 
 
 def test_a_reuse_before_its_group(tmp_path: Path) -> None:

@@ -28,9 +28,7 @@ def write(data: Path) -> Path:
             (home / "hierarchies" / f"{name}.csv").write_text("\n".join(lines) + "\n")
     rows = []
     for number in range(ROWS):
-        row = [
-            str(draw.randint(*span)) if span else f"{name}-{draw.randrange(6)}" for name, span in QUASI.items()
-        ]
+        row = [str(draw.randint(*span)) if span else f"{name}-{draw.randrange(6)}" for name, span in QUASI.items()]
         if number % 10 == 0:
             row[1] = "?"
         rows.append(", ".join([*row, draw.choice(["<=50K", ">50K"])]))

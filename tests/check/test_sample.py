@@ -62,27 +62,21 @@ def test_every_problem_of_a_row_counts(tmp_path: Path) -> None:
 )
 def test_times(tmp_path: Path, changes: dict[str, Any], time: None, reason: str) -> None:
     records = [record(i, ts=i, **({} if i != 4 else changes)) if i != 4 else record(i, **changes) for i in range(100)]
-    assert found(tmp_path, records, policy(time={"field": "ts"})).problems == (
-        f"'ts', 1 of 100 rows, first row 4: {reason}",
-    )
+    assert found(tmp_path, records, policy(time={"field": "ts"})).problems == (f"'ts', 1 of 100 rows, first row 4: {reason}",)
 
 
 def test_columns_without_values(tmp_path: Path) -> None:
     by = attribute("job", quasi="categorical", hierarchy={"any": ["a", "b"]})
     for absent in ({}, {"job": None}):
         findings = found(tmp_path, [record(i, **absent) for i in range(100)], by)
-        assert findings.problems == (
-            "'job': absent, or null, in all 100 rows; correct its name or remove it from the policy",
-        )
+        assert findings.problems == ("'job': absent, or null, in all 100 rows; correct its name or remove it from the policy",)
     findings = found(tmp_path, [record(i, job="") for i in range(100)], by)
     assert findings.problems == ("'job': missing in all 100 rows; remove it from the policy or fill it",)
 
 
 def test_a_kept_attribute_without_values(tmp_path: Path) -> None:
     findings = found(tmp_path, GOOD, attribute("note", publish="keep"))
-    assert findings.problems == (
-        "'note': absent, or null, in all 100 rows; correct its name or remove it from the policy",
-    )
+    assert findings.problems == ("'note': absent, or null, in all 100 rows; correct its name or remove it from the policy",)
 
 
 def test_what_the_policy_lets_pass_is_told(tmp_path: Path) -> None:
@@ -90,9 +84,7 @@ def test_what_the_policy_lets_pass_is_told(tmp_path: Path) -> None:
     findings = found(tmp_path, odd, attribute("age", out_of_range="clip"))
     assert "'age', 1 of 103 rows, first row 100: outside its range, and clipped" in findings.warnings
     findings = found(tmp_path, odd, attribute("city", unknown="root"))
-    assert (
-        "'city', 1 of 103 rows, first row 101: not in its hierarchy, and published as the root" in findings.warnings
-    )
+    assert "'city', 1 of 103 rows, first row 101: not in its hierarchy, and published as the root" in findings.warnings
     findings = found(tmp_path, odd, policy(person_missing="own"))
     assert "'pid', 1 of 103 rows, first row 102: without a person, and each its own" in findings.warnings
 
@@ -100,9 +92,7 @@ def test_what_the_policy_lets_pass_is_told(tmp_path: Path) -> None:
 def test_nulls_in_quasi_identifiers(tmp_path: Path) -> None:
     findings = found(tmp_path, [record(i, **({"age": None} if i % 4 == 0 else {})) for i in range(100)])
     assert findings.ok
-    assert findings.warnings[-1] == (
-        "missing in part of the rows: 'age' 25 %; under maybe match, a null stands for any value"
-    )
+    assert findings.warnings[-1] == ("missing in part of the rows: 'age' 25 %; under maybe match, a null stands for any value")
 
 
 def test_a_kept_attribute_that_singles_out(tmp_path: Path) -> None:

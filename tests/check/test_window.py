@@ -14,9 +14,7 @@ REMEDY = "no group can fill; lengthen the window or lower k"
 def test_too_few_persons_in_any_window(tmp_path: Path) -> None:
     slow = [record(i, pid=i // 10) for i in range(200)]
     findings = found(tmp_path, slow, policy(privacy={"k": 4}))
-    assert findings.problems == (
-        f"window.count: no window of the sample holds more than 3 persons, below k=4: {REMEDY}",
-    )
+    assert findings.problems == (f"window.count: no window of the sample holds more than 3 persons, below k=4: {REMEDY}",)
     assert found(tmp_path, slow, policy(privacy={"k": 3})).ok
 
 
@@ -58,9 +56,7 @@ def test_a_sample_shorter_than_the_window_only_warns(tmp_path: Path) -> None:
     by = policy(window={"count": 500}, privacy={"k": 18})
     findings = found(tmp_path, [record(i) for i in range(400)], by, rows=300)
     assert findings.ok
-    assert findings.warnings[-1] == (
-        "window.count: the sample, too short to tell, holds only 17 persons, below k=18"
-    )
+    assert findings.warnings[-1] == ("window.count: the sample, too short to tell, holds only 17 persons, below k=18")
     assert not found(tmp_path, [record(i) for i in range(400)], by).ok
 
 
@@ -70,6 +66,4 @@ def test_without_persons_every_row_is_one(tmp_path: Path) -> None:
 
 def test_rejected_rows_do_not_count(tmp_path: Path) -> None:
     findings = found(tmp_path, [record(i, pid=i % 3, age=-1 if i % 3 == 2 else 5) for i in range(100)])
-    assert findings.problems[1] == (
-        f"window.count: no window of the sample holds more than 2 persons, below k=3: {REMEDY}"
-    )
+    assert findings.problems[1] == (f"window.count: no window of the sample holds more than 2 persons, below k=3: {REMEDY}")

@@ -52,9 +52,7 @@ def test_other_texts_are_other_persons(one: str, other: str) -> None:
     assert person(one) != person(other)
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
-)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())])
 def test_blanks_are_trimmed_in_every_batch_alike(kind: pa.DataType) -> None:
     """Also where a batch is all ASCII, for which there is a faster way."""
     for blank in BLANKS:

@@ -76,9 +76,7 @@ def test_an_absent_file_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"absent{suffix}"
     with pytest.raises(InputError) as caught:
         open_reader(str(path), ["a"])
-    assert str(caught.value) == (
-        f"{path}: cannot be read (no such file or directory); check the name and the permissions"
-    )
+    assert str(caught.value) == (f"{path}: cannot be read (no such file or directory); check the name and the permissions")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -108,9 +106,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, suffix: str) -> N
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-@pytest.mark.parametrize(
-    "damage", [lambda d: d[:-5], lambda d: d[: len(d) // 2], lambda d: b"plain", lambda d: d + b"x"]
-)
+@pytest.mark.parametrize("damage", [lambda d: d[:-5], lambda d: d[: len(d) // 2], lambda d: b"plain", lambda d: d + b"x"])
 def test_damaged_gzip_is_refused(tmp_path: Path, kind: str, damage: object) -> None:
     path = write(tmp_path / f"in.{kind}.gz", *[BATCH] * 500)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]

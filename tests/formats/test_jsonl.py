@@ -298,9 +298,7 @@ def test_any_objects_among_odd_lines(
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    lines=dumped.filter(bool), way=st.sampled_from([Regular, Irregular]), passed=passing, few=st.sampled_from([0, 64])
-)
+@given(lines=dumped.filter(bool), way=st.sampled_from([Regular, Irregular]), passed=passing, few=st.sampled_from([0, 64]))
 def test_a_fast_way_refuses_or_agrees(lines: list[bytes], way: type, passed: tuple[str, ...], few: int) -> None:
     block = b"\n".join(lines) + b"\n"
     with pytest.MonkeyPatch.context() as patch:

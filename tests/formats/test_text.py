@@ -92,9 +92,7 @@ def test_every_layout_gives_the_same_text(count: int) -> None:
     ]
     one, two = (pa.RecordBatch.from_arrays(columns, names=names) for columns in (plain, coded))
     records = [json.loads(line) for line in lines(one).splitlines()]
-    expected = [
-        {"x": None if r["x"] is None else list(r["x"].values()), "y": r["y"], "z": r["z"]} for r in one.to_pylist()
-    ]
+    expected = [{"x": None if r["x"] is None else list(r["x"].values()), "y": r["y"], "z": r["z"]} for r in one.to_pylist()]
     assert records == expected
     assert lines(one) == lines(two)
     assert csv_text(one) == csv_text(two)
@@ -168,9 +166,7 @@ def test_odd_names() -> None:
     assert csv_rows(batch)[0] == ['a "b", c', "é\n"]
 
 
-texts = st.lists(
-    st.one_of(st.none(), st.text(max_size=8), st.sampled_from(['"', ",", "\n", "\r", "\\", "\x00", "\x1f"]))
-)
+texts = st.lists(st.one_of(st.none(), st.text(max_size=8), st.sampled_from(['"', ",", "\n", "\r", "\\", "\x00", "\x1f"])))
 
 
 @settings(max_examples=300, deadline=None)
@@ -178,9 +174,7 @@ texts = st.lists(
 def test_any_text(cells: list[str | None], coded: bool) -> None:
     column = pa.array(cells, pa.string())
     batch = pa.RecordBatch.from_arrays([column.dictionary_encode() if coded else column] * 2, names=["x", "y"])
-    assert lines(batch).decode() == "".join(
-        json.dumps({"x": cell, "y": cell}, ensure_ascii=False) + "\n" for cell in cells
-    )
+    assert lines(batch).decode() == "".join(json.dumps({"x": cell, "y": cell}, ensure_ascii=False) + "\n" for cell in cells)
     assert csv_rows(batch)[1:] == [[cell or ""] * 2 for cell in cells]
 
 
@@ -205,9 +199,7 @@ def in_json(value: Any) -> Any:
 @example([NAN, -INF, [INF, "NaN"], {"a": NAN}, "Infinity", None])
 def test_any_json_text(cells: list[Any]) -> None:
     given = [None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells]
-    batch = pa.RecordBatch.from_arrays(
-        [pa.array(given, pa.string())] * 2, schema=pa.schema([json_field("x"), json_field("y")])
-    )
+    batch = pa.RecordBatch.from_arrays([pa.array(given, pa.string())] * 2, schema=pa.schema([json_field("x"), json_field("y")]))
     cells = [in_json(cell) for cell in cells]
     dumped = [None if cell is None else json.dumps(cell, ensure_ascii=False, allow_nan=False) for cell in cells]
     assert lines(batch).decode() == "".join(f'{{"x": {one or "null"}, "y": {one or "null"}}}\n' for one in dumped)

@@ -32,13 +32,7 @@ def record(number: int) -> dict[str, Any]:
         "age": 17 + number * 7 % 74,
         "sex": "fm"[number % 2],
         "city": "Longyearbyen" if number in (5, 95, 185) else "?" if number % 9 == 0 else CITIES[number % 3],
-        "height": None
-        if number % 10 == 0
-        else 18.31
-        if number == 1
-        else 203.77
-        if number == 2
-        else 150.0 + number % 40,
+        "height": None if number % 10 == 0 else 18.31 if number == 1 else 203.77 if number == 2 else 150.0 + number % 40,
         "steps": 1733 if number == 3 else 94477 if number == 4 else 2000 + number % 97 * 90,
         "mood": ("calm", "glad", "tense")[number % 3],
         "diagnosis": "sarcoidosis" if number == 7 else f"d{number % 4}",

@@ -43,9 +43,7 @@ few = st.sampled_from(["a", "b", "c", "any", "no", "x: y", "1", "é"])
 
 @st.composite
 def columns(draw: st.DrawFn, rows: int, mixed: bool) -> list[Any]:
-    kinds = [whole, decimal, few, st.integers(1, 6), word, rare] + (
-        [st.one_of(whole, few), st.booleans()] if mixed else []
-    )
+    kinds = [whole, decimal, few, st.integers(1, 6), word, rare] + ([st.one_of(whole, few), st.booleans()] if mixed else [])
     kind = draw(st.sampled_from(kinds))
     gaps = st.sampled_from(NULLS if mixed else [None])
     values = draw(st.lists(kind, min_size=rows, max_size=rows))
@@ -94,9 +92,7 @@ def holds(rows: list[dict[str, Any]], suffix: str) -> None:
             assert written[0] < min(found) <= max(found) < written[1]
         telling = {number for number in (min(found), max(found)) if digits(number) > 3} if found else set()
         assert name in policy.attributes or not telling & set(tokens(text))
-        assert not [
-            value for value in values if str(value).startswith("zq") and values.count(value) < 5 and value in text
-        ]
+        assert not [value for value in values if str(value).startswith("zq") and values.count(value) < 5 and value in text]
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,9 +14,7 @@ def mass(n: int, j: int, p: float) -> float:
 def below(counts: Sequence[int], limit: int, p: Sequence[float]) -> float:
     """The sum over C-tuples of section 6: at most `limit` in all."""
     tuples = product(*(range(min(n, limit) + 1) for n in counts)) if limit >= 0 else []
-    return sum(
-        prod(mass(n, j, q) for n, j, q in zip(counts, js, p, strict=True)) for js in tuples if sum(js) <= limit
-    )
+    return sum(prod(mass(n, j, q) for n, j, q in zip(counts, js, p, strict=True)) for js in tuples if sum(js) <= limit)
 
 
 def others(users: Sequence[int], c: int) -> list[int]:

@@ -146,9 +146,7 @@ def test_xband_publishes_the_tightest_of_the_band_and_pockets_the_older() -> Non
 
 def test_xband_band_shrinks_with_the_buffer() -> None:
     events = people(0.0, 5.0, 5.5, 2.0, 6.0)
-    assert simulate("xband", [TEN], 2, ("count", 4), events) == simulate(
-        "xband", [TEN], 2, ("count", 4), events, band=2
-    )
+    assert simulate("xband", [TEN], 2, ("count", 4), events) == simulate("xband", [TEN], 2, ("count", 4), events, band=2)
     one = simulate("xband", [TEN], 2, ("count", 4), events, band=1)
     assert [r.row for r in one if r.cluster == 0] == [0, 3]
 
@@ -332,9 +330,7 @@ def test_fast_time_never_runs_backwards() -> None:
 
 def test_fast_renews_a_reused_entry() -> None:
     events = people(0.0, 1.0, 0.5, 9.0, 0.5, 0.5, 9.0)
-    releases = {
-        r.row: (r.how, r.cluster) for r in simulate("fast", [TEN], 2, ("count", 9), events, round=2, reuse_age=4)
-    }
+    releases = {r.row: (r.how, r.cluster) for r in simulate("fast", [TEN], 2, ("count", 9), events, round=2, reuse_age=4)}
     assert releases[2] == ("reuse", 0)
     assert releases[3] == releases[4] == ("cluster", 1)
     assert releases[5] == ("reuse", 0)
@@ -342,9 +338,7 @@ def test_fast_renews_a_reused_entry() -> None:
 
 def test_fast_first_round_is_timed_from_its_first_tuple() -> None:
     values = (0.0, 9.0, 1.0, 8.0, 4.0)
-    events = [
-        Arrival(n, (v,), time) for n, (v, time) in enumerate(zip(values, (10.0, 11.0, 12.0, 13.0, 17.0), strict=True))
-    ]
+    events = [Arrival(n, (v,), time) for n, (v, time) in enumerate(zip(values, (10.0, 11.0, 12.0, 13.0, 17.0), strict=True))]
     releases = simulate("fast", [TEN], 2, ("time", 6.0), events, round=3, reuse_age=60.0)
     assert [(r.row, r.how, r.arrived, r.released) for r in releases] == [
         (0, "cluster", 10.0, 12.0),

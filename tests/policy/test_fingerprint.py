@@ -83,6 +83,4 @@ def test_a_file_and_an_inline_tree_are_one_hierarchy(tmp_path: Path) -> None:
 
 def test_seconds_have_one_fingerprint() -> None:
     time = {"field": "ts"}
-    assert fingerprint(changed(time=time, window={"time": "2m"})) == fingerprint(
-        changed(time=time, window={"time": 120})
-    )
+    assert fingerprint(changed(time=time, window={"time": "2m"})) == fingerprint(changed(time=time, window={"time": 120}))

@@ -295,9 +295,7 @@ def test_sections(sections: dict[str, Any], problem: str) -> None:
     assert problems(changed(**sections)) == [problem]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "problem"), ATTRIBUTES, ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("attribute", "problem"), ATTRIBUTES, ids=lambda value: value if isinstance(value, str) else "")
 def test_attributes(attribute: dict[str, Any], problem: str) -> None:
     written = changed(attributes={**RIGHT["attributes"], "x": attribute})
     assert problems(written) == [f"attributes.x{problem}"]

@@ -45,10 +45,7 @@ def test_scalars(text: str, value: Any) -> None:
         ),
         (
             "person: [",
-            [
-                "line 1: is not YAML (expected the node content, but found '<stream end>'); "
-                "correct it, or quote what is text"
-            ],
+            ["line 1: is not YAML (expected the node content, but found '<stream end>'); correct it, or quote what is text"],
         ),
         (
             "a: 1\nb: *\n",

@@ -1,6 +1,5 @@
 """DataFrames of Spark, in batches and streaming, through the real thing."""
 
-
 from __future__ import annotations
 
 import time

@@ -1,6 +1,5 @@
 """A pipeline on a real cluster whose driver, executors and workers are killed in the middle."""
 
-
 from __future__ import annotations
 
 import json

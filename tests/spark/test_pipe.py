@@ -1,6 +1,5 @@
 """A pipeline's file on Spark."""
 
-
 from __future__ import annotations
 
 import json

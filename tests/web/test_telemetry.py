@@ -140,9 +140,7 @@ def test_no_raw_value_of_an_observation_is_told(monkeypatch: pytest.MonkeyPatch)
     for second in range(30):
         users = [f"PLANTED-PERSON{n}" for n in range(20)]
         site = ["common"] * 19 + [f"PLANTED-FIELD{second}"]
-        batch = pa.record_batch(
-            {"t": [12345678.5 + second] * 20, "user": users, "site": site, "note": ["PLANTED-NOTE"] * 20}
-        )
+        batch = pa.record_batch({"t": [12345678.5 + second] * 20, "user": users, "site": site, "note": ["PLANTED-NOTE"] * 20})
         published = anonymizer.push_batch(batch)
         pseudonyms |= set(published.column("user").to_pylist())
         telemetry.after(anonymizer, published)

@@ -112,8 +112,19 @@ class Memory(NamedTuple):
 def memory(policy: Policy) -> Memory:
     rows, quasi = policy.algorithm.clusters + 1, len(policy.quasi)
     box = np.zeros((rows, quasi))
-    return Memory(np.zeros(rows, np.int64), np.zeros(rows, np.int64), box, box.copy(), box.copy(), np.zeros(rows, np.uint64),
-                  np.zeros(rows), np.zeros(policy.algorithm.recent), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1))
+    return Memory(
+        np.zeros(rows, np.int64),
+        np.zeros(rows, np.int64),
+        box,
+        box.copy(),
+        box.copy(),
+        np.zeros(rows, np.uint64),
+        np.zeros(rows),
+        np.zeros(policy.algorithm.recent),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(1),
+    )
 
 
 @kernel

@@ -108,9 +108,7 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**31 else NO_PAIR
 
 
-def _spread(
-    pairs: list[tuple[int, int]], code: NDArray[np.int64]
-) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+def _spread(pairs: list[tuple[int, int]], code: NDArray[np.int64]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
     if all(pair == (NO_PAIR, NO_PAIR) for pair in pairs):
         return None, None
     table = np.array([*pairs, (NO_PAIR, NO_PAIR)], np.int32)

@@ -67,7 +67,7 @@ def _page(report: Report, facts: Markup, contents: Mapping[str, str], *sections:
     head = tag(
         "head",
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Markup('<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'),
+        Markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"),
         tag("title", f"Audit: {'every promise held' if report.held else 'a promise was broken'}"),
         Markup(f"<style>{style}</style>"),
     )

@@ -73,4 +73,3 @@ def exponent(values: list[int], costs: list[float]) -> float:
     if len(values) < 2:
         return 0.0
     return float(np.polyfit(np.log(values), np.log(costs), 1)[0])
-

@@ -216,9 +216,7 @@ def _pauses(home: Path, held: int) -> tuple[list[float], int]:
 
 def tables(result: Pipes) -> list[Table]:
     header = ("format", "shoal run, tuples/s", "shoal pipe, tuples/s", "ratio")
-    rows = [
-        (row["format"], rate(row["run"]["rate"]), rate(row["pipe"]["rate"]), times(row["ratio"])) for row in result["rows"]
-    ]
+    rows = [(row["format"], rate(row["run"]["rate"]), rate(row["pipe"]["rate"]), times(row["ratio"])) for row in result["rows"]]
     late, pauses = result["lateness"], result["pauses"]
     notes = [
         f"At {RATE:,} tuples a second for {result['seconds']:g} s, tuples leave after their deadline by "

@@ -45,9 +45,7 @@ class Report:
         rounds = f"one core, medians of {p['rounds']} interleaved round{'s' if p['rounds'] > 1 else ''}"
         if list(self.parts) == ["zanon"]:
             return f"{p['users']:,} users, {p['items']:,} items; {rounds}.\n{described(self.machine)}."
-        what = (
-            f"Adult, {p['quasi']} quasi-identifiers, up to {p['missing']} missing, k {p['k']}, window {p['window']:,}; "
-        )
+        what = f"Adult, {p['quasi']} quasi-identifiers, up to {p['missing']} missing, k {p['k']}, window {p['window']:,}; "
         return f"{what}{rounds}.\n{described(self.machine)}."
 
     def tables(self) -> list[Table]:

@@ -59,8 +59,16 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(
-    rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000, loss_ks=(10, 50), loss_windows=(1000,),
-    observations=2_000_000, peer=30_000,
+    rounds=3,
+    large=300_000,
+    threads=100_000,
+    growth=30_000,
+    audited=300_000,
+    twin=1000,
+    loss_ks=(10, 50),
+    loss_windows=(1000,),
+    observations=2_000_000,
+    peer=30_000,
 )
 
 

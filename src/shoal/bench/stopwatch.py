@@ -77,6 +77,4 @@ def interleaved(jobs: Sequence[Job], rounds: int, step: Step = lambda doing, don
                 busy[i] += (process_time() - used) / job.passes
             finally:
                 gc.enable()
-    return [
-        Timed(results[i], timing(seconds[i], job.tuples, busy[i] / sum(seconds[i]))) for i, job in enumerate(jobs)
-    ]
+    return [Timed(results[i], timing(seconds[i], job.tuples, busy[i] / sum(seconds[i]))) for i, job in enumerate(jobs)]

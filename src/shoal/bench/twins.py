@@ -45,9 +45,7 @@ def measure(session: Session) -> Twins:
         events = [naive.Arrival(number, values) for number, values in enumerate(_values(policy, stream))]
         length = ("count", policy.window.length)
         attributes = _attributes(naive, policy)
-        slow = partial(
-            naive.simulate, contender.name, attributes, policy.privacy.k, length, events, **contender.parameters
-        )
+        slow = partial(naive.simulate, contender.name, attributes, policy.privacy.k, length, events, **contender.parameters)
         (twin,) = interleaved([Job("", slow, tuples)], 1)
         (engine,) = interleaved([Job("", partial(_released, policy, stream), tuples)], session.settings.rounds)
         rows.append({

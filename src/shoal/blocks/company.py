@@ -18,6 +18,7 @@ from shoal.compiled import first_one, inlined, inner
 
 ANY = -1
 
+
 @inlined
 def gather(s, t, alpha, home):
     """Choose `t` and its company out of the window, or of those with this `home`, who must count k persons; how many are

@@ -92,11 +92,29 @@ def domain(policy: Policy) -> Domain:
     coded = nodes <= CODES
     scale = np.where(categorical, coded, weight * unit / (high - low))
     node_units = np.floor(np.array(node_loss) * np.repeat(weight * unit, nodes) + 0.5).astype(np.int64)
-    return Domain(low, high, high - low, weight, np.array([(weight != 1.0).any()]), weight.min(keepdims=True),
-                  np.array([unit]), scale, coded,
-                  categorical, grid, top, bottom, node,
-                  np.array(parent, np.int64), np.array(first, np.float64), np.array(last, np.float64),
-                  np.array(node_loss, np.float64), node_units, np.array(label, np.int64), top_label)
+    return Domain(
+        low,
+        high,
+        high - low,
+        weight,
+        np.array([(weight != 1.0).any()]),
+        weight.min(keepdims=True),
+        np.array([unit]),
+        scale,
+        coded,
+        categorical,
+        grid,
+        top,
+        bottom,
+        node,
+        np.array(parent, np.int64),
+        np.array(first, np.float64),
+        np.array(last, np.float64),
+        np.array(node_loss, np.float64),
+        node_units,
+        np.array(label, np.int64),
+        top_label,
+    )
 
 
 @inlined

@@ -70,9 +70,7 @@ class Exposures(NamedTuple):
     key: NDArray[np.uint64]
 
 
-def exposures(
-    keys: NDArray[np.uint64], parents: NDArray[np.int64], everyone: bool, key: NDArray[np.uint64]
-) -> Exposures:
+def exposures(keys: NDArray[np.uint64], parents: NDArray[np.int64], everyone: bool, key: NDArray[np.uint64]) -> Exposures:
     """Nothing exposed yet. `keys` and `parents` are those of a hierarchy's nodes."""
     book = np.zeros(1, BOOK).view(np.recarray)[0]
     book.newest, book.everyone = EMPTY, len(keys) if everyone else NONE

@@ -41,11 +41,25 @@ class Groups(NamedTuple):
 def groups(quasi: int, sensitive: int, capacity: int) -> Groups:
     low, high = np.zeros((capacity, padded(quasi))), np.zeros((capacity, padded(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
-    return Groups(low, high, loss, np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64),
-                  np.zeros(capacity, np.int64), np.zeros(capacity), np.zeros(capacity, np.int64),
-                  shown_low, shown_high, shown_loss, np.zeros(capacity, np.int64), np.zeros((capacity, quasi), np.int64),
-                  np.zeros((capacity, sensitive), np.int64), np.zeros((capacity, sensitive, ROOM), np.uint64),
-                  np.zeros((capacity, sensitive, ROOM), np.int64), np.zeros(1, np.int64))
+    return Groups(
+        low,
+        high,
+        loss,
+        np.zeros(capacity, np.uint64),
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity),
+        np.zeros(capacity, np.int64),
+        shown_low,
+        shown_high,
+        shown_loss,
+        np.zeros(capacity, np.int64),
+        np.zeros((capacity, quasi), np.int64),
+        np.zeros((capacity, sensitive), np.int64),
+        np.zeros((capacity, sensitive, ROOM), np.uint64),
+        np.zeros((capacity, sensitive, ROOM), np.int64),
+        np.zeros(1, np.int64),
+    )
 
 
 @inlined

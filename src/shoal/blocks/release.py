@@ -77,7 +77,7 @@ def exits(promise: np.record, diversity: Diversity, capacity: int) -> Exits:
 def release(s, slots, row, how):
     """Let the tuples in `slots` leave in order of arrival, wearing row `row`; whether the row was fit to be worn."""
     w, g, tally, promise, scratch = s.window, s.groups, s.exits.tally, s.exits.promise, s.scratch
-    slots = slots[:_those_held(w, tally, scratch, slots)]
+    slots = slots[: _those_held(w, tally, scratch, slots)]
     in_order(w, slots, scratch)
     fit, asked = how != SUPPRESSED, len(s.exits.diversity.kind) > 0
     if how == CLUSTER:

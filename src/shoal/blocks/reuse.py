@@ -41,8 +41,17 @@ def reuse(age: float, limit: int, loss: float, alike: bool, quasi: int) -> Reuse
     blocks = limit // COLUMNS + 1  # for the limit and one more
     room = blocks * COLUMNS
     low, high, losses = (np.zeros((blocks, quasi, COLUMNS)) for _ in range(3))
-    return Reuse(np.zeros(room, np.int64), low, high, np.zeros(room, np.uint64), np.zeros(room), np.zeros(room, np.int64),
-                 losses, np.zeros(room), rule)
+    return Reuse(
+        np.zeros(room, np.int64),
+        low,
+        high,
+        np.zeros(room, np.uint64),
+        np.zeros(room),
+        np.zeros(room, np.int64),
+        losses,
+        np.zeros(room),
+        rule,
+    )
 
 
 @inlined

@@ -26,8 +26,14 @@ class Roster(NamedTuple):
 
 def roster(capacity: int) -> Roster:
     buckets = 1 << max(3, (2 * capacity - 1).bit_length())
-    return Roster(np.zeros((capacity, 2), np.uint64), np.zeros(capacity, np.int64), np.arange(capacity, dtype=np.int64),
-                  np.full(buckets, -1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    return Roster(
+        np.zeros((capacity, 2), np.uint64),
+        np.zeros(capacity, np.int64),
+        np.arange(capacity, dtype=np.int64),
+        np.full(buckets, -1, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+    )
 
 
 @inlined

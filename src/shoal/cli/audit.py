@@ -35,9 +35,7 @@ def audit(
     late: Annotated[
         str | None, typer.Option(help="What a pipeline's late.allow says.", metavar="SPAN", show_default=False)
     ] = None,
-    html: Annotated[
-        str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)
-    ] = None,
+    html: Annotated[str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)] = None,
     json: Annotated[
         str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE", show_default=False)
     ] = None,

@@ -65,9 +65,7 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     console.print(f"Anonymizing: each tuple leaves within {deadline(policy)} as one of {policy.privacy.k} persons …")
     with shown(errors()) if sys.stderr.isatty() else nullcontext() as bar:
         start = perf_counter()
-        stats = shoal.run(
-            policy, files.source, files.target, trace=files.trace, on_progress=bar or (lambda progress: None)
-        )
+        stats = shoal.run(policy, files.source, files.target, trace=files.trace, on_progress=bar or (lambda progress: None))
         elapsed = perf_counter() - start
     assert policy.person and policy.time
     console.print("\nA few tuples as they came, and as they left (→):\n")

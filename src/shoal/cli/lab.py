@@ -37,9 +37,7 @@ def lab(
         _lab(source, save, rows, port, host, token_file, browser)
 
 
-def _lab(
-    source: str | None, save: str | None, rows: int, port: int, host: str, token_file: str | None, browser: bool
-) -> None:
+def _lab(source: str | None, save: str | None, rows: int, port: int, host: str, token_file: str | None, browser: bool) -> None:
     from shoal.cli.terminal import output
 
     with needed():

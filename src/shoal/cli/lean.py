@@ -29,9 +29,7 @@ def use_pool() -> None:
 
 
 class _Absent(MetaPathFinder):
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname in UNUSED:
             raise ModuleNotFoundError(f"{fullname} is not used here", name=fullname)
         return None

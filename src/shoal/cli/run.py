@@ -59,9 +59,7 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
     with shown(console) if _is_watched(source, target) else nullcontext() as bar:
         start = perf_counter()
         try:
-            stats = shoal.run(
-                policy, source, target, trace=trace, strict=strict, on_reject=rejections, on_progress=bar
-            )
+            stats = shoal.run(policy, source, target, trace=trace, strict=strict, on_reject=rejections, on_progress=bar)
         finally:
             rejections.close()
         elapsed = perf_counter() - start

@@ -43,8 +43,15 @@ class Batch(NamedTuple):
 
 
 def no_arrivals(policy: Policy) -> Batch:
-    return Batch(np.zeros((len(policy.quasi), 0)), np.zeros(0, np.uint64), np.zeros((0, 2), np.uint64), np.zeros(0),
-                 np.zeros(0, np.int64), np.zeros((0, len(policy.diverse)), np.uint64), np.zeros(0, np.int64))
+    return Batch(
+        np.zeros((len(policy.quasi), 0)),
+        np.zeros(0, np.uint64),
+        np.zeros((0, 2), np.uint64),
+        np.zeros(0),
+        np.zeros(0, np.int64),
+        np.zeros((0, len(policy.diverse)), np.uint64),
+        np.zeros(0, np.int64),
+    )
 
 
 class Encoded(NamedTuple):

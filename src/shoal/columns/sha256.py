@@ -116,9 +116,7 @@ def hexadecimal(typing_context: Any, digest: Any, text: Any) -> Any:
             return builder.shuffle_vector(one, two, ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order))
 
         def letter(digit: Any) -> Any:
-            first = builder.select(
-                builder.icmp_unsigned("<", digit, constant(10)), constant(ord("0")), constant(ord("a") - 10)
-            )
+            first = builder.select(builder.icmp_unsigned("<", digit, constant(10)), constant(ord("0")), constant(ord("a") - 10))
             return builder.add(digit, first)
 
         def letters(row: int) -> Any:

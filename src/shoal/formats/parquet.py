@@ -20,9 +20,7 @@ _SHORT = 4  # bytes of a value, on average: shorter than that are codes, not tex
 class ParquetReader(Reader):
     """Reads asked string columns as dictionaries, the others as they are; and if it may, also some of those passed through."""
 
-    def __init__(
-        self, path: str, fields: Sequence[str], passed: Collection[str], rows: int, may_code: bool = False
-    ) -> None:
+    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int, may_code: bool = False) -> None:
         self._path = path
         self._numbering = Numbering(fields)
         self._rows = rows

@@ -21,6 +21,7 @@ from shoal.formats.numerals import floats
 PIECE = 4096
 """Rows written at a time, so that their text stays in the cache."""
 
+
 class Text:
     """Writes batches of one schema in one dialect."""
 

@@ -78,13 +78,9 @@ def study(path: str, rows: int) -> Study:
         refuse_record(path, columns)
     who = persons(columns)
     when = moments([column for column in columns if column is not who.column])
-    context = Context(
-        numbered(who.counted, found.rows), who.candidates, found.complete, "person" if who.counted else "row"
-    )
+    context = Context(numbered(who.counted, found.rows), who.candidates, found.complete, "person" if who.counted else "row")
     told = {
-        column.name: attribute(column, context)
-        for column in columns
-        if column is not who.column and column.name != when.name
+        column.name: attribute(column, context) for column in columns if column is not who.column and column.name != when.name
     }
     return Study(found, who, when, nulls, told, context.noun)
 

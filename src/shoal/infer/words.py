@@ -32,9 +32,7 @@ DIRECT = {
     "postcodes": _listed("zip zipcode postcode postal plz"),
     "coordinates": _listed("lat latitude lon long lng longitude gps geo coord coords coordinate coordinates location"),
     "network addresses": _listed("ip ipv4 ipv6 mac imei imsi hostname cookie useragent url uri"),
-    "official numbers": _listed(
-        "ssn bsn nhs passport licence license plate vin iban bic card creditcard tax insurance"
-    ),
+    "official numbers": _listed("ssn bsn nhs passport licence license plate vin iban bic card creditcard tax insurance"),
     "free text": _listed("note notes comment comments text description remark remarks message feedback"),
 }
 SENSITIVE = _listed(

@@ -29,9 +29,7 @@ class Message(BaseModel):
     stops: bool = False
 
 
-def placed(
-    kind: Literal["problem", "warning"], lines: Iterable[str], sheet: Sheet, stops: bool = False
-) -> list[Message]:
+def placed(kind: Literal["problem", "warning"], lines: Iterable[str], sheet: Sheet, stops: bool = False) -> list[Message]:
     """
     >>> from shoal.lab.sheet import Entry
     >>> sheet = Sheet(fields=[Entry(name="a"), Entry(name="a.b")])

@@ -37,10 +37,7 @@ def exact(publication: Publication, k: int) -> Estimate:
         first, rest = published[:, :-_TOGETHER], published[:, -_TOGETHER:]
         block = realizations(rest)
         values.append(
-            sum(
-                float(matched(others, k, block * head[:, None]) @ (block[c] * head[c]))
-                for head in realizations(first).T
-            )
+            sum(float(matched(others, k, block * head[:, None]) @ (block[c] * head[c])) for head in realizations(first).T)
         )
     return Estimate.over(publication.users, values, [0.0] * len(values))
 

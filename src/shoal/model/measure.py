@@ -49,9 +49,7 @@ def measure(p: Floats, high: NDArray[np.bool_], shifts: Floats, axes: list[Axis]
     return Measure(f, error, growth)
 
 
-def _line(
-    f: Floats, p: Floats, high: NDArray[np.bool_], shifts: Floats, axes: list[Axis], bends: list[float]
-) -> Measure:
+def _line(f: Floats, p: Floats, high: NDArray[np.bool_], shifts: Floats, axes: list[Axis], bends: list[float]) -> Measure:
     """One class: the more probable state moves nothing. What leads beyond the grid is left out, since nothing matches there."""
     leaves = np.where(high[0], 1 - p, p)
     moves = stencil(shifts[0], axes[0])
@@ -65,9 +63,7 @@ def _line(
     return Measure(f, float(leaves @ moves.error) * bends[0] * growth, growth)
 
 
-def _box(
-    f: Floats, p: Floats, high: NDArray[np.bool_], shifts: Floats, axes: list[Axis], bends: list[float]
-) -> Measure:
+def _box(f: Floats, p: Floats, high: NDArray[np.bool_], shifts: Floats, axes: list[Axis], bends: list[float]) -> Measure:
     """Several classes: hidden moves along the axes of those that would rather show it, shown along the others."""
     states = [
         (1 - p, _stencils(np.where(high, shifts, 0.0), axes)),

@@ -140,9 +140,7 @@ def _window(cut: Windows, length: float, k: int, confidence: float, asked: Seque
     best = least_z(holds, 1, most)
     shown = sorted({*(asked or _steps(most)), best})
     rows = [row(z) for z in shown]
-    return Window(
-        length, cut.number, cut.users, len(exposed), float(exposed.sum()), rows, next(r for r in rows if r.z == best)
-    )
+    return Window(length, cut.number, cut.users, len(exposed), float(exposed.sum()), rows, next(r for r in rows if r.z == best))
 
 
 def _steps(most: int) -> list[int]:

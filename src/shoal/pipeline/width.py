@@ -80,8 +80,7 @@ class Losses:
         """Of each, the mean loss of the values that were shown lately, and what part of the tuples showed one."""
         losses, shares = self.history.last(seconds), self._shares.last(seconds)
         return [
-            {"name": name, "loss": mean(losses[:, q]), "shown": mean(shares[:, q])}
-            for q, name in enumerate(self.history.names)
+            {"name": name, "loss": mean(losses[:, q]), "shown": mean(shares[:, q])} for q, name in enumerate(self.history.names)
         ]
 
 

@@ -97,9 +97,7 @@ class Attribute(Part):
     )
     range: Range | None = Field(default=None, description="the lowest and the highest value there can be")
     grid: Positive | None = Field(default=None, description="published ends are rounded outward to multiples of it")
-    out_of_range: Literal["reject", "clip"] = Field(
-        default="reject", description="what becomes of a value outside the range"
-    )
+    out_of_range: Literal["reject", "clip"] = Field(default="reject", description="what becomes of a value outside the range")
     hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
     unknown: Literal["reject", "root"] = Field(default="reject", description="what becomes of a value that is no leaf")
     sensitive: Mark = Field(default=False, description="true: published as it is")

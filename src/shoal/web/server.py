@@ -43,9 +43,15 @@ def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[s
     with _listening(host, port) as listener:
         server = uvicorn.Server(
             uvicorn.Config(
-                app, log_config=None, log_level="critical",  # the text of a fault could hold data
-                access_log=False, lifespan="off", ws="none", server_header=False,
-                limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
+                app,
+                log_config=None,
+                log_level="critical",  # the text of a fault could hold data
+                access_log=False,
+                lifespan="off",
+                ws="none",
+                server_header=False,
+                limit_concurrency=_CONNECTIONS,
+                timeout_graceful_shutdown=_GRACE,
             )
         )
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="page", daemon=True)

@@ -56,9 +56,7 @@ def risk(report: WindowReport) -> Markup:
         found = report.figures.risk[reading]
         name = _READINGS[reading].split(":")[0]
         prosecutor = found.prosecutor
-        rows.append(
-            (f"prosecutor, {name}", chance(prosecutor.highest), chance(prosecutor.average), percent(prosecutor.above))
-        )
+        rows.append((f"prosecutor, {name}", chance(prosecutor.highest), chance(prosecutor.average), percent(prosecutor.above)))
         if found.journalist is not None:
             journalist = found.journalist
             highest = chance(journalist.highest) if found.exact else f"{chance(journalist.highest)}, of some rows"
