@@ -15,8 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shoal.bench.session import anonymize
-from shoal.bench.settings import contenders
+from shoal.bench import anonymize, variants
 from shoal.datasets import DataSet, adult
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -45,7 +44,7 @@ def points(people: DataSet) -> Iterator[Point]:
             at = {**FIXED, axis: value}
             short = people.of(dict(islice(people.quasi.items(), at["quasi"]))).head(TUPLES)
             batches = short.missing(min(MISSING, at["quasi"] - 1), SEED).rows.combine_chunks().to_batches()
-            for each in contenders():
+            for each in variants():
                 policy = short.policy(each.algorithm, at["k"], {"count": at["window"]}, nulls_match="extended")
                 stats = anonymize(policy, batches)
                 yield Point(axis, value, each.label, round(stats.loss, 4), round(stats.suppressed / stats.released, 4))
@@ -94,7 +93,7 @@ def draw(found: list[Point], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from shoal.bench.plot import COLOURS, MARKS
+    from shoal.bench import COLOURS, MARKS
 
     style: Any = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
     with matplotlib.rc_context(style):

@@ -33,10 +33,9 @@ from shoal import Anonymizer
 from shoal.anonymizer.locality import BEGINNING, learned
 from shoal.anonymizer.member import Member
 from shoal.anonymizer.travellers import Travellers, together
-from shoal.bench.adult import Adult, folder, plain
-from shoal.bench.machine import described, machine
-from shoal.bench.settings import Contender, Settings
+from shoal.bench import Adult, Variant, Workload, described, machine, plain
 from shoal.columns.encode import Encoder
+from shoal.datasets.adult import folder
 from shoal.policy import Policy
 
 KEY = "0" * 32
@@ -58,17 +57,17 @@ def main() -> None:
     parser.add_argument("--loss", action="store_true")
     parser.add_argument("--most", type=int, default=256, help="lanes")
     asked = parser.parse_args()
-    adult, settings = Adult(folder(asked.data)), Settings()
+    adult, workload = Adult(folder(asked.data)), Workload()
     print(described(machine()), "load", os.getloadavg())
-    (loss if asked.loss else speed)(adult, settings, asked)
+    (loss if asked.loss else speed)(adult, workload, asked)
 
 
-def speed(adult: Adult, settings: Settings, asked: argparse.Namespace) -> None:
+def speed(adult: Adult, workload: Workload, asked: argparse.Namespace) -> None:
     from shoal.spark import anonymize
     from shoal.spark.pipe import session
 
-    policy = adult.policy(Contender(asked.algorithm, asked.algorithm, {}), settings)
-    table = pa.Table.from_batches([plain(batch) for batch in adult.stream(asked.tuples, settings)])
+    policy = adult.policy(Variant(asked.algorithm, asked.algorithm, {}), workload)
+    table = pa.Table.from_batches([plain(batch) for batch in adult.stream(asked.tuples, workload)])
     with TemporaryDirectory() as home:
         _deliver(table, Path(home, "sample"))
         spark = session(asked.master, asked.algorithm, asked.lanes)
@@ -151,13 +150,13 @@ def _passed(records: Any, schema: Any, lanes: int, operators: int) -> Any:
     return passed
 
 
-def loss(adult: Adult, settings: Settings, asked: argparse.Namespace) -> None:
+def loss(adult: Adult, workload: Workload, asked: argparse.Namespace) -> None:
     lanes = 1
     print("lanes | window | tuples | loss | one lane | more | handed over | suppressed | seconds")
     while lanes <= asked.most:
         window = EACH * lanes
-        told = replace(settings, window=window)
-        policy = adult.policy(Contender(asked.algorithm, asked.algorithm, {}), told)
+        told = replace(workload, window=window)
+        policy = adult.policy(Variant(asked.algorithm, asked.algorithm, {}), told)
         stream = adult.stream(max(30_162, 3 * window), told)
         began = time.perf_counter()
         found, handed, suppressed, size = split(replace(policy, lanes=lanes), stream)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from shoal.bench import QUICK
-from shoal.bench.adult import QUASI
+from shoal.datasets.adult import QUASI
 
 ROWS = 200
 TINY = replace(

@@ -16,4 +16,4 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def report(data: Path) -> Report:
     """All parts, with two algorithms."""
-    return measure(list(PARTS), algorithms=["fads", "xband"], data=data, settings=TINY)
+    return measure(list(PARTS), algorithms=["fads", "xband"], data=data, workload=TINY)

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.bench.adult import QUASI, SENSITIVE, Adult, folder, losses, plain
+from shoal.bench import Adult, plain
+from shoal.datasets import losses
+from shoal.datasets.adult import QUASI, SENSITIVE, folder
 from shoal.errors import InputError
 from tests.bench.adult import ROWS, TINY
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shoal.bench import Report, loss
-from shoal.bench.datasets import datasets
+from shoal.bench.data import datasets
 from shoal.bench.loss import Cell, Loss
 from shoal.datasets import ORDERS
 from shoal.errors import InputError
@@ -96,7 +96,7 @@ def test_tide_is_measured_against_the_best_other_of_each_cell() -> None:
     ]
     cells[0]["suppressed"]["tide quick"] = 1
     result: Loss = {"cells": cells, "tuples": 100}
-    _, summary, _ = loss.tables(result)
+    _, summary, _ = loss.loss_tables(result)
     less = 100 * (1 - math.sqrt(0.75 * 0.5))
     assert summary.rows == [
         ("Adult, tide quick", f"{less:.1f} %", "25 %", "25.0 %", "50.0 %", "1"),

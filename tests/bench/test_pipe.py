@@ -8,7 +8,7 @@ import pytest
 
 from shoal.bench import brokers, pipe
 from shoal.bench.pipe import Pipes
-from shoal.bench.stopwatch import timing
+from shoal.bench.timing import timing
 
 
 def test_brokers_that_are_not_installed_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def test_without_a_checkout_the_twins_are_told_to_be_absent(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = measure(["twins", "speed"], algorithms=["fads"], data=data, settings=TINY)
+    found = measure(["twins", "speed"], algorithms=["fads"], data=data, workload=TINY)
     (twins,) = (table for table in found.tables() if "naive twin" in table.title)
     assert not twins.rows
     assert "only in a checkout" in twins.notes[0]

@@ -1,4 +1,4 @@
-"""A pipeline between brokers, beside what its client does alone: passing messages through, unseen."""
+"""A pipeline between brokers, beside a client that only passes messages through."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Row(TypedDict):
     name: str
     tuples: int
     rate: float  # tuples a second
-    alone: float | None  # messages a second of the client alone
+    alone: float | None  # messages a second of a client that only passes them through
 
 
 def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], None]) -> list[Row]:
-    """A row for each that is installed, over at most so many tuples."""
+    """One row for each broker that is installed, over at most so many tuples."""
     (home / "policy.yaml").write_text(POLICY)
     parts: dict[str, Callable[[Path, int, int], Row]] = {"nats": _nats, "kafka": _kafka, "http": _http}
     lacking, found = absent(), []
@@ -61,7 +61,7 @@ def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], 
 
 
 def absent() -> list[str]:
-    """Those whose client, or whose server, is not installed."""
+    """Brokers whose client, or whose server, is not installed."""
     lacking = [name for name, needed in NEEDED.items() if not all(map(find_spec, needed))]
     return lacking if "nats" in lacking or _nats_program() else ["nats", *lacking]
 
@@ -74,14 +74,16 @@ def records(count: int) -> list[dict[str, Any]]:
 class _Finish:
     """Lets a pipeline end once it has taken in so many records."""
 
-    def __init__(self, count: int) -> None:
-        self._count, self.pipe = count, None  # type: tuple[int, Pipe | None]
+    pipe: Pipe | None = None
 
-    def started(self, stats: Any) -> None: ...
+    def __init__(self, count: int) -> None:
+        self._count = count
 
     def after(self, anonymizer: Anonymizer, answer: Any) -> None:
         if anonymizer.stats.received >= self._count and self.pipe:
             self.pipe.stop(drain=True)
+
+    def started(self, stats: Any) -> None: ...
 
     def checkpointed(self, seconds: float, size: int) -> None: ...
 

@@ -1,4 +1,4 @@
-"""How much each algorithm loses, at the same k and the same longest wait, beside what is possible with everything in view."""
+"""Information loss: of each algorithm at the same k and the same longest wait, by reading of nulls, and of sparse streams."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
-from shoal.anonymizer import Stats
-from shoal.bench.datasets import datasets
-from shoal.bench.session import Session, anonymize
-from shoal.bench.settings import Contender
-from shoal.bench.table import NOTHING, Table
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal import Anonymizer, Stats
+from shoal.bench.benchmark import Benchmark, anonymize
+from shoal.bench.data import datasets
+from shoal.bench.table import NOTHING, Table, loss
+from shoal.bench.workload import Variant
 from shoal.datasets import ORDERS, DataSet
 
 QUICK, THOROUGH = "tide quick", "tide thorough"
 AIMS = {"Adult": (0.25, 0.28), "INFORMS": (0.25, 0.28), "PM2.5": (0.14, 0.17)}  # how much less, quick and thorough
-_OFFLINE = Contender("offline", "tide", {"effort": "thorough"})
+_OFFLINE = Variant("offline", "tide", {"effort": "thorough"})
 
 
 class Cell(TypedDict):
@@ -25,9 +29,9 @@ class Cell(TypedDict):
     order: str
     k: int
     window: int
-    loss: dict[str, float]  # by contender
+    loss: dict[str, float]  # by algorithm
     suppressed: dict[str, int]
-    offline: float | None
+    offline: float | None  # with all tuples in view
 
 
 class Loss(TypedDict):
@@ -35,24 +39,25 @@ class Loss(TypedDict):
     tuples: int
 
 
-def measure(session: Session) -> Loss:
-    s = session.settings
-    found = list(datasets(session.adult.folder.parent, s.seed))
+def measure_loss(bench: Benchmark) -> Loss:
+    """Each algorithm on each data set, by k and window; some also in other orders of the rows."""
+    w = bench.workload
+    found = list(datasets(bench.adult.folder.parent, w.seed))
     cells = []
     for i, data in enumerate(found):
-        session.step(data.name, i, len(found))
-        short = data.head(s.loss_tuples)
-        for k in s.loss_ks:
+        bench.step(data.name, i, len(found))
+        short = data.head(w.loss_tuples)
+        for k in w.loss_ks:
             offline = _run(short, _OFFLINE, k, 2 * short.rows.num_rows).loss
-            cells += [_cell(session, short, ORDERS[0], k, window, offline) for window in s.loss_windows]
+            cells += [_cell(bench, short, ORDERS[0], k, window, offline) for window in w.loss_windows]
         if i in (1, len(found) - 1):
-            k, window = s.loss_ks[len(s.loss_ks) // 2], s.loss_windows[len(s.loss_windows) // 2]
-            cells += [_cell(session, short.ordered(order, s.seed), order, k, window, None) for order in ORDERS[1:]]
-    return {"cells": cells, "tuples": s.loss_tuples}
+            k, window = w.loss_ks[len(w.loss_ks) // 2], w.loss_windows[len(w.loss_windows) // 2]
+            cells += [_cell(bench, short.ordered(order, w.seed), order, k, window, None) for order in ORDERS[1:]]
+    return {"cells": cells, "tuples": w.loss_tuples}
 
 
-def _cell(session: Session, data: DataSet, order: str, k: int, window: int, offline: float | None) -> Cell:
-    found = {each.label: _run(data, each, k, window) for each in session.contenders}
+def _cell(bench: Benchmark, data: DataSet, order: str, k: int, window: int, offline: float | None) -> Cell:
+    found = {variant.label: _run(data, variant, k, window) for variant in bench.variants}
     return {
         "data": data.name, "family": data.family, "order": order, "k": k, "window": window,
         "loss": {label: stats.loss for label, stats in found.items()},
@@ -60,23 +65,23 @@ def _cell(session: Session, data: DataSet, order: str, k: int, window: int, offl
     }  # fmt: skip
 
 
-def _run(data: DataSet, contender: Contender, k: int, window: int) -> Stats:
+def _run(data: DataSet, variant: Variant, k: int, window: int) -> Stats:
     """X-BAND's pocket is part of the wait: a half or a quarter of it, whichever loses less."""
-    if contender.name == "xband":
+    if variant.name == "xband":
         tried = []
         for pocket in (window // 2, window // 4):
-            pocketed = replace(contender, parameters={**contender.parameters, "reuse_age": pocket})
+            pocketed = replace(variant, parameters={**variant.parameters, "reuse_age": pocket})
             tried.append(_anonymized(data, pocketed, k, max(k, window - pocket)))
         return min(tried, key=lambda stats: stats.loss)
-    return _anonymized(data, contender, k, window)
+    return _anonymized(data, variant, k, window)
 
 
-def _anonymized(data: DataSet, contender: Contender, k: int, window: int) -> Stats:
-    policy = data.policy(contender.algorithm, k, {"count": window})
+def _anonymized(data: DataSet, variant: Variant, k: int, window: int, nulls_match: str = "maybe") -> Stats:
+    policy = data.policy(variant.algorithm, k, {"count": window}, nulls_match=nulls_match)
     return anonymize(policy, data.rows.combine_chunks().to_batches())
 
 
-def tables(result: Loss) -> list[Table]:
+def loss_tables(result: Loss) -> list[Table]:
     plain = [cell for cell in result["cells"] if cell["order"] == ORDERS[0]]
     turned = [cell for cell in result["cells"] if cell["order"] != ORDERS[0]]
     found = [_means(plain, result["tuples"])]
@@ -98,20 +103,20 @@ def _table(title: str, varied: str, cells: Mapping[str, Cell]) -> Table:
     for where, cell in cells.items():
         name = best_other(cell)
         rows.append((
-            where, name or NOTHING, _loss(cell["loss"].get(name)), _loss(cell["loss"].get(QUICK)), _less(cell, QUICK),
-            _loss(cell["loss"].get(THOROUGH)), _less(cell, THOROUGH), _loss(cell["offline"]),
+            where, name or NOTHING, loss(cell["loss"].get(name)), loss(cell["loss"].get(QUICK)), _less(cell, QUICK),
+            loss(cell["loss"].get(THOROUGH)), _less(cell, THOROUGH), loss(cell["offline"]),
         ))  # fmt: skip
     return Table(title, header, rows)
 
 
 def _means(cells: Sequence[Cell], tuples: int) -> Table:
-    """The geometric mean over k and window of what each loses, a column a family of data sets."""
+    """The geometric mean over k and window of what each algorithm loses, one column for each family of data sets."""
     families = list(dict.fromkeys(cell["family"] for cell in cells))
     rows = [
-        (label, *(_loss(_mean(cell["loss"][label] for cell in cells if cell["family"] == family)) for family in families))
+        (label, *(loss(_mean(cell["loss"][label] for cell in cells if cell["family"] == family)) for family in families))
         for label in cells[0]["loss"]
     ]
-    limit = (_loss(_mean(cell["offline"] or 0.0 for cell in cells if cell["family"] == family)) for family in families)
+    limit = (loss(_mean(cell["offline"] or 0.0 for cell in cells if cell["family"] == family)) for family in families)
     note = (
         "Geometric means over the data sets of a kind, all k and windows. The longest wait is the window, X-BAND's pocket "
         "included. Offline: tide with all tuples in view."
@@ -137,7 +142,7 @@ def _summary(cells: Sequence[Cell]) -> Table:
 
 
 def best_other(cell: Cell) -> str:
-    """The algorithm besides tide that loses least; nothing if there is none.
+    """The algorithm besides tide that loses least; "" if there is none.
 
     >>> best_other({"loss": {"fads": 0.5, "idea": 0.4, "tide quick": 0.3}})
     'idea'
@@ -153,10 +158,114 @@ def _less(cell: Cell, label: str) -> str:
     return f"{100 * (1 - cell['loss'][label] / cell['loss'][other]):.1f} %"
 
 
-def _loss(loss: float | None) -> str:
-    return NOTHING if loss is None else f"{loss:.4f}"
-
-
 def _mean(values: Iterable[float]) -> float:
     logs = [math.log(max(value, 1e-12)) for value in values]
     return math.exp(sum(logs) / len(logs))
+
+
+READINGS = ("maybe", "extended", "root")
+"""Nulls match any value, match nulls, or are roots."""
+
+
+class NullsRow(TypedDict):
+    data: str
+    algorithm: str
+    loss: dict[str, float]  # by reading
+
+
+class Nulls(TypedDict):
+    rows: list[NullsRow]
+    k: int
+    window: int
+    tuples: int
+
+
+def measure_nulls(bench: Benchmark) -> Nulls:
+    """Each algorithm under each reading of nulls, on the data sets that have nulls."""
+    w = bench.workload
+    found = [data.head(w.loss_tuples) for data in datasets(bench.adult.folder.parent, w.seed) if data.misses]
+    rows: list[NullsRow] = []
+    steps = [(data, variant) for data in found for variant in bench.variants]
+    k = min(w.k, w.loss_ks[len(w.loss_ks) // 2])
+    for i, (data, variant) in enumerate(steps):
+        bench.step(f"{data.name}, {variant.label}", i, len(steps))
+        losses = {reading: _anonymized(data, variant, k, w.window, reading).loss for reading in READINGS}
+        rows.append({"data": data.name, "algorithm": variant.label, "loss": losses})
+    return {"rows": rows, "k": k, "window": w.window, "tuples": w.loss_tuples}
+
+
+def nulls_tables(result: Nulls) -> list[Table]:
+    title = f"What a reading of nulls costs: loss at k {result['k']}, window {result['window']:,}, {result['tuples']:,} tuples"
+    rows = []
+    for row in result["rows"]:
+        own = row["loss"]
+        more = own["extended"] / own["maybe"] - 1 if own["maybe"] else 0.0
+        rows.append((f"{row['data']}, {row['algorithm']}", *(loss(own[each]) for each in READINGS), f"{100 * more:+.1f} %"))
+    header = ("most missing, algorithm", *READINGS, "extended against maybe")
+    return [Table(title, header, rows, ["Under maybe an observer who takes nulls for values sees classes of fewer than k."])]
+
+
+RATES = (0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0)
+"""Persons that arrive in one window, in units of k."""
+
+STRETCHES = (1, 2, 4)
+_WINDOW = 60  # seconds
+
+
+class SparseRow(TypedDict):
+    rate: float
+    stretch: int
+    loss: float
+    suppressed: float  # share of the tuples
+    wait: float  # the mean, in windows
+    longest: float
+
+
+class Sparse(TypedDict):
+    algorithm: str
+    data: str
+    k: int
+    rows: list[SparseRow]
+
+
+def measure_sparse(bench: Benchmark) -> Sparse:
+    """What longer windows save, by how many persons arrive in one window."""
+    w = bench.workload
+    data = next(data for data in datasets(bench.adult.folder.parent, w.seed) if data.misses).head(w.loss_tuples // 4)
+    k, rows = w.loss_ks[0] * 2, []
+    for i, rate in enumerate(RATES):
+        bench.step(f"{rate:g} k persons a window", i, len(RATES))
+        rows += [_sparse_row(data, bench.first, k, rate, stretch, w.seed) for stretch in STRETCHES]
+    return {"algorithm": bench.first.label, "data": data.name, "k": k, "rows": rows}
+
+
+def _sparse_row(data: DataSet, variant: Variant, k: int, rate: float, stretch: int, seed: int) -> SparseRow:
+    """Arrivals at random, so many in a window on average."""
+    gaps = np.random.default_rng(seed).exponential(_WINDOW / (rate * k), data.rows.num_rows)
+    rows = data.rows.append_column("ts", pa.array(np.cumsum(gaps)))
+    sections = {"time": {"field": "ts"}, "sparse": {"stretch": stretch}}
+    anonymizer = Anonymizer(data.policy(variant.algorithm, k, {"time": _WINDOW}, sections=sections))
+    traces = []
+    for batch in rows.combine_chunks().to_batches(max_chunksize=512):
+        anonymizer.push_batch(batch)
+        traces.append(anonymizer.trace)
+    anonymizer.flush()
+    stats, trace = anonymizer.stats, pa.Table.from_batches([*traces, anonymizer.trace])
+    assert isinstance(stats, Stats)
+    waits = pc.subtract(trace.column("released"), trace.column("arrived")).to_numpy() / _WINDOW
+    return {
+        "rate": rate, "stretch": stretch, "loss": stats.loss, "suppressed": stats.suppressed / stats.released,
+        "wait": float(waits.mean()), "longest": float(waits.max()),
+    }  # fmt: skip
+
+
+def sparse_tables(result: Sparse) -> list[Table]:
+    rows = []
+    for rate in RATES:
+        own = [row for row in result["rows"] if row["rate"] == rate]
+        cells = (f"{row['loss']:.3f}, {100 * row['suppressed']:.1f} %, {row['wait']:.2f}" for row in own)
+        rows.append((f"{rate:g} k", *cells))
+    header = ("persons a window", *(f"stretch {stretch}" if stretch > 1 else "suppress" for stretch in STRETCHES))
+    title = f"Sparse streams: {result['algorithm']} on {result['data']} at k {result['k']}"
+    note = "Loss, tuples suppressed, mean wait in windows; arrivals at random times."
+    return [Table(title, header, rows, [note])]

@@ -40,7 +40,7 @@ def machine() -> Machine:
 
 
 def load() -> list[float]:
-    """The load average of the last minute, where the system tells it."""
+    """The load average of the last minute, where the system reports it."""
     return [os.getloadavg()[0]] if hasattr(os, "getloadavg") else []
 
 

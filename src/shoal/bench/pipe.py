@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypedDict
 
 import numpy as np
@@ -15,13 +14,12 @@ import pyarrow as pa
 
 import shoal
 from shoal.bench import brokers
-from shoal.bench.adult import plain
-from shoal.bench.files import write_policy
-from shoal.bench.session import Session
-from shoal.bench.stopwatch import Job, Timing, interleaved
+from shoal.bench.benchmark import Benchmark
+from shoal.bench.data import write_stream
 from shoal.bench.table import NOTHING, Table, count, rate, times
+from shoal.bench.timing import Task, Timing
 from shoal.connectors.connector import Delivery, Position, Sink, Source
-from shoal.formats import lines, open_writer
+from shoal.formats import lines
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
 
@@ -66,45 +64,42 @@ class Pipes(TypedDict):
     size: int  # bytes of a checkpoint
 
 
-def measure(session: Session) -> Pipes:
+def measure(bench: Benchmark) -> Pipes:
     os.environ["SHOAL_BENCH_KEY"] = os.urandom(32).hex()
-    with TemporaryDirectory(prefix="shoal-bench-") as folder:
-        home = Path(folder)
-        rows = _files(session, home)
-        over = brokers.measure(home, session.settings.rounds, session.settings.large, session.step)
-        session.step(f"lateness at {RATE:,} tuples a second", 0, 1)
-        seconds = 10.0 if session.settings.large >= HELD else 2.0
-        lateness = _lateness(home, seconds)
-        held = min(HELD, session.settings.large)
-        session.step(f"checkpoints of {held:,} held tuples", 0, 1)
-        pauses, size = _pauses(home, held)
+    w, home = bench.workload, bench.home
+    rows = _files(bench, home)
+    over = brokers.measure(home, w.rounds, w.large, bench.step)
+    bench.step(f"lateness at {RATE:,} tuples a second", 0, 1)
+    seconds = 10.0 if w.large >= HELD else 2.0
+    lateness = _lateness(home, seconds)
+    held = min(HELD, w.large)
+    bench.step(f"checkpoints of {held:,} held tuples", 0, 1)
+    pauses, size = _pauses(home, held)
     return {
         "rows": rows, "brokers": over, "absent": brokers.absent(), "seconds": seconds, "lateness": lateness, "held": held,
         "pauses": pauses, "size": size,
     }  # fmt: skip
 
 
-def _files(session: Session, home: Path) -> list[Row]:
-    tuples = session.settings.large
-    write_policy(session, home)
-    policy, jobs = session.policy(session.subject), []
+def _files(bench: Benchmark, home: Path) -> list[Row]:
+    tuples = bench.workload.large
+    bench.adult.write_policy(bench.first, bench.workload, home)
+    policy, tasks = bench.policy(bench.first), []
     for kind in FORMATS:
-        source = home / f"raw.{kind}"
-        with open_writer(str(source)) as writer:
-            for batch in session.stream(tuples):
-                writer.write(plain(batch))
-        target = home / f"clean.{kind}"
-        forget = partial(_forget, home, target)
-        jobs.append(Job(f"shoal run, {kind}", partial(shoal.run, policy, source, target), tuples, prepare=forget))
-        jobs.append(Job(f"shoal pipe, {kind}", partial(_piped, home, source, target), tuples, prepare=forget))
-    timed = interleaved(jobs, session.settings.rounds, session.step)
+        source, target = home / f"raw.{kind}", home / f"clean.{kind}"
+        write_stream(bench.stream(tuples), source)
+        remove = partial(_remove, home, target)
+        tasks.append(Task(f"shoal run, {kind}", partial(shoal.run, policy, source, target), tuples, prepare=remove))
+        tasks.append(Task(f"shoal pipe, {kind}", partial(_piped, home, source, target), tuples, prepare=remove))
+    timed = bench.timed(tasks)
     return [
         {"format": kind, "run": run.timing, "pipe": pipe.timing, "ratio": pipe.timing["rate"] / run.timing["rate"]}
         for kind, run, pipe in zip(FORMATS, timed[::2], timed[1::2], strict=True)
     ]
 
 
-def _forget(home: Path, target: Path) -> None:
+def _remove(home: Path, target: Path) -> None:
+    """The output and the state of the last run."""
     target.unlink(missing_ok=True)
     for path in (home / "state").glob("*"):
         path.unlink()
@@ -119,8 +114,8 @@ def _piped(home: Path, source: Path, target: Path) -> None:
     Pipe(_pipeline(home, source, target, "5s")).run()
 
 
-class _Metronome(Source):
-    """Gives records at an even rate, each with the moment at which it is given."""
+class _SteadySource(Source):
+    """Gives records at an even rate, each with its moment of arrival."""
 
     replays = True
 
@@ -149,8 +144,8 @@ class _Metronome(Source):
     def close(self) -> None: ...
 
 
-class _Punctual(Sink):
-    """Notes when each tuple is written; the tuples tell when they came."""
+class _LatenessSink(Sink):
+    """Notes how late each tuple is written, by the moment of its arrival, which it carries."""
 
     remembers = True
 
@@ -169,21 +164,21 @@ class _Punctual(Sink):
     def close(self) -> None: ...
 
 
-def _watched(home: Path, window: str, source: _Metronome, every: str) -> Pipe:
-    _forget(home, home / "clean.jsonl")
+def _watched(home: Path, window: str, source: _SteadySource, every: str) -> Pipe:
+    _remove(home, home / "clean.jsonl")
     (home / "policy.yaml").write_text(_POLICY.replace("WINDOW", window))
     pipe = Pipe(_pipeline(home, home / "raw.jsonl", home / "clean.jsonl", every))
     source.fields, source.passed = pipe.source.fields, pipe.source.passed
-    pipe.source, pipe.sink = source, _Punctual()
+    pipe.source, pipe.sink = source, _LatenessSink()
     return pipe
 
 
 def _lateness(home: Path, seconds: float) -> dict[str, float]:
     """Milliseconds from the deadline to the moment a tuple was written, of those that waited until then."""
-    source = _Metronome(int(seconds * RATE), RATE, lambda i, now: {"pid": i, "t": now, "age": i * 7 % 100, "note": now})
+    source = _SteadySource(int(seconds * RATE), RATE, lambda i, now: {"pid": i, "t": now, "age": i * 7 % 100, "note": now})
     pipe = _watched(home, "1s", source, "1s")
     sink = pipe.sink
-    assert isinstance(sink, _Punctual)
+    assert isinstance(sink, _LatenessSink)
     sink.window = 1.0
     pipe.run()
     late = np.maximum(np.array(sink.late), 0) * 1000
@@ -193,7 +188,7 @@ def _lateness(home: Path, seconds: float) -> dict[str, float]:
 def _pauses(home: Path, held: int) -> tuple[list[float], int]:
     """Milliseconds that the stream stands still while checkpoints are begun, with many tuples held."""
     note = "x" * 40
-    source = _Metronome(
+    source = _SteadySource(
         held + held // 5, held // 2, lambda i, now: {"pid": i % 5000, "t": now, "age": i * 7 % 100, "note": note}, most=5_000
     )
     pipe = _watched(home, "1h", source, "100ms")

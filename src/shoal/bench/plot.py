@@ -5,9 +5,9 @@ from __future__ import annotations
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from shoal.bench.growth import AXES
 from shoal.bench.machine import described
 from shoal.bench.report import Report
+from shoal.bench.speed import AXES
 from shoal.bench.table import count, rate
 from shoal.errors import InputError
 
@@ -21,8 +21,8 @@ MARKS = "osD^v<P*X"
 _FONT: Any = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
 
 
-def check(path: str | PathLike[str], parts: list[str]) -> None:
-    """Refuse in time what could not be drawn.
+def check_plot(path: str | PathLike[str], parts: list[str]) -> None:
+    """Refuse what could not be drawn, before it is measured.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def check(path: str | PathLike[str], parts: list[str]) -> None:
 
 def plot(report: Report, path: str | PathLike[str]) -> None:
     """Draw the speeds, the growth and the sparse streams, as far as they were measured."""
-    check(path, list(report.parts))
+    check_plot(path, list(report.parts))
     import matplotlib
 
     matplotlib.use("Agg")
@@ -114,7 +114,7 @@ def _logarithmic(axes: Axes, values: list[int], linear: bool) -> None:
 
 
 def _sparse(figure: Any, result: Any) -> None:
-    """Loss and mean wait by how many persons arrive in a window, a curve a stretch."""
+    """Loss and mean wait by how many persons arrive in a window, one curve for each stretch."""
     sides = (("loss", "mean loss"), ("wait", "mean wait, in windows"))
     for axes, (key, label) in zip(figure.subplots(1, len(sides)), sides, strict=True):
         for i, stretch in enumerate(dict.fromkeys(row["stretch"] for row in result["rows"])):

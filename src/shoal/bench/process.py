@@ -10,28 +10,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 import shoal
-from shoal.bench import launcher
+from shoal.bench import peak
 from shoal.errors import ShoalError
 
 
-class Process(NamedTuple):
+class Usage(NamedTuple):
     """What a process took."""
 
     seconds: float
     peak: int  # bytes resident at most
 
 
-def alone(command: str, *arguments: str | Path) -> Process | None:
-    """`shoal COMMAND` in a process of its own; nothing where the system has no such measure."""
+def run_alone(command: str, *arguments: str | Path) -> Usage | None:
+    """`shoal COMMAND` in a process of its own; None where the system cannot measure it."""
     if not hasattr(os, "wait4") or not hasattr(os, "posix_spawn"):
         return None
     path = [str(Path(shoal.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
     run = [sys.executable, "-m", "shoal.cli", command, *map(str, arguments)]
-    done = subprocess.run(
-        [sys.executable, "-IS", str(launcher.__file__), *run], capture_output=True, text=True, env=environment
-    )
-    told = json.loads(done.stdout.splitlines()[-1])
-    if told["status"]:
-        raise ShoalError(f"shoal {command} ended with status {told['status']}: {done.stderr.strip()}")
-    return Process(told["seconds"], told["peak"])
+    done = subprocess.run([sys.executable, "-IS", str(peak.__file__), *run], capture_output=True, text=True, env=environment)
+    found = json.loads(done.stdout.splitlines()[-1])
+    if found["status"]:
+        raise ShoalError(f"shoal {command} ended with status {found['status']}: {done.stderr.strip()}")
+    return Usage(found["seconds"], found["peak"])

@@ -1,33 +1,47 @@
-"""What a measurement found: figures, tables of them, JSON."""
+"""A whole benchmark: its parts one after the other on one core; its figures, tables of them, JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from types import ModuleType
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
-from shoal.bench import audit, files, growth, lanes, loss, nulls, pipe, roofline, sparse, speed, threads, twins, zanon
-from shoal.bench.machine import Machine, described
+from shoal.bench import files, loss, parallel, pipe, roofline, speed, zanon
+from shoal.bench.benchmark import Benchmark, Progress
+from shoal.bench.machine import Machine, described, load, machine, one_core
 from shoal.bench.table import Table
+from shoal.bench.workload import FULL, Workload, variants
+from shoal.errors import InputError
 
-PARTS: Mapping[str, ModuleType] = {
-    "speed": speed,
-    "files": files,
-    "growth": growth,
-    "loss": loss,
-    "nulls": nulls,
-    "sparse": sparse,
-    "twins": twins,
-    "threads": threads,
-    "lanes": lanes,
-    "roofline": roofline,
-    "audit": audit,
-    "zanon": zanon,
-    "pipe": pipe,
+DEFAULT = ("speed", "files", "threads")
+
+
+class Part(NamedTuple):
+    """`measure` gives figures that JSON can hold, `tables` shows them."""
+
+    measure: Callable[[Benchmark], Any]
+    tables: Callable[[Any], list[Table]]
+
+
+PARTS: Mapping[str, Part] = {
+    "speed": Part(speed.measure_speed, speed.speed_tables),
+    "files": Part(files.measure_files, files.file_tables),
+    "growth": Part(speed.measure_growth, speed.growth_tables),
+    "loss": Part(loss.measure_loss, loss.loss_tables),
+    "nulls": Part(loss.measure_nulls, loss.nulls_tables),
+    "sparse": Part(loss.measure_sparse, loss.sparse_tables),
+    "twins": Part(speed.measure_twins, speed.twin_tables),
+    "threads": Part(parallel.measure_threads, parallel.thread_tables),
+    "lanes": Part(parallel.measure_lanes, parallel.lane_tables),
+    "roofline": Part(roofline.measure, roofline.tables),
+    "audit": Part(files.measure_audit, files.audit_tables),
+    "zanon": Part(zanon.measure, zanon.tables),
+    "pipe": Part(pipe.measure, pipe.tables),
 }
-"""A part is a module of two functions: `measure` takes a session and gives figures that JSON can hold, `tables` shows them."""
 
 
 @dataclass(frozen=True)
@@ -57,3 +71,69 @@ class Report:
     @classmethod
     def from_json(cls, text: str) -> Report:
         return cls(**json.loads(text))
+
+
+def measure(
+    parts: Sequence[str] = DEFAULT,
+    *,
+    algorithms: Sequence[str] | None = None,
+    data: str | PathLike[str] | None = None,
+    workload: Workload = FULL,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Report:
+    """Measure some parts, one after the other.
+
+    Parameters
+    ----------
+    parts
+        Names of `PARTS`, whose functions say what they measure.
+    algorithms
+        Those to measure; all by default. `files` and `audit` take only the first, which by default is FADS.
+    data
+        The folder that holds `adult`, and for losses `informs` and `pm25`; by default SHOAL_DATA, or `data`.
+    workload
+        How much is measured.
+    on_progress
+        Called before each step.
+
+    Raises
+    ------
+    InputError
+        The data is absent, or a part or an algorithm is unknown.
+    """
+    asked = in_order(parts)
+    bench = Benchmark(data, workload, variants(algorithms), on_progress)
+    on_adult = asked != ["zanon"]
+    if on_adult:
+        bench.adult  # noqa: B018 - refuses before anything is measured
+    with one_core() as bench.cores:
+        found = machine()
+        bench.part = "kernels"
+        if on_adult:
+            bench.warm_up()
+        for part in asked:
+            bench.part = part
+            with TemporaryDirectory(prefix="shoal-bench-") as home:
+                bench.home = Path(home)
+                bench.results[part] = PARTS[part].measure(bench)
+        found["load"] += load()
+    algorithms_run = [asdict(variant) for variant in bench.variants]
+    parameters = {**asdict(workload), "algorithms": algorithms_run, "parts": list(asked)}
+    return Report(found, parameters, {part: bench.results[part] for part in PARTS if part in asked})
+
+
+def in_order(parts: Sequence[str]) -> list[str]:
+    """The parts in the order of their measurement; the twins go first, since the speeds show their ratio.
+
+    >>> in_order(["speed", "twins"])
+    ['twins', 'speed']
+
+    Raises
+    ------
+    InputError
+        There is no such part.
+    """
+    for part in parts:
+        if part not in PARTS:
+            raise InputError(f"part {part!r} is none; known are {', '.join(PARTS)} and all")
+    return sorted(dict.fromkeys(parts), key=lambda part: (part != "twins", list(PARTS).index(part)))

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import Anonymizer, Stats
-from shoal.bench.session import Session, anonymize, passes
-from shoal.bench.settings import Contender
-from shoal.bench.stopwatch import Job, Timing, interleaved
+from shoal.bench.benchmark import Benchmark, anonymize, passes
 from shoal.bench.table import Table, count, percent, whole
+from shoal.bench.timing import Task, Timing
+from shoal.bench.workload import Variant
 
 _WITHOUT = ("castle", "tide")
 _CELL = 2  # bytes: a value of a scanned column
-_LOOKS = 1000  # tuples between two looks at how many are held
+_SAMPLED = 1000  # tuples between two samples of how many are held
 _READ = 2**30  # bytes for one time
 
 
@@ -44,27 +44,27 @@ class Roofline(TypedDict):
     memory: Bandwidth
 
 
-def measure(session: Session) -> Roofline:
-    s = session.settings
-    cache = _bandwidth(session, s.quasi * s.window * _CELL)
-    memory = _bandwidth(session, s.buffer)
-    searching = [contender for contender in session.contenders if contender.name not in _WITHOUT]
-    stream = session.stream(s.growth)
-    jobs = [
-        Job(contender.label, partial(anonymize, session.policy(contender), stream), s.growth, passes(s.growth))
-        for contender in searching
+def measure(bench: Benchmark) -> Roofline:
+    w = bench.workload
+    cache = _bandwidth(bench, w.quasi * w.window * _CELL)
+    memory = _bandwidth(bench, w.buffer)
+    searching = [variant for variant in bench.variants if variant.name not in _WITHOUT]
+    stream = bench.stream(w.growth)
+    tasks = [
+        Task(variant.label, partial(anonymize, bench.policy(variant), stream), w.growth, passes(w.growth))
+        for variant in searching
     ]
     rows: list[Row] = []
-    for contender, timed in zip(searching, interleaved(jobs, s.rounds, session.step), strict=True):
-        scans = _scans(contender, timed.result)
-        held = _held(session, contender)
-        read = scans * held * s.quasi * _CELL / s.growth
+    for variant, timed in zip(searching, bench.timed(tasks), strict=True):
+        scans = _scans(variant, timed.result)
+        held = _held(bench, variant)
+        read = scans * held * w.quasi * _CELL / w.growth
         least = 1e9 * read / cache["rate"]
         rows.append({
-            "algorithm": contender.label, "timing": timed.timing, "scans": scans, "held": held, "bytes": read,
+            "algorithm": variant.label, "timing": timed.timing, "scans": scans, "held": held, "bytes": read,
             "least": least, "share": least / timed.timing["ns"],
         })  # fmt: skip
-    without = [contender.label for contender in session.contenders if contender.name in _WITHOUT]
+    without = [variant.label for variant in bench.variants if variant.name in _WITHOUT]
     return {"rows": rows, "without": without, "cache": cache, "memory": memory}
 
 
@@ -89,22 +89,22 @@ def tables(result: Roofline) -> list[Table]:
     return [Table(f"Roofline: the search for neighbours, {tuples} tuples", header, rows, [" ".join(notes)])]
 
 
-def _scans(contender: Contender, stats: Stats) -> int:
+def _scans(variant: Variant, stats: Stats) -> int:
     """At least so many times was the window searched."""
-    match contender.name:
+    match variant.name:
         case "xband":
-            return stats.groups * int(contender.parameters["band"])
+            return stats.groups * int(variant.parameters["band"])
         case "kvarp" | "iot":
             return stats.groups
     return stats.groups + stats.reused
 
 
-def _held(session: Session, contender: Contender) -> float:
-    anonymizer = Anonymizer(session.policy(contender))
+def _held(bench: Benchmark, variant: Variant) -> float:
+    anonymizer = Anonymizer(bench.policy(variant))
     held = []
-    for batch in session.stream(session.settings.growth):
-        for start in range(0, batch.num_rows, _LOOKS):
-            anonymizer.push_batch(batch.slice(start, _LOOKS))
+    for batch in bench.stream(bench.workload.growth):
+        for start in range(0, batch.num_rows, _SAMPLED):
+            anonymizer.push_batch(batch.slice(start, _SAMPLED))
             stats = anonymizer.stats
             assert isinstance(stats, Stats)
             held.append(stats.held)
@@ -112,13 +112,13 @@ def _held(session: Session, contender: Contender) -> float:
     return sum(settled) / len(settled)
 
 
-def _bandwidth(session: Session, size: int) -> Bandwidth:
+def _bandwidth(bench: Benchmark, size: int) -> Bandwidth:
     words = np.ones(max(1, size // 8), np.int64)
     turns = max(1, _READ // words.nbytes)
     read = _reader()
     read(words, 1)
-    job = Job(f"reading a buffer of {size / 1e6:.1f} MB", partial(read, words, turns))
-    (timed,) = interleaved([job], session.settings.rounds, session.step)
+    task = Task(f"reading a buffer of {size / 1e6:.1f} MB", partial(read, words, turns))
+    (timed,) = bench.timed([task])
     return {
         "buffer": words.nbytes,
         "rate": words.nbytes * turns / timed.timing["median"],

@@ -1,11 +1,14 @@
-"""Tables of figures, for a terminal or a page, and figures as people read them."""
+"""Tables of figures, for a terminal or a page, and the format of their numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from shoal.bench.timing import Timing
+
 NOTHING = "-"
+_IDLE = 0.95  # the share of a core that says that nothing else ran on it
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,28 @@ def percent(share: float | None) -> str:
     return NOTHING if share is None else f"{100 * share:.{1 if share < 0.1 else 0}f} %"
 
 
-def megabytes(number: float) -> str:
+def megabytes(number: float | None) -> str:
     """
-    >>> megabytes(1_234_567), megabytes(245_000_000)
-    ('1.2 MB', '245 MB')
+    >>> megabytes(1_234_567), megabytes(245_000_000), megabytes(None)
+    ('1.2 MB', '245 MB', '-')
     """
-    return f"{number / 1e6:,.{1 if number < 1e7 else 0}f} MB"
+    return NOTHING if number is None else f"{number / 1e6:,.{1 if number < 1e7 else 0}f} MB"
+
+
+def loss(number: float | None) -> str:
+    """
+    >>> loss(0.25), loss(None)
+    ('0.2500', '-')
+    """
+    return NOTHING if number is None else f"{number:.4f}"
+
+
+def speed(timing: Timing) -> tuple[str, str, str]:
+    """Tuples a second, ns a tuple and the spread."""
+    return rate(timing["rate"]), whole(timing["ns"]), percent(timing["spread"])
+
+
+def other_work(timings: Iterable[Timing]) -> list[str]:
+    """A note if this process did not have its core alone."""
+    busy = min(timing["busy"] for timing in timings)
+    return [f"Other work took up to {percent(1 - busy)} of the core: repeat this on an idle machine."] if busy < _IDLE else []

@@ -80,20 +80,19 @@ def _bench(
     from dataclasses import replace
 
     from shoal import bench
-    from shoal.bench.plot import check
     from shoal.cli.lean import use_pool
     from shoal.cli.terminal import errors, output, write
 
     use_pool()  # what is measured is what `shoal run` does
     asked = list(bench.PARTS) if ALL in parts else parts or list(bench.DEFAULT)
-    settings = bench.QUICK if quick else bench.FULL
+    workload = bench.QUICK if quick else bench.FULL
     if rounds:
-        settings = replace(settings, rounds=rounds)
+        workload = replace(workload, rounds=rounds)
     if plot:
-        check(plot, asked)
+        bench.check_plot(plot, asked)
     names = [name.strip() for name in algorithms.split(",")] if algorithms else None
     with _shown(errors()) as on_progress:
-        report = bench.measure(asked, algorithms=names, data=data, settings=settings, on_progress=on_progress)
+        report = bench.measure(asked, algorithms=names, data=data, workload=workload, on_progress=on_progress)
     _print(report, errors() if json == "-" else output())
     if json:
         write(json, report.to_json())

@@ -1,4 +1,4 @@
-"""What is measured, and how much of it."""
+"""What is measured: algorithms with their parameters, and the sizes of streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VARIANTS: Mapping[str, tuple[str, Sequence[Any]]] = {"xband": ("band", (4, 10))
 
 
 @dataclass(frozen=True)
-class Contender:
+class Variant:
     """An algorithm with its parameters."""
 
     label: str
@@ -27,8 +27,8 @@ class Contender:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The sizes of a measurement; the defaults are those that are reported."""
+class Workload:
+    """The sizes and parameters of a benchmark; the defaults are those that are reported."""
 
     k: int = 50
     window: int = 2000
@@ -54,28 +54,20 @@ class Settings:
     observations: int = 10_000_000
     users: int = 1_000_000
     items: int = 100_000
-    peer: int = 100_000  # observations of them for the package that z-anonymity is compared with
+    peer: int = 100_000  # observations for the package zanon, which is slower
 
 
-FULL = Settings()
-QUICK = Settings(
-    rounds=3,
-    large=300_000,
-    threads=100_000,
-    growth=30_000,
-    audited=300_000,
-    twin=1000,
-    loss_ks=(10, 50),
-    loss_windows=(1000,),
-    observations=2_000_000,
-    peer=30_000,
-)
+FULL = Workload()
+QUICK = Workload(
+    rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000, loss_ks=(10, 50), loss_windows=(1000,),
+    observations=2_000_000, peer=30_000,
+)  # fmt: skip
 
 
-def contenders(names: Sequence[str] | None = None) -> list[Contender]:
-    """The named algorithms, or all; X-BAND comes with two widths of its band, tide with both efforts.
+def variants(names: Sequence[str] | None = None) -> list[Variant]:
+    """The named algorithms, or all: X-BAND with two widths of its band, tide with both efforts.
 
-    >>> [contender.label for contender in contenders(["fads", "xband", "tide"])]
+    >>> [variant.label for variant in variants(["fads", "xband", "tide"])]
     ['fads', 'xband 4', 'xband 10', 'tide quick', 'tide thorough']
 
     Raises
@@ -88,5 +80,5 @@ def contenders(names: Sequence[str] | None = None) -> list[Contender]:
         if name not in WINDOWED:
             raise InputError(f"algorithm {name!r} is none; known are {', '.join(WINDOWED)}")
         key, values = _VARIANTS.get(name, ("", ()))
-        found += [Contender(f"{name} {value}", name, {key: value}) for value in values] or [Contender(name, name)]
+        found += [Variant(f"{name} {value}", name, {key: value}) for value in values] or [Variant(name, name)]
     return found

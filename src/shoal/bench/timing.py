@@ -1,4 +1,4 @@
-"""Times taken in turn, so that what disturbs the machine disturbs all contenders alike."""
+"""Tasks timed in turns, so that what disturbs the machine disturbs all of them alike."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Timing(TypedDict):
     busy: float  # the share of the time that this process had a core; above 1 on more than one
 
 
-class Job(NamedTuple):
+class Task(NamedTuple):
     """A piece of work that is timed."""
 
     label: str
@@ -34,7 +34,7 @@ class Job(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """What a job gave, and how long it took."""
+    """What a task gave, and how long it took."""
 
     result: Any  # of the last round
     timing: Timing
@@ -57,24 +57,24 @@ def timing(seconds: Sequence[float], tuples: int, busy: float = 1.0) -> Timing:
     }
 
 
-def interleaved(jobs: Sequence[Job], rounds: int, step: Step = lambda doing, done, total: None) -> list[Timed]:
-    """Do every job once a round."""
-    seconds: list[list[float]] = [[] for _ in jobs]
-    busy = [0.0 for _ in jobs]
-    results: list[Any] = [None] * len(jobs)
+def interleaved(tasks: Sequence[Task], rounds: int, step: Step = lambda doing, done, total: None) -> list[Timed]:
+    """Do every task once in each round."""
+    seconds: list[list[float]] = [[] for _ in tasks]
+    busy = [0.0 for _ in tasks]
+    results: list[Any] = [None] * len(tasks)
     for turn in range(rounds):
-        for i, job in enumerate(jobs):
-            step(job.label, turn * len(jobs) + i, rounds * len(jobs))
+        for i, task in enumerate(tasks):
+            step(task.label, turn * len(tasks) + i, rounds * len(tasks))
             results[i] = None
-            job.prepare()
+            task.prepare()
             gc.collect()
             gc.disable()
             try:
                 used, start = process_time(), perf_counter()
-                for _ in range(job.passes):
-                    results[i] = job.work()
-                seconds[i].append((perf_counter() - start) / job.passes)
-                busy[i] += (process_time() - used) / job.passes
+                for _ in range(task.passes):
+                    results[i] = task.work()
+                seconds[i].append((perf_counter() - start) / task.passes)
+                busy[i] += (process_time() - used) / task.passes
             finally:
                 gc.enable()
-    return [Timed(results[i], timing(seconds[i], job.tuples, busy[i] / sum(seconds[i]))) for i, job in enumerate(jobs)]
+    return [Timed(results[i], timing(seconds[i], task.tuples, busy[i] / sum(seconds[i]))) for i, task in enumerate(tasks)]

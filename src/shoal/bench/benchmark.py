@@ -1,4 +1,4 @@
-"""What the parts of one measurement share: the data, the sizes, the contenders."""
+"""What the parts of one benchmark share: the data, the sizes, the algorithms."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from shoal import Anonymizer, Policy, Stats
-from shoal.bench.adult import Adult, folder
-from shoal.bench.settings import Contender, Settings
+from shoal.bench.data import Adult
+from shoal.bench.timing import Task, Timed, interleaved
+from shoal.bench.workload import Variant, Workload
+from shoal.datasets.adult import folder
 
 _ENOUGH = 300_000  # tuples; a shorter stream is timed in several passes
 
@@ -27,48 +30,53 @@ class Progress(NamedTuple):
 
 
 @dataclass
-class Session:
-    """One measurement: what was asked for, and what was found so far."""
+class Benchmark:
+    """What was asked for, and what was found so far."""
 
     data: str | PathLike[str] | None
-    settings: Settings
-    contenders: Sequence[Contender]
+    workload: Workload
+    variants: Sequence[Variant]
     on_progress: Callable[[Progress], None] = lambda progress: None
     cores: frozenset[int] = frozenset({0})
     part: str = ""
+    home: Path = field(default_factory=Path)  # an empty folder for each part
     results: dict[str, Any] = field(default_factory=dict)
     _streams: dict[tuple[int, int], list[pa.RecordBatch]] = field(default_factory=dict)
 
     @cached_property
     def adult(self) -> Adult:
-        """UCI Adult; it is looked for when it is needed."""
+        """UCI Adult; its folder is looked for when it is needed."""
         return Adult(folder(self.data))
 
     @property
-    def subject(self) -> Contender:
-        """The contender of those parts that take only one: the first."""
-        return self.contenders[0]
+    def first(self) -> Variant:
+        """The algorithm of those parts that take only one."""
+        return self.variants[0]
 
     def step(self, doing: str, done: int, total: int) -> None:
         self.on_progress(Progress(self.part, doing, done, total))
 
-    def policy(self, contender: Contender, settings: Settings | None = None) -> Policy:
-        return self.adult.policy(contender, settings or self.settings)
+    def timed(self, tasks: Sequence[Task]) -> list[Timed]:
+        """Time these tasks in turns."""
+        return interleaved(tasks, self.workload.rounds, self.step)
 
-    def stream(self, tuples: int, settings: Settings | None = None) -> list[pa.RecordBatch]:
-        settings = settings or self.settings
-        key = tuples, settings.quasi
+    def policy(self, variant: Variant, workload: Workload | None = None) -> Policy:
+        return self.adult.policy(variant, workload or self.workload)
+
+    def stream(self, tuples: int, workload: Workload | None = None) -> list[pa.RecordBatch]:
+        workload = workload or self.workload
+        key = tuples, workload.quasi
         if key not in self._streams:
             self.step("preparing tuples", 0, 1)
-            self._streams[key] = self.adult.stream(tuples, settings)
+            self._streams[key] = self.adult.stream(tuples, workload)
         return self._streams[key]
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, what every contender needs."""
-        few = self.adult.stream(2 * self.settings.k + self.settings.window, self.settings)
-        for i, contender in enumerate(self.contenders):
-            self.step(f"compiling {contender.label}", i, len(self.contenders))
-            anonymize(self.policy(contender), few)
+        """Compile the kernels of every algorithm, or load them from the cache."""
+        few = self.adult.stream(2 * self.workload.k + self.workload.window, self.workload)
+        for i, variant in enumerate(self.variants):
+            self.step(f"compiling {variant.label}", i, len(self.variants))
+            anonymize(self.policy(variant), few)
 
 
 def anonymize(policy: Policy, batches: Sequence[pa.RecordBatch]) -> Stats:

@@ -1,6 +1,7 @@
-"""Runs a command and prints its time and its peak of resident memory; run as a file, since a small parent is needed.
+"""Run as a file: runs a command and prints its time and its peak of resident memory.
 
-The kernel counts towards a child's peak what its parent held when it was started, so a large parent would hide it.
+The system counts towards a child's peak what its parent held when it was started: only a small parent, such as this one, does
+not hide it.
 """
 
 import json
