@@ -43,9 +43,7 @@ def main() -> None:
     asked = parser.parse_args()
     with TemporaryDirectory(prefix="shoal-compare-") as folder:
         rows = prepare(Path(folder), asked)
-        trees = [
-            Tree(name, tree.resolve(), Path(folder)) for name, tree in zip(SIDES, (asked.before, asked.after), strict=True)
-        ]
+        trees = [Tree(name, getattr(asked, name).resolve(), Path(folder)) for name in ("before", "after")]
         try:
             print(compared(rows, trees, asked.rounds, asked.tuples))
         finally:
@@ -132,8 +130,8 @@ def compared(rows: Sequence[str], trees: Sequence[Tree], rounds: int, tuples: in
         lines.append((row.replace("/", ", "), *milliseconds, f"{median(ratios):.3f}", f"{low:.3f} to {high:.3f}", same))
     header = ("row", "before", "after", "ratio", "spread", "same output")
     notes = [
-        f"{tuples:,} tuples; medians of {rounds} repetitions in turns. Ratio: the median of after / before, round by round, which "
-        "is below 1 if the new tree is faster. Spread: the middle half of these ratios.",
+        f"{tuples:,} tuples; medians of {rounds} repetitions in turns. Ratio: the median of after / before, round by round; "
+        "below 1 the new tree is faster. Spread: the middle half of these ratios.",
         f"{described(found)}.",
     ]
     return Table("Two trees in turns", header, lines, notes).markdown()

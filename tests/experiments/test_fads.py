@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.datasets import DataSet
-from shoal.experiments.codes import Codes, Hierarchy
-from shoal.experiments.engine import run_stream, stream_job
-from shoal.experiments.fads import Fads, fads_job, run_fads
+from shoal.experiments.fads import Encoded, Fads, Hierarchy, fads_job, run_fads
+from shoal.experiments.runs import run_stream, stream_job
 
 
 @pytest.mark.parametrize(("source", "missing"), [("Adult", 3), ("INFORMS", 2), ("Beijing", None)])
@@ -27,16 +26,16 @@ def test_it_is_the_engines(data: Path, source: str, missing: int | None) -> None
         assert plain[name] == engine[name]
 
 
-def _ages(*ages: int | None, **more: list[str | None]) -> Codes:
+def _ages(*ages: int | None, **more: list[str | None]) -> Encoded:
     rows = pa.table({"pid": list(range(len(ages))), "age": pa.array(ages, pa.int64()), **more})
-    return Codes.of(DataSet("", "", Path(), {"age": (0, 100), **dict.fromkeys(more, (0, 1))}, rows))
+    return Encoded.of(DataSet("", "", Path(), {"age": (0, 100), **dict.fromkeys(more, (0, 1))}, rows))
 
 
 def test_an_expired_tuple_is_held_back_until_its_partition_has_k() -> None:
     """The second attribute tells two partitions apart; the pair (10, 20) is only complete at the last arrival."""
     other = [1, 1, 1, 1, 1, None]
-    codes = _ages(10, 40, 41, 42, 43, 12, other=[None, *other[1:5], None])
-    found = Fads(codes, 2, 2, 2, 1.0, 0.5).run()
+    encoded = _ages(10, 40, 41, 42, 43, 12, other=[None, *other[1:5], None])
+    found = Fads(encoded, 2, 2, 2, 1.0, 0.5).run()
     assert (found["groups"], found["suppressed"], found["late"]) == (3, 0, 1)
     assert found["latest"] == 3
     alone = 0.02
@@ -44,18 +43,18 @@ def test_an_expired_tuple_is_held_back_until_its_partition_has_k() -> None:
 
 
 def test_what_never_has_company_is_suppressed_at_the_end() -> None:
-    codes = _ages(10, 40, 41, 42, 43, other=[None, 1, 1, 1, 1])
-    found = Fads(codes, 2, 2, 2, 1.0, 0.001).run()
+    encoded = _ages(10, 40, 41, 42, 43, other=[None, 1, 1, 1, 1])
+    found = Fads(encoded, 2, 2, 2, 1.0, 0.001).run()
     assert (found["suppressed"], found["late"], found["latest"]) == (1, 1, 2)
-    unhindered = Fads(codes, 2, 2, 2, 1.0, None).run()
+    unhindered = Fads(encoded, 2, 2, 2, 1.0, None).run()
     assert (unhindered["suppressed"], unhindered["late"]) == (1, 0)
 
 
 def test_a_weight_on_patterns_joins_like_with_like() -> None:
-    codes = _ages(10, 11, 40, 12, other=[None, 1, None, 1])
+    encoded = _ages(10, 11, 40, 12, other=[None, 1, None, 1])
     others = np.array([1, 2, 3])
-    by_value = codes.distances(0, others, 1.0)
-    by_pattern = codes.distances(0, others, 0.25)
+    by_value = encoded.distances(0, others, 1.0)
+    by_pattern = encoded.distances(0, others, 0.25)
     assert by_value.argmin() == 0
     assert by_pattern.argmin() == 1
 

@@ -65,8 +65,8 @@ def between(where: str, said: str, shares: Sequence[float], lo: float, hi: float
 
     mean = sum(found) / len(found)
     verdict = HOLDS if all(map(inside, found)) else PARTLY if any(map(inside, [*found, mean])) else FAILS
-    told = f"{min(found):.1f} to {max(found):.1f} %" if len(found) > 1 else f"{found[0]:.1f} %"
-    return Claim(where, said, "; ".join(filter(None, (told, measured))), verdict)
+    shown = f"{span(found, 1)} %" if len(found) > 1 else f"{found[0]:.1f} %"
+    return Claim(where, said, "; ".join(filter(None, (shown, measured))), verdict)
 
 
 def rising(where: str, said: str, values: Sequence[float], measured: str) -> Claim:
@@ -99,6 +99,24 @@ def less(a: float, b: float) -> float:
     return 1 - a / b if b else 0.0
 
 
+def all_less(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """By what share each of a is less than its counterpart.
+
+    >>> all_less([0.5, 3.0], [1.0, 4.0])
+    [0.5, 0.25]
+    """
+    return [less(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def below(a: Sequence[float], b: Sequence[float]) -> list[bool]:
+    """Whether each of a is below its counterpart.
+
+    >>> below([1, 3], [2, 3])
+    [True, False]
+    """
+    return [x < y for x, y in zip(a, b, strict=True)]
+
+
 def span(values: Sequence[float], digits: int = 3) -> str:
     """From the least to the most.
 
@@ -106,3 +124,21 @@ def span(values: Sequence[float], digits: int = 3) -> str:
     '0.250 to 1.000'
     """
     return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+
+
+def percents(shares: Sequence[float], digits: int = 1) -> str:
+    """From the least to the most, in percent.
+
+    >>> percents([0.5, 0.25, 1])
+    '25.0 to 100.0 %'
+    """
+    return f"{span([100 * share for share in shares], digits)} %"
+
+
+def listed(values: Sequence[float], form: str = ".3f") -> str:
+    """All of them.
+
+    >>> listed([0.5, 0.25]), listed([1000, 2], ",")
+    ('0.500, 0.250', '1,000, 2')
+    """
+    return ", ".join(format(value, form) for value in values)

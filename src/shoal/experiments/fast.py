@@ -6,11 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.experiments.claim import Claim, always, close, rising, span
-from shoal.experiments.engine import stream_job
+from shoal.experiments.claim import Claim, always, below, close, listed, rising, span
 from shoal.experiments.figure import Figure, Panel
-from shoal.experiments.job import Job, Results
-from shoal.experiments.paper import Findings, Paper, Scale
+from shoal.experiments.paper import Findings, Job, Paper, Results, Scale
+from shoal.experiments.runs import stream_job
 
 K, QUASI, ROUND, REUSE, ROUNDS = 5, 10, 30, 20, 5
 DEADLINE = ROUNDS * ROUND
@@ -35,24 +34,15 @@ def _job(scale: Scale, label: str, varied: Mapping[str, int], workers: int = 1, 
         **varied,
     }
     size = chosen["round"]
-    age = REUSE * size
-    if label == "FADS":
-        algorithm: dict[str, Any] = {"name": "fads", "reuse_age": age}
-        window = size
-    else:
+    algorithm: dict[str, Any] = {"name": "fads", "reuse_age": REUSE * size}
+    window = size
+    if label == "FAST":
         window = chosen["deadline"] or ROUNDS * size
-        algorithm = {"name": "fast", "round": size, "deadline": window, "reuse_age": age, "workers": workers}
-    quasi = None if chosen["quasi"] == QUASI else chosen["quasi"]
+        algorithm |= {"name": "fast", "round": size, "deadline": window, "workers": workers}
     return stream_job(
-        "Adult (FAST)",
-        algorithm,
-        chosen["k"],
-        {"count": window},
-        tuples=chosen["tuples"],
-        quasi=quasi,
-        extras=list(extras),
-        passes=scale.passes,
-    )
+        "Adult (FAST)", algorithm, chosen["k"], {"count": window}, tuples=chosen["tuples"],
+        quasi=None if chosen["quasi"] == QUASI else chosen["quasi"], extras=extras, passes=scale.passes,
+    )  # fmt: skip
 
 
 def _detailed(scale: Scale, label: str, workers: int = 1) -> Job:
@@ -69,66 +59,41 @@ def _jobs(scale: Scale) -> list[Job]:
 
 
 def _findings(scale: Scale, results: Results) -> Findings:
-    shown = {"FADS": _detailed(scale, "FADS"), **{_label(workers): _detailed(scale, "FAST", workers) for workers in WORKERS}}
+    shown = {"FADS": _detailed(scale, "FADS")}
+    shown |= {f"FAST, {each} thread{'s' if each > 1 else ''}": _detailed(scale, "FAST", each) for each in WORKERS}
     sizes, published = {}, {}
     for label, job in shown.items():
         found = results[job]["reusable"]
         sizes[label] = ([i * found["every"] for i in range(len(found["sizes"]))], found["sizes"])
         published[label] = (list(range(len(found["published"]))), found["published"])
+    seconds = results.curve({each: _detailed(scale, "FAST", each) for each in WORKERS}, "elapsed")
     rounds = results[shown["FADS"]]["rounds"]
-    return Findings(
-        [
-            Figure("figure-3", "Information loss", _panels(scale, results, "average loss", "loss"), columns=3),
-            Figure(
-                "figure-4",
-                "Clusters in the reuse set over time",
-                [Panel("size of Set_kc", "tuples read", "clusters", sizes, bare=True)],
-            ),
-            Figure(
-                "figure-5",
-                "Tuples published at each size of the reuse set",
-                [Panel("tuples by size of Set_kc", "clusters in Set_kc", "tuples", published, bare=True)],
-            ),
-            Figure(
-                "figure-6",
-                "Execution time by number of threads",
-                [Panel("FAST", "threads", "seconds by the clock", {"FAST": (WORKERS, _seconds(scale, results))})],
-                note=f"On {os.cpu_count()} cores.",
-            ),
-            Figure(
-                "figure-7", "Cost: loss · (1 + 0.02)^(time waited)", _panels(scale, results, "average cost", "cost"), columns=3
-            ),
-            Figure(
-                "figure-8",
-                "Rounds that tuples take part in, FADS",
-                [Panel("FADS", "rounds", "tuples", {"FADS": (list(range(len(rounds))), rounds)})],
-            ),
-        ],
-        _claims(scale, results),
-    )
-
-
-def _seconds(scale: Scale, results: Results) -> list[float]:
-    return results.values((_detailed(scale, "FAST", workers) for workers in WORKERS), "elapsed")
-
-
-def _label(workers: int) -> str:
-    return f"FAST, {workers} thread{'s' if workers > 1 else ''}"
+    by_size = Panel("tuples by size of Set_kc", "clusters in Set_kc", "tuples", published, bare=True)
+    threads = Panel("FAST", "threads", "seconds by the clock", {"FAST": seconds})
+    losses, costs = _panels(scale, results, "average loss", "loss"), _panels(scale, results, "average cost", "cost")
+    by_rounds = Panel("FADS", "rounds", "tuples", {"FADS": (list(range(len(rounds))), rounds)})
+    reusable = [Panel("size of Set_kc", "tuples read", "clusters", sizes, bare=True)]
+    cores = f"On {os.cpu_count()} cores."
+    figures = [
+        Figure("figure-3", "Information loss", losses, columns=3),
+        Figure("figure-4", "Clusters in the reuse set over time", reusable),
+        Figure("figure-5", "Tuples published at each size of the reuse set", [by_size]),
+        Figure("figure-6", "Execution time by number of threads", [threads], note=cores),
+        Figure("figure-7", "Cost: loss · (1 + 0.02)^(time waited)", costs, columns=3),
+        Figure("figure-8", "Rounds that tuples take part in, FADS", [by_rounds]),
+    ]
+    return Findings(figures, _claims(scale, results, list(seconds[1])))
 
 
 def _panels(scale: Scale, results: Results, y: str, name: str) -> list[Panel]:
-    return [
-        Panel(
-            f"varying {AXES[axis][0]}",
-            AXES[axis][0],
-            y,
-            {label: (xs, results.values((_job(scale, label, {axis: x}) for x in xs), name)) for label in LABELS},
-        )
-        for axis, xs in _swept(scale).items()
-    ]
+    panels = []
+    for axis, xs in _swept(scale).items():
+        curves = {label: results.curve({x: _job(scale, label, {axis: x}) for x in xs}, name) for label in LABELS}
+        panels.append(Panel(f"varying {AXES[axis][0]}", AXES[axis][0], y, curves))
+    return panels
 
 
-def _claims(scale: Scale, results: Results) -> list[Claim]:
+def _claims(scale: Scale, results: Results, seconds: Sequence[float]) -> list[Claim]:
     claims = []
     cells = [(axis, x) for axis, xs in _swept(scale).items() for x in xs]
     for where, name, said in (
@@ -136,43 +101,32 @@ def _claims(scale: Scale, results: Results) -> list[Claim]:
         ("fig. 7", "cost", "FAST costs less than FADS"),
     ):
         fads, fast = (results.values((_job(scale, label, {axis: x}) for axis, x in cells), name) for label in LABELS)
-        told = f"FADS {span(fads)}, FAST with one thread {span(fast)}"
-        claims.append(always(f"5, {where}", said, [b < a for a, b in zip(fads, fast, strict=True)], told))
+        shown = f"FADS {span(fads)}, FAST with one thread {span(fast)}"
+        claims.append(always(f"5, {where}", said, below(fast, fads), shown))
     default = {label: results[_detailed(scale, label)] for label in LABELS}
     waits = "; ".join(
         f"{label} suppresses {found['suppressed'] / found['tuples']:.1%}, waits {found['wait']:.0f} arrivals on average, "
         f"{found['longest']:.0f} at most"
         for label, found in default.items()
     )
-    claims.append(
-        always(
-            "4.2",
-            "no tuple of FAST leaves after its expiration",
-            [default["FAST"]["longest"] <= DEADLINE],
-            waits,
-        )
-    )
+    in_time = [default["FAST"]["longest"] <= DEADLINE]
     largest = [results[_detailed(scale, "FAST", workers)]["reusable"]["largest"] for workers in WORKERS]
     alone = default["FADS"]["reusable"]["largest"]
-    claims.append(
-        always(
-            "5, fig. 3 and 4",
-            "the reuse set of FAST has more clusters than that of FADS",
-            [largest[0] > alone],
-            f"at most {largest[0]:,} with one thread, {alone:,} in FADS",
-        )
-    )
-    more, quicker = "the largest reuse set grows with the number of threads", "the time falls as the number of threads grows"
-    seconds = _seconds(scale, results)
-    claims.append(rising("5, fig. 4", more, largest, ", ".join(f"{each:,}" for each in largest)))
-    told = f"{', '.join(f'{each:.3f}' for each in seconds)} s on {os.cpu_count()} cores"
-    claims.append(rising("5, fig. 6", quicker, [-each for each in seconds], told))
+    more = "the reuse set of FAST has more clusters than that of FADS"
+    shown = f"at most {largest[0]:,} with one thread, {alone:,} in FADS"
+    grows, falls = "the largest reuse set grows with the number of threads", "the time falls as the number of threads grows"
+    timed = f"{listed(seconds)} s on {os.cpu_count()} cores"
     rounds = default["FADS"]["rounds"]
     share = sum(rounds[11:]) / sum(rounds)
-    claims.append(
-        close("5, fig. 8", "29 % of the tuples take part in more than 10 rounds of FADS", 100 * share, 29, 3, f"{share:.1%}")
-    )
-    return claims
+    long = "29 % of the tuples take part in more than 10 rounds of FADS"
+    return [
+        *claims,
+        always("4.2", "no tuple of FAST leaves after its expiration", in_time, waits),
+        always("5, fig. 3 and 4", more, [largest[0] > alone], shown),
+        rising("5, fig. 4", grows, largest, listed(largest, ",")),
+        rising("5, fig. 6", falls, [-each for each in seconds], timed),
+        close("5, fig. 8", long, 100 * share, 29, 3, f"{share:.1%}"),
+    ]
 
 
 PAPER = Paper(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.experiments.claim import Claim, always, less, rising, span
-from shoal.experiments.engine import stream_job
+from shoal.experiments.claim import Claim, all_less, always, listed, percents, rising, span
 from shoal.experiments.figure import Figure, Panel
-from shoal.experiments.job import Job, Results
-from shoal.experiments.paper import Findings, Paper, Scale
+from shoal.experiments.paper import Findings, Job, Paper, Results, Scale
+from shoal.experiments.runs import stream_job
 
 DATA = {"Adult": "Adult (IDEA)", "INFORMS": "INFORMS"}
 LABELS = {"IoT": "iot", "K-VARP": "kvarp", "IDEA": "idea"}
@@ -39,12 +38,8 @@ def _job(scale: Scale, label: str, data: str, trigger: str, varied: Mapping[str,
 
 
 def _swept(scale: Scale, data: str) -> dict[str, list[int]]:
-    return {
-        "missing": scale.sweep(MISSING[data]),
-        "k": scale.sweep(KS),
-        "window": scale.sweep(WINDOWS),
-        "tuples": scale.sizes(SIZES),
-    }
+    missing, ks, windows = (scale.sweep(values) for values in (MISSING[data], KS, WINDOWS))
+    return {"missing": missing, "k": ks, "window": windows, "tuples": scale.sizes(SIZES)}
 
 
 def _jobs(scale: Scale) -> list[Job]:
@@ -61,160 +56,132 @@ def _jobs(scale: Scale) -> list[Job]:
     ]
 
 
-def _panels(scale: Scale, results: Results, data: str, y: str, name: str) -> list[Panel]:
-    panels = []
-    for axis, xs in _swept(scale, data).items():
-        curves = {
-            label: (xs, results.values((_job(scale, label, data, BUFFER, {axis: x}) for x in xs), name)) for label in LABELS
-        }
-        panels.append(Panel(f"{data}, varying {AXES[axis]}", AXES[axis], y, curves, log="x" if axis in ("k", "window") else ""))
-    return panels
+class _Outcomes:
+    """The figures of this paper's jobs, by data set and by what is varied."""
+
+    def __init__(self, scale: Scale, results: Results) -> None:
+        self.scale, self.results = scale, results
+        self.swept = {data: _swept(scale, data) for data in DATA}
+
+    def jobs(self, label: str, data: str, axis: str, trigger: str = BUFFER, match: str = "maybe") -> dict[float, Job]:
+        return {x: _job(self.scale, label, data, trigger, {axis: x}, match) for x in self.swept[data][axis]}
+
+    def of(self, label: str, data: str, axis: str, name: str, match: str = "maybe") -> list[float]:
+        return self.results.values(self.jobs(label, data, axis, match=match).values(), name)
+
+    def panel(self, title: str, y: str, data: str, axis: str, name: str) -> Panel:
+        """One curve for each algorithm."""
+        curves = {label: self.results.curve(self.jobs(label, data, axis), name) for label in LABELS}
+        return Panel(title, AXES[axis], y, curves, log="x" if axis in ("k", "window") else "")
+
+    def panels(self, y: str, data: str, name: str) -> list[Panel]:
+        return [self.panel(f"{data}, varying {AXES[axis]}", y, data, axis, name) for axis in AXES]
 
 
 def _findings(scale: Scale, results: Results) -> Findings:
-    figures = [
-        Figure("figure-4", "Information loss on Adult", _panels(scale, results, "Adult", "average loss", "loss")),
-        Figure("figure-5", "Information loss on INFORMS", _panels(scale, results, "INFORMS", "average loss", "loss")),
-        _matches(scale, results),
-        Figure("figure-7", "Runtime on Adult", _panels(scale, results, "Adult", "seconds of processor", "seconds")),
-        Figure(
-            "figure-8",
-            "Clusters added to the reuse set",
-            [
-                Panel(
-                    data,
-                    AXES["missing"],
-                    "clusters",
-                    {
-                        label: (xs, results.values((_job(scale, label, data, BUFFER, {"missing": m}) for m in xs), "added"))
-                        for label in LABELS
-                    },
-                )
-                for data in DATA
-                for xs in [_swept(scale, data)["missing"]]
-            ],
-            note="Clusters below τ = 0.5; of IoT Anonymization only those formed within a partition, as it reuses no others.",
-        ),
-        Figure("figure-9", "Runtime on INFORMS", _panels(scale, results, "INFORMS", "seconds of processor", "seconds")),
-    ]
-    return Findings(figures, _claims(scale, results))
-
-
-def _matches(scale: Scale, results: Results) -> Figure:
-    panels = []
+    found = _Outcomes(scale, results)
+    runtime = "seconds of processor"
+    matches = []
     for data in DATA:
-        xs = scale.sweep(MISSING[data])
-        jobs = [_job(scale, "IDEA", data, BUFFER, {"missing": m}, "root") for m in xs]
         curves = {
-            "IDEA, maybe match": (xs, results.values((_job(scale, "IDEA", data, BUFFER, {"missing": m}) for m in xs), "loss"))
+            f"IDEA, {label} match": results.curve(found.jobs("IDEA", data, "missing", match=match), "loss")
+            for label, match in (("maybe", "maybe"), ("extended", "root"))
         }
-        curves["IDEA, extended match"] = (xs, results.values(jobs, "loss"))
-        panels.append(Panel(data, AXES["missing"], "average loss", curves))
-    return Figure("figure-6", "Maybe match and extended match", panels)
+        matches.append(Panel(data, AXES["missing"], "average loss", curves))
+    added = [found.panel(data, "clusters", data, "missing", "added") for data in DATA]
+    note = "Clusters below τ = 0.5; of IoT Anonymization only those formed within a partition, as it reuses no others."
+    figures = [
+        Figure("figure-4", "Information loss on Adult", found.panels("average loss", "Adult", "loss")),
+        Figure("figure-5", "Information loss on INFORMS", found.panels("average loss", "INFORMS", "loss")),
+        Figure("figure-6", "Maybe match and extended match", matches),
+        Figure("figure-7", "Runtime on Adult", found.panels(runtime, "Adult", "seconds")),
+        Figure("figure-8", "Clusters added to the reuse set", added, note=note),
+        Figure("figure-9", "Runtime on INFORMS", found.panels(runtime, "INFORMS", "seconds")),
+    ]
+    claims = _losses(found) + [_extended(found, data) for data in DATA]
+    for data in DATA:
+        claims += _times(found, data)
+    for data in DATA:
+        claims += _reuse(found, data)
+    return Findings(figures, [*claims, _pollution(found)])
 
 
-def _claims(scale: Scale, results: Results) -> list[Claim]:
+def _losses(found: _Outcomes) -> list[Claim]:
     claims = []
-    for data in DATA:
+    for figure, data in ((4, "Adult"), (5, "INFORMS")):
         for other in ("IoT", "K-VARP"):
-            parts: list[str] = []
-            cases: list[bool] = []
-            for trigger in (BUFFER, COUNT):
-                gaps = _gaps(scale, results, data, other, trigger)
-                if trigger == BUFFER:
-                    cases = [gap > 0 for gap in gaps]
-                so = sum(gap > 0 for gap in gaps)
-                parts.append(
-                    f"under `{trigger}` less in {so} of {len(gaps)}, by {100 * min(gaps):.1f} to {100 * max(gaps):.1f} %"
-                )
-            figure = 4 if data == "Adult" else 5
-            claims.append(
-                always(f"5.3.2, fig. {figure}", f"less loss than {other} in all settings on {data}", cases, "; ".join(parts))
+            gaps = {trigger: _gaps(found, data, other, trigger) for trigger in (BUFFER, COUNT)}
+            shown = "; ".join(
+                f"under `{trigger}` less in {sum(gap > 0 for gap in each)} of {len(each)}, by {percents(each)}"
+                for trigger, each in gaps.items()
             )
+            said, cases = f"less loss than {other} in all settings on {data}", [gap > 0 for gap in gaps[BUFFER]]
+            claims.append(always(f"5.3.2, fig. {figure}", said, cases, shown))
     for data in DATA:
-        own = {
-            axis: results.values((_job(scale, "IDEA", data, BUFFER, {axis: x}) for x in xs), "loss")
-            for axis, xs in _swept(scale, data).items()
-        }
         for axis, said, sign in (
             ("missing", "loss grows with missing values", 1),
             ("k", "loss grows with k", 1),
             ("window", "loss falls as δ grows", -1),
             ("tuples", "loss falls slightly with the data size", -1),
         ):
-            told = ", ".join(f"{each:.3f}" for each in own[axis])
-            claims.append(rising("5.3.2", f"{said}, on {data}", [sign * each for each in own[axis]], told))
-    claims += [_extended(scale, results, data) for data in DATA]
-    claims += _effort(scale, results)
+            own = found.of("IDEA", data, axis, "loss")
+            claims.append(rising("5.3.2", f"{said}, on {data}", [sign * each for each in own], listed(own)))
     return claims
 
 
-def _gaps(scale: Scale, results: Results, data: str, other: str, trigger: str) -> list[float]:
+def _gaps(found: _Outcomes, data: str, other: str, trigger: str) -> list[float]:
     """By how much less IDEA loses, in each setting once."""
-    pairs = {
-        _job(scale, "IDEA", data, trigger, {axis: x}): _job(scale, other, data, trigger, {axis: x})
-        for axis, xs in _swept(scale, data).items()
-        for x in xs
-    }
-    return [less(results[own]["loss"], results[theirs]["loss"]) for own, theirs in pairs.items()]
+    pairs: dict[Job, Job] = {}
+    for axis in AXES:
+        own, others = (found.jobs(label, data, axis, trigger).values() for label in ("IDEA", other))
+        pairs.update(zip(own, others, strict=True))
+    return all_less(found.results.values(pairs, "loss"), found.results.values(pairs.values(), "loss"))
 
 
-def _extended(scale: Scale, results: Results, data: str) -> Claim:
+def _extended(found: _Outcomes, data: str) -> Claim:
     """IDEA's extended match is `nulls_match: root`."""
     where, said = "5.3.3, fig. 6", f"extended match loses more than maybe match, the more so the more is missing, on {data}"
-    xs = scale.sweep(MISSING[data])
-    jobs = [_job(scale, "IDEA", data, BUFFER, {"missing": m}, "root") for m in xs]
-    maybe = results.values((_job(scale, "IDEA", data, BUFFER, {"missing": m}) for m in xs), "loss")
-    gaps = [b - a for a, b in zip(maybe, results.values(jobs, "loss"), strict=True)]
-    told = "more by " + ", ".join(f"{gap:.3f}" for gap in gaps)
-    return rising(where, said, gaps, told) if min(gaps) > 0 else always(where, said, [gap > 0 for gap in gaps], told)
+    maybe, extended = (found.of("IDEA", data, "missing", "loss", match) for match in ("maybe", "root"))
+    gaps = [b - a for a, b in zip(maybe, extended, strict=True)]
+    shown = f"more by {listed(gaps)}"
+    return rising(where, said, gaps, shown) if min(gaps) > 0 else always(where, said, [gap > 0 for gap in gaps], shown)
 
 
-def _effort(scale: Scale, results: Results) -> list[Claim]:
-    """Runtime, reuse sets, pollution."""
-    claims = []
-    for data, figure in (("Adult", 7), ("INFORMS", 9)):
-        cells = [(axis, x) for axis, xs in _swept(scale, data).items() for x in xs]
-        seconds = {
-            label: results.values((_job(scale, label, data, BUFFER, {axis: x}) for axis, x in cells), "seconds")
-            for label in LABELS
-        }
-        cases = [own > max(a, b) for own, a, b in zip(seconds["IDEA"], seconds["IoT"], seconds["K-VARP"], strict=True)]
-        told = ", ".join(f"{label} {span(each)} s" for label, each in seconds.items())
-        claims.append(always(f"5.4, fig. {figure}", f"IDEA takes more time than IoT and K-VARP, on {data}", cases, told))
-        if data == "Adult":
-            mean = sum(seconds["IDEA"]) / len(seconds["IDEA"])
-            claims.append(always("5.4", "IDEA takes less than 2 s on average", [mean < 2], f"{mean:.3f} s, on another machine"))
-        for axis, sign in (("missing", 1 if data == "Adult" else -1), ("k", -1), ("window", 1), ("tuples", 1)):
-            jobs = [_job(scale, "IDEA", data, BUFFER, {axis: x}) for x in _swept(scale, data)[axis]]
-            own = results.values(jobs, "seconds")
-            said = f"IDEA's time {'grows' if sign > 0 else 'falls'} with {AXES[axis]}, on {data}"
-            told = ", ".join(f"{1000 * each:.0f}" for each in own) + " ms"
-            claims.append(rising(f"5.4, fig. {figure}", said, [sign * each for each in own], told))
-    for data in DATA:
-        xs = scale.sweep(MISSING[data])
-        added = {
-            label: results.values((_job(scale, label, data, BUFFER, {"missing": m}) for m in xs), "added") for label in LABELS
-        }
-        cases = [own > max(a, b) for own, a, b in zip(added["IDEA"], added["IoT"], added["K-VARP"], strict=True)]
-        told = "; ".join(f"{label} " + ", ".join(f"{each:,}" for each in each_added) for label, each_added in added.items())
-        claims.append(always("5.4, fig. 8", f"IDEA has more clusters for reuse than the others, on {data}", cases, told))
-        most = max(added["IDEA"])
-        claims.append(
-            always("5.1", f"a reuse set of β = 200 holds all clusters added, on {data}", [most <= 200], f"up to {most:,}")
-        )
-    jobs = [_job(scale, "IDEA", data, BUFFER, {"missing": m}) for data in DATA for m in scale.sweep(MISSING[data])]
-    rates = results.values(jobs, "pollution")
-    suppressed, tuples = (sum(results.values(jobs, name)) for name in ("suppressed", "tuples"))
-    claims.append(
-        always(
-            "5.3.1",
-            "the missing pollution rate is 0",
-            [rate == 0 for rate in rates],
-            f"{min(rates):g} to {max(rates):g}; {suppressed:,} of {tuples:,} tuples are suppressed, and show nothing",
-        )
-    )
+def _times(found: _Outcomes, data: str) -> list[Claim]:
+    where = f"5.4, fig. {7 if data == 'Adult' else 9}"
+    seconds = {label: [each for axis in AXES for each in found.of(label, data, axis, "seconds")] for label in LABELS}
+    cases = [own > max(a, b) for own, a, b in zip(seconds["IDEA"], seconds["IoT"], seconds["K-VARP"], strict=True)]
+    shown = ", ".join(f"{label} {span(each)} s" for label, each in seconds.items())
+    claims = [always(where, f"IDEA takes more time than IoT and K-VARP, on {data}", cases, shown)]
+    if data == "Adult":
+        mean = sum(seconds["IDEA"]) / len(seconds["IDEA"])
+        claims.append(always("5.4", "IDEA takes less than 2 s on average", [mean < 2], f"{mean:.3f} s, on another machine"))
+    for axis, sign in (("missing", 1 if data == "Adult" else -1), ("k", -1), ("window", 1), ("tuples", 1)):
+        own = found.of("IDEA", data, axis, "seconds")
+        said = f"IDEA's time {'grows' if sign > 0 else 'falls'} with {AXES[axis]}, on {data}"
+        shown = f"{listed([1000 * each for each in own], '.0f')} ms"
+        claims.append(rising(where, said, [sign * each for each in own], shown))
     return claims
+
+
+def _reuse(found: _Outcomes, data: str) -> list[Claim]:
+    added = {label: found.of(label, data, "missing", "added") for label in LABELS}
+    cases = [own > max(a, b) for own, a, b in zip(added["IDEA"], added["IoT"], added["K-VARP"], strict=True)]
+    shown = "; ".join(f"{label} {listed(each, ',')}" for label, each in added.items())
+    most = max(added["IDEA"])
+    holds = f"a reuse set of β = 200 holds all clusters added, on {data}"
+    return [
+        always("5.4, fig. 8", f"IDEA has more clusters for reuse than the others, on {data}", cases, shown),
+        always("5.1", holds, [most <= 200], f"up to {most:,}"),
+    ]
+
+
+def _pollution(found: _Outcomes) -> Claim:
+    jobs = [job for data in DATA for job in found.jobs("IDEA", data, "missing").values()]
+    rates = found.results.values(jobs, "pollution")
+    suppressed, tuples = (sum(found.results.values(jobs, name)) for name in ("suppressed", "tuples"))
+    shown = f"{min(rates):g} to {max(rates):g}; {suppressed:,} of {tuples:,} tuples are suppressed, and show nothing"
+    return always("5.3.1", "the missing pollution rate is 0", [rate == 0 for rate in rates], shown)
 
 
 PAPER = Paper(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from shoal.experiments.claim import Claim, always, between, less, mostly, rising, span
-from shoal.experiments.engine import stream_job
+from shoal.experiments.claim import Claim, all_less, always, below, between, less, listed, mostly, percents, rising, span
 from shoal.experiments.fads import fads_job
 from shoal.experiments.figure import Figure, Panel
-from shoal.experiments.job import Job, Results
-from shoal.experiments.paper import Findings, Paper, Scale
+from shoal.experiments.paper import Findings, Job, Paper, Results, Scale
+from shoal.experiments.runs import stream_job
 
 K, WINDOW, REUSE, PENALTY = 50, 2000, 200, 0.001
 MISSING: Mapping[str, Sequence[int]] = {"Adult": (1, 3, 5, 7, 9), "PM2.5": (1, 2, 3, 4, 5)}
@@ -43,176 +42,107 @@ def _jobs(scale: Scale) -> list[Job]:
     return jobs + [_stream(scale, label, "Adult", 3, size) for label in _NAMES for size in scale.sizes(SIZES)]
 
 
-def _findings(scale: Scale, results: Results) -> Findings:
-    swept = {data: scale.sweep(most) for data, most in MISSING.items()}
+class _Outcomes:
+    """The figures of this paper's jobs, over the numbers of missing values of each data set."""
 
-    def values(label: str, data: str, name: str, stretch: int = 1) -> list[float]:
-        return results.values((_stream(scale, label, data, m, stretch=stretch) for m in swept[data]), name)
+    def __init__(self, scale: Scale, results: Results) -> None:
+        self.scale, self.results = scale, results
+        self.swept = {data: scale.sweep(most) for data, most in MISSING.items()}
 
-    def held(data: str, name: str) -> list[float]:
-        return results.values((_held(scale, data, m) for m in swept[data]), name)
+    def of(self, label: str, data: str, name: str, stretch: int = 1) -> list[float]:
+        """An algorithm of the engine."""
+        return self.results.values((_stream(self.scale, label, data, m, stretch=stretch) for m in self.swept[data]), name)
 
-    return Findings(
-        _figures(scale, results, swept, values, held),
-        _claims(scale, results, swept, values, held),
-        _plainly(scale, results, swept, values, held),
-    )
+    def held(self, data: str, name: str) -> list[float]:
+        """FADS as the paper has it, which holds expired tuples back."""
+        return self.results.values((_held(self.scale, data, m) for m in self.swept[data]), name)
 
+    def tuples(self, data: str) -> int:
+        return self.results[_held(self.scale, data, self.swept[data][0])]["tuples"]
 
-Values = Callable[..., list[float]]
-
-
-def _figures(scale: Scale, results: Results, swept: Mapping[str, Sequence[int]], values: Values, held: Values) -> list[Figure]:
-    def by_missing(y: str, name: str, labels: Sequence[str], extra: str = "") -> list[Panel]:
+    def panels(self, y: str, name: str, labels: Sequence[str], held: str = "") -> list[Panel]:
+        """One panel for each data set; `held` names the figure of the FADS that holds tuples back."""
         panels = []
-        for data, xs in swept.items():
-            curves = {label: (xs, values(label, data, name)) for label in labels}
-            if extra:
-                curves["FADS, partitioned"] = (xs, held(data, extra))
+        for data, xs in self.swept.items():
+            curves = {label: (xs, self.of(label, data, name)) for label in labels}
+            if held:
+                curves["FADS, partitioned"] = (xs, self.held(data, held))
             panels.append(Panel(data, _MISSING, y, curves))
         return panels
 
-    both = ("IoT", "K-VARP")
-    sizes = scale.sizes(SIZES)
+
+def _findings(scale: Scale, results: Results) -> Findings:
+    found = _Outcomes(scale, results)
+    return Findings(_figures(found), [*_losses(found), *_counts(found), _times(found)], _plainly(found))
+
+
+def _figures(found: _Outcomes) -> list[Figure]:
+    every, both = tuple(_NAMES), ("IoT", "K-VARP")
+    sizes = found.scale.sizes(SIZES)
     by_size = {
-        label: (sizes, results.values((_stream(scale, label, "Adult", 3, size) for size in sizes), "seconds"))
+        label: found.results.curve({size: _stream(found.scale, label, "Adult", 3, size) for size in sizes}, "seconds")
         for label in _NAMES
     }
-    times = by_missing("seconds of processor", "seconds", tuple(_NAMES))
+    sized = Panel("Adult, at most 3 missing", "tuples", "seconds of processor", by_size)
+    times = [*found.panels("seconds of processor", "seconds", every), sized]
+    note = (
+        "FADS, partitioned, is the paper's: it holds expired tuples back; its loss is multiplied by "
+        "(1 + 0.001)^lateness and counted as 1 at most. FADS is the unhindered one, under the same deadline as the "
+        "others."
+    )
+    within = "Self-clustering: clusters formed within one partition"
     return [
-        Figure(
-            "figure-5",
-            "Information loss",
-            by_missing("average loss", "loss", tuple(_NAMES), "capped"),
-            note=(
-                "FADS, partitioned, is the paper's: it holds expired tuples back; its loss is multiplied by "
-                "(1 + 0.001)^lateness and counted as 1 at most. FADS is the unhindered one, under the same deadline as the "
-                "others."
-            ),
-        ),
-        Figure("figure-6", "Clusters created", by_missing("clusters", "groups", (*_NAMES,), "groups")),
-        Figure("figure-7", "Self-clustering: clusters formed within one partition", by_missing("clusters", "within", both)),
-        Figure("figure-8", "Tuples that reuse a published cluster", by_missing("tuples", "reused", both)),
-        Figure("figure-9", "Suppressed tuples", by_missing("tuples", "suppressed", both)),
-        Figure(
-            "figure-10",
-            "Runtime",
-            [*times, Panel("Adult, at most 3 missing", "tuples", "seconds of processor", by_size)],
-            columns=3,
-        ),
+        Figure("figure-5", "Information loss", found.panels("average loss", "loss", every, "capped"), note=note),
+        Figure("figure-6", "Clusters created", found.panels("clusters", "groups", every, "groups")),
+        Figure("figure-7", within, found.panels("clusters", "within", both)),
+        Figure("figure-8", "Tuples that reuse a published cluster", found.panels("tuples", "reused", both)),
+        Figure("figure-9", "Suppressed tuples", found.panels("tuples", "suppressed", both)),
+        Figure("figure-10", "Runtime", times, columns=3),
     ]
 
 
-def _claims(scale: Scale, results: Results, swept: Mapping[str, Sequence[int]], values: Values, held: Values) -> list[Claim]:
-    claims = []
+def _losses(found: _Outcomes) -> list[Claim]:
+    """Figure 5."""
+    where, claims = "5.1, fig. 5", []
     gaps: dict[str, list[float]] = {}
     for data, (lo, hi) in {"Adult": (3, 9), "PM2.5": (10, 20)}.items():
-        iot, own = values("IoT", data, "loss"), values("K-VARP", data, "loss")
-        gaps[data] = [less(a, b) for a, b in zip(own, iot, strict=True)]
+        iot, own = found.of("IoT", data, "loss"), found.of("K-VARP", data, "loss")
+        gaps[data] = all_less(own, iot)
         points = [100 * (b - a) for a, b in zip(own, iot, strict=True)]
-        other = [
-            100 * less(a, b) for a, b in zip(values("K-VARP", data, "loss", 2), values("IoT", data, "loss", 2), strict=True)
-        ]
-        claims.append(
-            between(
-                "5.1, fig. 5",
-                f"{lo} to {hi} % less loss than IoT Anonymization on {data}",
-                gaps[data],
-                lo,
-                hi,
-                f"in points {span(points, 1)}; with windows of twice as many tuples {span(other, 1)} %",
-            )
-        )
+        other = all_less(found.of("K-VARP", data, "loss", 2), found.of("IoT", data, "loss", 2))
+        said = f"{lo} to {hi} % less loss than IoT Anonymization on {data}"
+        shown = f"in points {span(points, 1)}; with windows of twice as many tuples {percents(other)}"
+        claims.append(between(where, said, gaps[data], lo, hi, shown))
     for data, gap in gaps.items():
-        told = ", ".join(f"{100 * each:.1f} % at {m}" for m, each in zip(swept[data], gap, strict=True))
-        claims.append(rising("5.1, fig. 5", f"the gap to IoT grows with missingness, on {data}", gap, told))
-    for data in swept:
-        own, late = values("K-VARP", data, "loss"), held(data, "capped")
-        claims.append(
-            always(
-                "5.1, fig. 5",
-                f"less loss than FADS (partitioned, late tuples penalized) on {data}",
-                [a < b for a, b in zip(own, late, strict=True)],
-                f"K-VARP {span(own)}, FADS {span(late)} "
-                f"(each tuple at most 1; unbounded up to {max(held(data, 'penalized')):.2g}; "
-                f"without penalty {span(held(data, 'loss'))}); up to "
-                f"{100 * max(held(data, 'late')) / _tuples(results, scale, data):.0f} % "
-                "of the tuples leave late",
-            )
+        shown = ", ".join(f"{100 * each:.1f} % at {m}" for m, each in zip(found.swept[data], gap, strict=True))
+        claims.append(rising(where, f"the gap to IoT grows with missingness, on {data}", gap, shown))
+    for data in found.swept:
+        own, late = found.of("K-VARP", data, "loss"), found.held(data, "capped")
+        said = f"less loss than FADS (partitioned, late tuples penalized) on {data}"
+        shown = (
+            f"K-VARP {span(own)}, FADS {span(late)} "
+            f"(each tuple at most 1; unbounded up to {max(found.held(data, 'penalized')):.2g}; "
+            f"without penalty {span(found.held(data, 'loss'))}); up to "
+            f"{100 * max(found.held(data, 'late')) / found.tuples(data):.0f} % of the tuples leave late"
         )
-    for data in swept:
-        own, free = values("K-VARP", data, "loss"), values("FADS", data, "loss")
-        gap = [less(b, a) for a, b in zip(own, free, strict=True)]
-        claims.append(
-            always(
-                "6; not compared in the paper",
-                f"K-VARP outperforms FADS as it is, under the same deadline, on {data}",
-                [a < b for a, b in zip(own, free, strict=True)],
-                f"the unhindered FADS loses {100 * min(gap):.0f} to {100 * max(gap):.0f} % less than K-VARP",
-            )
-        )
-    claims += _counts(swept, values)
-    ratios = [
-        a / b - 1
-        for data in swept
-        for a, b in zip(values("K-VARP", data, "seconds"), values("IoT", data, "seconds"), strict=True)
-    ]
-    faster = [
-        a / b - 1
-        for data in swept
-        for a, b in zip(values("K-VARP", data, "seconds"), values("FADS", data, "seconds"), strict=True)
-    ]
-    claims.append(
-        between(
-            "5.3, fig. 10",
-            "K-VARP takes 0 to 5 % more time than IoT Anonymization",
-            ratios,
-            0,
-            5,
-            f"against FADS as it is {100 * min(faster):.0f} to {100 * max(faster):.0f} %",
-        )
-    )
+        claims.append(always(where, said, below(own, late), shown))
+    for data in found.swept:
+        own, free = found.of("K-VARP", data, "loss"), found.of("FADS", data, "loss")
+        said = f"K-VARP outperforms FADS as it is, under the same deadline, on {data}"
+        shown = f"the unhindered FADS loses {percents(all_less(free, own), 0)} less than K-VARP"
+        claims.append(always("6; not compared in the paper", said, below(own, free), shown))
     return claims
 
 
-def _plainly(scale: Scale, results: Results, swept: Mapping[str, Sequence[int]], values: Values, held: Values) -> str:
-    """Where FADS as it is stands, beside the one the paper compares with."""
-    against, bound, everywhere = [], [], True
-    for data in swept:
-        free, late = values("FADS", data, "loss"), held(data, "loss")
-        for other in ("K-VARP", "IoT"):
-            gaps = [less(a, b) for a, b in zip(free, values(other, data, "loss"), strict=True)]
-            so, lo, hi = sum(gap > 0 for gap in gaps), 100 * min(gaps), 100 * max(gaps)
-            against.append(f"than {other} on {data} in {so} of {len(gaps)} settings, by {lo:.0f} to {hi:.0f} %")
-            everywhere = everywhere and so == len(gaps)
-        share = max(held(data, "suppressed")) / _tuples(results, scale, data)
-        bound.append(
-            f"{span(late)} instead of {span(free)} on {data}, where up to {100 * share:.0f} % of the tuples are suppressed"
-        )
-        everywhere = everywhere and all(a < b for a, b in zip(free, late, strict=True))
-    said = "**FADS as it is loses less than all others here**: " if everywhere else "FADS as it is loses less "
-    return (
-        f"{said}{'; '.join(against)}. It keeps the same deadline and the same promise, k persons where a null may stand for "
-        f"any value. Bound to its partitions, as in the paper, and before any penalty, it loses {'; '.join(bound)}."
-    )
-
-
-def _counts(swept: Mapping[str, Sequence[int]], values: Values) -> list[Claim]:
+def _counts(found: _Outcomes) -> list[Claim]:
     """Figures 6 to 9."""
-    claims = []
     apart = [
         abs(less(a, b))
-        for data in swept
-        for a, b in zip(values("K-VARP", data, "groups"), values("IoT", data, "groups"), strict=True)
+        for data in found.swept
+        for a, b in zip(found.of("K-VARP", data, "groups"), found.of("IoT", data, "groups"), strict=True)
     ]
-    claims.append(
-        always(
-            "5.2, fig. 6",
-            "K-VARP and IoT create almost the same number of clusters (taken as within 10 %)",
-            [each <= 0.1 for each in apart],
-            f"apart by {100 * min(apart):.1f} to {100 * max(apart):.1f} %",
-        )
-    )
+    said = "K-VARP and IoT create almost the same number of clusters (taken as within 10 %)"
+    claims = [always("5.2, fig. 6", said, [each <= 0.1 for each in apart], f"apart by {percents(apart)}")]
     pairs = (
         (mostly, "fig. 7a", "more self-clustering than IoT, despite a few drops", "Adult", "within", 1),
         (always, "fig. 7b", "less self-clustering than IoT", "PM2.5", "within", -1),
@@ -223,26 +153,51 @@ def _counts(swept: Mapping[str, Sequence[int]], values: Values) -> list[Claim]:
         (always, "fig. 9b", "more suppression than IoT", "PM2.5", "suppressed", 1),
     )
     for rule, where, said, data, name, sign in pairs:
-        own, iot = values("K-VARP", data, name), values("IoT", data, name)
-        told = "K-VARP " + ", ".join(f"{each:,}" for each in own) + "; IoT " + ", ".join(f"{each:,}" for each in iot)
-        claims.append(
-            rule(f"5.2, {where}", f"{said}, on {data}", [sign * (a - b) > 0 for a, b in zip(own, iot, strict=True)], told)
-        )
-    for data in swept:
-        reused = values("K-VARP", data, "reused")
-        claims.append(
-            always(
-                "5.2, fig. 8",
-                f"reuse is the more frequent the less is missing, on {data}",
-                [a > b for a, b in pairwise(reused)],
-                "K-VARP " + ", ".join(f"{each:,}" for each in reused),
-            )
-        )
+        own, iot = found.of("K-VARP", data, name), found.of("IoT", data, name)
+        cases = [sign * (a - b) > 0 for a, b in zip(own, iot, strict=True)]
+        shown = f"K-VARP {listed(own, ',')}; IoT {listed(iot, ',')}"
+        claims.append(rule(f"5.2, {where}", f"{said}, on {data}", cases, shown))
+    for data in found.swept:
+        reused = found.of("K-VARP", data, "reused")
+        said = f"reuse is the more frequent the less is missing, on {data}"
+        claims.append(always("5.2, fig. 8", said, [a > b for a, b in pairwise(reused)], f"K-VARP {listed(reused, ',')}"))
     return claims
 
 
-def _tuples(results: Results, scale: Scale, data: str) -> int:
-    return results[_held(scale, data, scale.sweep(MISSING[data])[0])]["tuples"]
+def _times(found: _Outcomes) -> Claim:
+    """Figure 10."""
+    more = {
+        other: [
+            a / b - 1
+            for data in found.swept
+            for a, b in zip(found.of("K-VARP", data, "seconds"), found.of(other, data, "seconds"), strict=True)
+        ]
+        for other in ("IoT", "FADS")
+    }
+    said = "K-VARP takes 0 to 5 % more time than IoT Anonymization"
+    return between("5.3, fig. 10", said, more["IoT"], 0, 5, f"against FADS as it is {percents(more['FADS'], 0)}")
+
+
+def _plainly(found: _Outcomes) -> str:
+    """Where FADS as it is stands, beside the one the paper compares with."""
+    against, bound, everywhere = [], [], True
+    for data in found.swept:
+        free, late = found.of("FADS", data, "loss"), found.held(data, "loss")
+        for other in ("K-VARP", "IoT"):
+            gaps = all_less(free, found.of(other, data, "loss"))
+            so = sum(gap > 0 for gap in gaps)
+            against.append(f"than {other} on {data} in {so} of {len(gaps)} settings, by {percents(gaps, 0)}")
+            everywhere = everywhere and so == len(gaps)
+        share = max(found.held(data, "suppressed")) / found.tuples(data)
+        bound.append(
+            f"{span(late)} instead of {span(free)} on {data}, where up to {100 * share:.0f} % of the tuples are suppressed"
+        )
+        everywhere = everywhere and all(below(free, late))
+    said = "**FADS as it is loses less than all others here**: " if everywhere else "FADS as it is loses less "
+    return (
+        f"{said}{'; '.join(against)}. It keeps the same deadline and the same promise, k persons where a null may stand for "
+        f"any value. Bound to its partitions, as in the paper, and before any penalty, it loses {'; '.join(bound)}."
+    )
 
 
 PAPER = Paper(

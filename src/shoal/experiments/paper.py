@@ -1,16 +1,75 @@
-"""What the report knows of a paper: its jobs, and what they say."""
+"""What the report knows of a paper: the jobs it runs, and what their outcomes say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from shoal.experiments.claim import Claim
-from shoal.experiments.figure import Figure
-from shoal.experiments.job import Job, Results
+from shoal.experiments.figure import Curve, Figure
 
 T = TypeVar("T")
+Outcome = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run, by name, and its settings as JSON.
+
+    >>> Job.of("simulation", z=150, seed=1).settings
+    {'seed': 1, 'z': 150}
+    >>> Job.of("simulation", seed=1, z=150) == Job.of("simulation", z=150, seed=1)
+    True
+    """
+
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, kind: str, **settings: Any) -> Job:
+        """A job with these settings, in whatever order they are given."""
+        return cls(kind, json.dumps(settings, sort_keys=True))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return json.loads(self.text)
+
+    @property
+    def wants_all_cores(self) -> bool:
+        """Whether it has several threads of its own.
+
+        >>> Job.of("stream", algorithm={"name": "fast", "workers": 2}).wants_all_cores
+        True
+        """
+        return self.settings.get("algorithm", {}).get("workers", 1) > 1
+
+    def key(self, basis: str) -> str:
+        """The name under which its outcome is kept; `basis` stands for code and data."""
+        return hashlib.sha256(f"{basis}\n{self.kind}\n{self.text}".encode()).hexdigest()[:32]
+
+
+class Results:
+    """The outcomes of all jobs."""
+
+    def __init__(self, outcomes: Mapping[Job, Outcome]) -> None:
+        self._outcomes = outcomes
+
+    def __getitem__(self, job: Job) -> Outcome:
+        return self._outcomes[job]
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def values(self, jobs: Iterable[Job], name: str) -> list[Any]:
+        """One figure of each of these jobs."""
+        return [self[job][name] for job in jobs]
+
+    def curve(self, jobs: Mapping[float, Job], name: str) -> Curve:
+        """One figure of each job, over the x by which the job is given."""
+        return list(jobs), self.values(jobs.values(), name)
 
 
 @dataclass(frozen=True)
@@ -56,7 +115,7 @@ class Findings(NamedTuple):
 
     figures: Sequence[Figure]
     claims: Sequence[Claim]
-    plainly: str = ""  # what is so, where the claims alone would mislead
+    plainly: str = ""  # what the numbers say where the claims alone would mislead
 
 
 @dataclass(frozen=True)

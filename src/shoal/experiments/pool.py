@@ -17,17 +17,17 @@ import pyarrow as pa
 
 import shoal
 from shoal import InputError
-from shoal.experiments.engine import run_stream
 from shoal.experiments.fads import run_fads
 from shoal.experiments.figure import Figure
-from shoal.experiments.job import Job, Outcome, Results
+from shoal.experiments.paper import Job, Outcome, Results
 from shoal.experiments.probability import run_model, run_simulation
+from shoal.experiments.runs import run_stream
 
 KINDS: Mapping[str, Callable[[Path, Mapping[str, Any]], Outcome]] = {
     "stream": run_stream, "fads": run_fads, "model": run_model, "simulation": run_simulation,
 }  # fmt: skip
-_UNTOLD = ("cli", "bench", "audit", "infer", "demo")  # parts of the code that change no number
-_MAKERS = ("streams.py", "engine.py", "published.py", "codes.py", "fads.py", "probability.py")  # of numbers, in this part
+_UNRELATED = ("cli", "bench", "audit", "infer", "demo")  # parts of the code that change no number
+_COMPUTING = ("streams.py", "runs.py", "fads.py", "probability.py")  # files of this part that make numbers
 
 OnProgress = Callable[[str, int, int], None]
 
@@ -118,7 +118,7 @@ def _basis(data: Path) -> str:
     home = Path(shoal.__file__).parent
     for path in sorted(home.rglob("*.py")):
         within = path.relative_to(home)
-        if within.parts[0] not in _UNTOLD and (within.parts[0] != "experiments" or within.name in _MAKERS):
+        if within.parts[0] not in _UNRELATED and (within.parts[0] != "experiments" or within.name in _COMPUTING):
             digest.update(path.read_bytes())
     for path in sorted(data.rglob("*.csv*")) + sorted(data.rglob("adult.data*")):
         digest.update(f"{path.relative_to(data)} ".encode())

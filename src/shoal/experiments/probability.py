@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import Anonymizer, Policy
-from shoal.experiments.job import Job, Outcome
+from shoal.experiments.paper import Job, Outcome
 from shoal.model import Population, exact, grid, tree
 
 RATE = 0.2  # of the most popular item; that of rank r is a r-th of it

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.datasets import DataSet
-from shoal.experiments.engine import _published
-from shoal.experiments.published import Published, node_losses
+from shoal.experiments.runs import Output, anonymized, node_losses
 from shoal.experiments.streams import stream
 
 
@@ -18,36 +17,36 @@ from shoal.experiments.streams import stream
 def test_losses_are_the_engines(data: Path, name: str) -> None:
     found = stream(data, "Adult", None, 5)
     policy = found.policy({"name": name}, 4, {"count": 25})
-    stats, published = _published(policy, found, found.rows.to_batches())
-    assert published.losses.mean() == pytest.approx(stats.loss, rel=1e-12)
-    assert len(published.clusters) == stats.groups
-    assert published.waits.max() == stats.longest_wait
-    assert sum(published.purity()) == stats.groups
-    assert published.pollution() == 0
+    stats, output = anonymized(policy, found, found.rows.to_batches())
+    assert output.losses.mean() == pytest.approx(stats.loss, rel=1e-12)
+    assert len(output.clusters) == stats.groups
+    assert output.waits.max() == stats.longest_wait
+    assert sum(output.purity()) == stats.groups
+    assert output.pollution() == 0
 
 
 def test_one_value_shown_as_missing_is_pollution(data: Path) -> None:
     found = stream(data, "Adult", None, 5)
     policy = found.policy({"name": "fads"}, 4, {"count": 25})
-    _, published = _published(policy, found, found.rows.to_batches())
-    there = int(np.flatnonzero(published.table.column("sex").is_valid().to_numpy() & (published.how == "cluster"))[0])
-    labels = published.table.column("sex").to_pylist()
+    _, output = anonymized(policy, found, found.rows.to_batches())
+    there = int(np.flatnonzero(output.table.column("sex").is_valid().to_numpy() & (output.how == "cluster"))[0])
+    labels = output.table.column("sex").to_pylist()
     labels[there] = None
-    spoilt = published.table.set_column(published.table.schema.get_field_index("sex"), "sex", pa.array(labels))
-    assert Published(found, spoilt, published.trace).pollution() == pytest.approx(1 / (found.rows.num_rows * 14))
+    spoilt = output.table.set_column(output.table.schema.get_field_index("sex"), "sex", pa.array(labels))
+    assert Output(found, spoilt, output.trace).pollution() == pytest.approx(1 / (found.rows.num_rows * 14))
 
 
-def _of(trace: list[tuple[int, str, int | None, int]], rows: int) -> Published:
+def _of(trace: list[tuple[int, str, int | None, int]], rows: int) -> Output:
     """Row and arrival are the same; (row, how, cluster, released)."""
     row, how, cluster, released = zip(*trace, strict=True)
     table = pa.table({"row": row, "how": how, "cluster": cluster, "arrived": row, "released": released})
-    return Published(DataSet("", "", Path(), {}, pa.table({"pid": list(range(rows))})), pa.table({}), table)
+    return Output(DataSet("", "", Path(), {}, pa.table({"pid": list(range(rows))})), pa.table({}), table)
 
 
 def test_rounds_by_hand() -> None:
     """Rounds at arrivals 2, 3 and 3: tuple 3 came after the first, and leaves in the third."""
-    published = _of([(0, "cluster", 0, 2), (2, "cluster", 0, 2), (1, "reuse", 0, 3), (3, "suppressed", None, 4)], 4)
-    assert published.rounds().tolist() == [1, 1, 2, 1]
+    output = _of([(0, "cluster", 0, 2), (2, "cluster", 0, 2), (1, "reuse", 0, 3), (3, "suppressed", None, 4)], 4)
+    assert output.rounds().tolist() == [1, 1, 2, 1]
 
 
 def test_the_reuse_set_by_hand() -> None:

@@ -1,29 +1,94 @@
-"""What a run published, tuple by tuple: loss, waiting, groups; from its output and its trace."""
+"""A stream through the engine: what it lost, how long it took, and what its output and trace say tuple by tuple."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal import Anonymizer, Policy, Stats
 from shoal.datasets import DataSet
+from shoal.experiments.paper import Job, Outcome
+from shoal.experiments.streams import stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BINS = 20  # of purity
+_POINTS = 200  # of a curve over time
+
+
+def stream_job(
+    data: str,
+    algorithm: Mapping[str, Any],
+    k: int,
+    window: Mapping[str, int],
+    *,
+    tuples: int | None,
+    missing: int | None = None,
+    quasi: int | None = None,
+    nulls_match: str = "maybe",
+    passes: int = 1,
+    extras: Sequence[str] = (),
+) -> Job:
+    """One algorithm on one stream. `extras` names measures of `_EXTRAS`; of several timed passes the quickest counts."""
+    return Job.of(
+        "stream", data=data, algorithm=dict(algorithm), k=k, window=dict(window), tuples=tuples, missing=missing, quasi=quasi,
+        nulls_match=nulls_match, extras=list(extras), passes=passes,
+    )  # fmt: skip
+
+
+def run_stream(data: Path, settings: Mapping[str, Any]) -> Outcome:
+    """What comes of the stream, and how long it took."""
+    found = stream(data, settings["data"], settings["tuples"], settings["missing"], settings["quasi"])
+    policy = found.policy(settings["algorithm"], settings["k"], settings["window"], nulls_match=settings["nulls_match"])
+    batches = found.rows.to_batches()
+    stats, output = anonymized(policy, found, batches)
+    times = [_times(policy, batches) for _ in range(settings["passes"])]
+    seconds, elapsed = (min(column) for column in zip(*times, strict=True))
+    usual = {
+        "tuples": stats.released, "loss": stats.loss, "groups": stats.groups, "clustered": stats.clustered,
+        "reused": stats.reused, "suppressed": stats.suppressed, "longest": stats.longest_wait,
+        "wait": float(output.waits.mean()), "within": int(output.alike.sum()),
+        "seconds": seconds, "elapsed": elapsed,
+    }  # fmt: skip
+    return {**usual, **{name: _EXTRAS[name](output, settings) for name in settings["extras"]}}
+
+
+def anonymized(policy: Policy, data: DataSet, batches: Sequence[pa.RecordBatch]) -> tuple[Stats, Output]:
+    anonymizer = Anonymizer(policy)
+    outputs, traces = [], []
+    for batch in [*batches, None]:
+        outputs.append(anonymizer.flush() if batch is None else anonymizer.push_batch(batch))
+        traces.append(anonymizer.trace)
+    stats = anonymizer.stats
+    assert isinstance(stats, Stats)
+    table = pa.Table.from_batches(outputs).unify_dictionaries().combine_chunks()
+    return stats, Output(data, table, pa.Table.from_batches(traces))
+
+
+def _times(policy: Policy, batches: Sequence[pa.RecordBatch]) -> tuple[float, float]:
+    """Arrow in, Arrow out: seconds of the processor, in which others on the machine do not count, and by the clock."""
+    anonymizer = Anonymizer(policy)
+    start, begin = process_time(), perf_counter()
+    for batch in batches:
+        anonymizer.push_batch(batch)
+    anonymizer.flush()
+    return process_time() - start, perf_counter() - begin
 
 
 def node_losses(hierarchy: Path) -> dict[str, float]:
     """The loss of each label of a hierarchy: (leaves under it - 1) / (all leaves - 1).
 
-    Labels are told apart by name, as the policy asks them to be.
+    Labels are distinguished by name, as the policy demands.
     """
     leaves: dict[str, int] = {}
     lines = [line.split(";") for line in hierarchy.read_text(encoding="utf-8").splitlines() if line]
@@ -44,8 +109,8 @@ def patterns(data: DataSet) -> Ints:
 
 
 @dataclass(frozen=True)
-class Published:
-    """All tuples in the order in which they left."""
+class Output:
+    """What a run released: all tuples in the order in which they left, and their trace."""
 
     data: DataSet
     table: pa.Table
@@ -167,3 +232,28 @@ def _nodes(column: pa.Array, hierarchy: Path) -> Floats:
     losses = np.array([*(known[label] for label in column.dictionary.to_pylist()), np.nan])
     codes = column.indices.fill_null(len(losses) - 1).to_numpy(zero_copy_only=False)
     return losses[codes]
+
+
+def _added(output: Output, settings: Mapping[str, Any]) -> int:
+    """Groups that enter the reuse set: those below `reuse_loss`; of IoT Anonymization those formed within a partition."""
+    most = settings["algorithm"].get("reuse_loss", np.inf)
+    fit = np.array([output.losses[members].mean() < most for members in output.clusters], bool)
+    return int((fit & output.alike).sum() if settings["algorithm"]["name"] == "iot" else fit.sum())
+
+
+def _reusable(output: Output, settings: Mapping[str, Any]) -> dict[str, Any]:
+    algorithm = settings["algorithm"]
+    sizes = output.reusable(algorithm["reuse_age"], algorithm["name"] == "fast")
+    every = max(1, len(sizes) // _POINTS)
+    seen = np.bincount(sizes[output.released])
+    return {"every": every, "sizes": sizes[::every].tolist(), "published": seen.tolist(), "largest": int(sizes.max())}
+
+
+_EXTRAS: Mapping[str, Callable[[Output, Mapping[str, Any]], Any]] = {
+    "purity": lambda output, settings: output.purity(),
+    "pollution": lambda output, settings: output.pollution(),
+    "added": _added,
+    "cost": lambda output, settings: output.cost(0.02),
+    "reusable": _reusable,
+    "rounds": lambda output, settings: np.bincount(output.rounds()).tolist(),
+}
