@@ -7,7 +7,7 @@ import pytest
 
 from model.simulation import stream
 from shoal.model import Plan, Population, grid, plan
-from shoal.model.choice import silencing_z, suitable_z
+from shoal.model.tuner import silencing_z, suitable_z
 
 RATES = 0.2 / np.arange(1, 21)
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from model import plain
 from shoal.errors import ModelError
-from shoal.model import Population, Publication, grid, plan, tree
-from shoal.model.exact import exact
+from shoal.model import Population, Publication, exact, grid, plan, tree
 
 ZIPF = 0.2 / np.arange(1, 21)
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from shoal.model.choice import suitable_z
-from shoal.model.estimate import Estimate
-from shoal.model.exact import exact
 from shoal.model.grid import grid
 from shoal.model.plan import Plan, plan
 from shoal.model.population import Population, Publication
-from shoal.model.tree import tree
-from shoal.model.tuner import Tuner
+from shoal.model.realizations import Estimate, exact, tree
+from shoal.model.tuner import NOTHING, Tuner, suitable_z
 
-__all__ = ["Estimate", "Plan", "Population", "Publication", "Tuner", "exact", "grid", "plan", "suitable_z", "tree"]
+__all__ = ["NOTHING", "Estimate", "Plan", "Population", "Publication", "Tuner", "exact", "grid", "plan", "suitable_z", "tree"]

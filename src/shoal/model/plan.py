@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import ModelError
-from shoal.model.choice import least_z, silencing_z
 from shoal.model.grid import grid
 from shoal.model.population import Publication
 from shoal.model.sample import Sample, Windows
+from shoal.model.tuner import least_z, silencing_z
 
 USUAL = (60.0, 300.0, 900.0, 3600.0, 6 * 3600.0, 86400.0, 7 * 86400.0)
 """Windows that are looked at unless others are asked for, in seconds."""
