@@ -10,7 +10,7 @@ import pytest
 
 from shoal.bench import Report, loss
 from shoal.bench.data import datasets
-from shoal.bench.loss import Cell, Loss
+from shoal.bench.loss import Cell
 from shoal.datasets import ORDERS
 from shoal.errors import InputError
 
@@ -95,8 +95,7 @@ def test_tide_is_measured_against_the_best_other_of_each_cell() -> None:
         told(fads=0.4, idea=0.8, tide_quick=0.2, tide_thorough=0.2),
     ]
     cells[0]["suppressed"]["tide quick"] = 1
-    result: Loss = {"cells": cells, "tuples": 100}
-    _, summary, _ = loss.loss_tables(result)
+    _, summary, _ = loss.loss_tables({"cells": cells, "tuples": 100})
     less = 100 * (1 - math.sqrt(0.75 * 0.5))
     assert summary.rows == [
         ("Adult, tide quick", f"{less:.1f} %", "25 %", "25.0 %", "50.0 %", "1"),

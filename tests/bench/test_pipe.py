@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from shoal.bench import brokers, pipe
-from shoal.bench.pipe import Pipes
 from shoal.bench.timing import timing
 
 
@@ -19,12 +18,12 @@ def test_brokers_that_are_not_installed_are_left_out(tmp_path: Path, monkeypatch
 
 def test_what_was_left_out_is_told() -> None:
     once = timing([1.0], 10)
-    found: Pipes = {
+    found = {
         "rows": [{"format": "csv", "run": once, "pipe": once, "ratio": 1.0}], "brokers": [], "absent": ["nats"], "seconds": 1.0,
         "lateness": {"median": 1.0, "p99": 1.0, "most": 1.0}, "held": 10, "pauses": [1.0], "size": 100,
     }  # fmt: skip
     (files,) = pipe.tables(found)
     assert files.notes[-1] == "Not measured, since they are not installed: nats."
-    row: brokers.Row = {"name": "HTTP", "tuples": 10, "rate": 5.0, "alone": None}
+    row = {"name": "HTTP", "tuples": 10, "rate": 5.0, "alone": None}
     _, over = pipe.tables({**found, "brokers": [row]})
     assert over.notes[-1] == "Not measured, since they are not installed: nats."

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from typing import Any, TypedDict
+from typing import Any
 
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer
+from shoal.bench.benchmark import Figures
 from shoal.errors import ShoalError
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
@@ -39,19 +40,13 @@ POSTED = 400_000
 BATCH = 20_000
 
 
-class Row(TypedDict):
-    """A pipeline over one broker."""
+def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], None]) -> list[Figures]:
+    """One row for each broker that is installed, over at most so many tuples.
 
-    name: str
-    tuples: int
-    rate: float  # tuples a second
-    alone: float | None  # messages a second of a client that only passes them through
-
-
-def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], None]) -> list[Row]:
-    """One row for each broker that is installed, over at most so many tuples."""
+    `rate` is in tuples a second, `alone` in messages a second of a client that only passes them through.
+    """
     (home / "policy.yaml").write_text(POLICY)
-    parts: dict[str, Callable[[Path, int, int], Row]] = {"nats": _nats, "kafka": _kafka, "http": _http}
+    parts: dict[str, Callable[[Path, int, int], Figures]] = {"nats": _nats, "kafka": _kafka, "http": _http}
     lacking, found = absent(), []
     for i, (name, part) in enumerate(parts.items()):
         if name not in lacking:
@@ -148,7 +143,7 @@ def _nats_server(folder: Path) -> Iterator[str]:
         process.wait(10)
 
 
-def _nats(home: Path, rounds: int, most: int) -> Row:
+def _nats(home: Path, rounds: int, most: int) -> Figures:
     count = min(MESSAGES, most)
     import nats
     from nats.js.api import AckPolicy, ConsumerConfig
@@ -195,7 +190,7 @@ def _nats(home: Path, rounds: int, most: int) -> Row:
     return {"name": "JetStream to JetStream", "tuples": count, "rate": rate, "alone": own}
 
 
-def _kafka(home: Path, rounds: int, most: int) -> Row:
+def _kafka(home: Path, rounds: int, most: int) -> Figures:
     count = min(6 * MESSAGES, most)
     import confluent_kafka as kafka
 
@@ -226,7 +221,7 @@ def _kafka(home: Path, rounds: int, most: int) -> Row:
     return {"name": "Kafka (mock) to Kafka", "tuples": count, "rate": count / median(piped), "alone": None}
 
 
-def _http(home: Path, rounds: int, most: int) -> Row:
+def _http(home: Path, rounds: int, most: int) -> Figures:
     count = min(POSTED, most) // BATCH * BATCH or BATCH
     import httpx
 

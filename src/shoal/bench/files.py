@@ -5,37 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 import shoal
 from shoal.audit import audit
-from shoal.bench.benchmark import Benchmark
+from shoal.bench.benchmark import Benchmark, Figures
 from shoal.bench.data import visits, write_filter, write_stream, write_visits
 from shoal.bench.process import run_alone
 from shoal.bench.table import Table, count, megabytes, speed
-from shoal.bench.timing import Task, Timing, timing
+from shoal.bench.timing import Task, timing
 
 FORMATS = ("parquet", "csv", "jsonl", "arrow")
 _TINY = 10
 
 
-class FileRow(TypedDict):
-    format: str
-    timing: Timing
-    read: int  # bytes
-    written: int
-    peak_small: int | None  # bytes resident at most in `shoal run`
-    peak_large: int | None
-
-
-class Files(TypedDict):
-    algorithm: str
-    small: int
-    rows: list[FileRow]
-    start: Timing | None  # a cached `shoal run` on a tiny file
-
-
-def measure_files(bench: Benchmark) -> Files:
+def measure_files(bench: Benchmark) -> Figures:
     """`shoal.run` with one algorithm; peak memory of `shoal run` on both sizes; the time that it takes to start."""
     w, home = bench.workload, bench.home
     policy = bench.policy(bench.first)
@@ -51,7 +34,7 @@ def measure_files(bench: Benchmark) -> Files:
         tasks.append(Task(f"{kind}, {count(w.large)} tuples", work, w.large, prepare=remove))
     timed = bench.timed(tasks)
     written = bench.adult.write_policy(bench.first, w, home)
-    rows: list[FileRow] = []
+    rows = []
     for i, (kind, each) in enumerate(zip(FORMATS, timed, strict=True)):
         source, target = _paths(home, "large", kind)
         bench.step(f"memory of shoal run, {kind}", i, len(FORMATS))
@@ -59,7 +42,7 @@ def measure_files(bench: Benchmark) -> Files:
         rows.append({
             "format": kind, "timing": each.timing,
             "read": source.stat().st_size, "written": target.stat().st_size,
-            "peak_small": small and small.peak, "peak_large": large and large.peak,
+            "peak_small": small and small.peak, "peak_large": large and large.peak,  # bytes resident at most in `shoal run`
         })  # fmt: skip
     starts = []
     for i in range(w.rounds):
@@ -74,7 +57,7 @@ def _paths(home: Path, size: str, kind: str) -> tuple[Path, Path]:
     return home / f"{size}.{kind}", home / f"{size}-anonymized.{kind}"
 
 
-def file_tables(result: Files) -> list[Table]:
+def file_tables(result: Figures) -> list[Table]:
     large, small = count(result["rows"][0]["timing"]["tuples"]), count(result["small"])
     header = ("format", "tuples/s", "ns a tuple", "spread", "read", "written", f"peak of {small}", f"peak of {large}")
     rows = [
@@ -93,22 +76,7 @@ def file_tables(result: Files) -> list[Table]:
     return [Table(f"File to file, {result['algorithm']}, {large} tuples", header, rows, [" ".join(notes)])]
 
 
-class AuditRow(TypedDict):
-    kind: str  # of records: tuples or observations
-    trace: bool
-    timing: Timing
-    held: bool
-
-
-class Audit(TypedDict):
-    algorithm: str
-    small: int
-    rows: list[AuditRow]
-    peak_small: int | None  # bytes resident at most in `shoal audit`, with a trace
-    peak_large: int | None
-
-
-def measure_audit(bench: Benchmark) -> Audit:
+def measure_audit(bench: Benchmark) -> Figures:
     """The audit of tuples and of observations, with a trace and without; peak memory of `shoal audit`."""
     w, home, visited = bench.workload, bench.home, bench.home / "visits"
     visited.mkdir()
@@ -129,7 +97,7 @@ def measure_audit(bench: Benchmark) -> Audit:
         source, target, trace = _audited(policy.parent, "large")
         label = f"audit of {kind} {'with' if traced else 'without'} a trace"
         tasks.append(Task(label, partial(audit, policy, source, target, trace if traced else None), w.audited))
-    rows: list[AuditRow] = [
+    rows = [
         {"kind": kind, "trace": traced, "timing": each.timing, "held": each.result.held}
         for (kind, _, traced), each in zip(cases, bench.timed(tasks), strict=True)
     ]
@@ -146,7 +114,7 @@ def _audited(home: Path, size: str) -> tuple[Path, Path, Path]:
     return *_paths(home, size, "parquet"), home / f"{size}-trace.jsonl"
 
 
-def audit_tables(result: Audit) -> list[Table]:
+def audit_tables(result: Figures) -> list[Table]:
     tuples = result["rows"][0]["timing"]["tuples"]
     header = ("audit", "seconds", "records/s", "ns a record", "spread", "verdict")
     rows = [

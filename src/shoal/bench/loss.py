@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import Anonymizer, Stats
-from shoal.bench.benchmark import Benchmark, anonymize
+from shoal.bench.benchmark import Benchmark, Figures, anonymize
 from shoal.bench.data import datasets
 from shoal.bench.table import NOTHING, Table, loss
 from shoal.bench.workload import Variant
@@ -34,12 +34,7 @@ class Cell(TypedDict):
     offline: float | None  # with all tuples in view
 
 
-class Loss(TypedDict):
-    cells: list[Cell]
-    tuples: int
-
-
-def measure_loss(bench: Benchmark) -> Loss:
+def measure_loss(bench: Benchmark) -> Figures:
     """Each algorithm on each data set, by k and window; some also in other orders of the rows."""
     w = bench.workload
     found = list(datasets(bench.adult.folder.parent, w.seed))
@@ -81,7 +76,7 @@ def _anonymized(data: DataSet, variant: Variant, k: int, window: int, nulls_matc
     return anonymize(policy, data.rows.combine_chunks().to_batches())
 
 
-def loss_tables(result: Loss) -> list[Table]:
+def loss_tables(result: Figures) -> list[Table]:
     plain = [cell for cell in result["cells"] if cell["order"] == ORDERS[0]]
     turned = [cell for cell in result["cells"] if cell["order"] != ORDERS[0]]
     found = [_means(plain, result["tuples"])]
@@ -167,24 +162,11 @@ READINGS = ("maybe", "extended", "root")
 """Nulls match any value, match nulls, or are roots."""
 
 
-class NullsRow(TypedDict):
-    data: str
-    algorithm: str
-    loss: dict[str, float]  # by reading
-
-
-class Nulls(TypedDict):
-    rows: list[NullsRow]
-    k: int
-    window: int
-    tuples: int
-
-
-def measure_nulls(bench: Benchmark) -> Nulls:
+def measure_nulls(bench: Benchmark) -> Figures:
     """Each algorithm under each reading of nulls, on the data sets that have nulls."""
     w = bench.workload
     found = [data.head(w.loss_tuples) for data in datasets(bench.adult.folder.parent, w.seed) if data.misses]
-    rows: list[NullsRow] = []
+    rows = []
     steps = [(data, variant) for data in found for variant in bench.variants]
     k = min(w.k, w.loss_ks[len(w.loss_ks) // 2])
     for i, (data, variant) in enumerate(steps):
@@ -194,7 +176,7 @@ def measure_nulls(bench: Benchmark) -> Nulls:
     return {"rows": rows, "k": k, "window": w.window, "tuples": w.loss_tuples}
 
 
-def nulls_tables(result: Nulls) -> list[Table]:
+def nulls_tables(result: Figures) -> list[Table]:
     title = f"What a reading of nulls costs: loss at k {result['k']}, window {result['window']:,}, {result['tuples']:,} tuples"
     rows = []
     for row in result["rows"]:
@@ -212,23 +194,7 @@ STRETCHES = (1, 2, 4)
 _WINDOW = 60  # seconds
 
 
-class SparseRow(TypedDict):
-    rate: float
-    stretch: int
-    loss: float
-    suppressed: float  # share of the tuples
-    wait: float  # the mean, in windows
-    longest: float
-
-
-class Sparse(TypedDict):
-    algorithm: str
-    data: str
-    k: int
-    rows: list[SparseRow]
-
-
-def measure_sparse(bench: Benchmark) -> Sparse:
+def measure_sparse(bench: Benchmark) -> Figures:
     """What longer windows save, by how many persons arrive in one window."""
     w = bench.workload
     data = next(data for data in datasets(bench.adult.folder.parent, w.seed) if data.misses).head(w.loss_tuples // 4)
@@ -239,7 +205,7 @@ def measure_sparse(bench: Benchmark) -> Sparse:
     return {"algorithm": bench.first.label, "data": data.name, "k": k, "rows": rows}
 
 
-def _sparse_row(data: DataSet, variant: Variant, k: int, rate: float, stretch: int, seed: int) -> SparseRow:
+def _sparse_row(data: DataSet, variant: Variant, k: int, rate: float, stretch: int, seed: int) -> Figures:
     """Arrivals at random, so many in a window on average."""
     gaps = np.random.default_rng(seed).exponential(_WINDOW / (rate * k), data.rows.num_rows)
     rows = data.rows.append_column("ts", pa.array(np.cumsum(gaps)))
@@ -255,11 +221,11 @@ def _sparse_row(data: DataSet, variant: Variant, k: int, rate: float, stretch: i
     waits = pc.subtract(trace.column("released"), trace.column("arrived")).to_numpy() / _WINDOW
     return {
         "rate": rate, "stretch": stretch, "loss": stats.loss, "suppressed": stats.suppressed / stats.released,
-        "wait": float(waits.mean()), "longest": float(waits.max()),
+        "wait": float(waits.mean()), "longest": float(waits.max()),  # in windows
     }  # fmt: skip
 
 
-def sparse_tables(result: Sparse) -> list[Table]:
+def sparse_tables(result: Figures) -> list[Table]:
     rows = []
     for rate in RATES:
         own = [row for row in result["rows"] if row["rate"] == rate]

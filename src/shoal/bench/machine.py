@@ -32,7 +32,7 @@ def machine() -> Machine:
         "cores": os.cpu_count() or 1,
         "memory": _memory(),
         "system": f"{platform.system()} {platform.release()}",
-        "versions": {name: _version(name) for name in ("shoal", "numba", "numpy", "pyarrow")}
+        "versions": {name: version_of(name) or "not installed" for name in ("shoal", "numba", "numpy", "pyarrow")}
         | {"python": platform.python_version()},
         "core": _pinned(),
         "load": load(),
@@ -61,38 +61,38 @@ def described(found: Machine) -> str:
 @contextmanager
 def one_core() -> Iterator[frozenset[int]]:
     """Bind this thread, and those it starts, to one core, and Arrow to one thread; the cores that were free before."""
-    threads = pa.cpu_count()
+    threads, free = pa.cpu_count(), _cores()
     pa.set_cpu_count(1)
-    before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    if before:
-        os.sched_setaffinity(0, {max(before)})
     try:
-        yield frozenset(before or range(os.cpu_count() or 1))
+        with bound_to(frozenset({max(free)})):
+            yield free
     finally:
         pa.set_cpu_count(threads)
-        if before:
-            os.sched_setaffinity(0, before)
 
 
 @contextmanager
-def several(cores: frozenset[int]) -> Iterator[None]:
-    """Free this thread, and those it starts, for all of these cores."""
-    if not hasattr(os, "sched_getaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
+def bound_to(cores: frozenset[int]) -> Iterator[None]:
+    """Bind this thread, and those it starts, to these cores, where the system can do so."""
+    before = _cores()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, before)
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, before)
+
+
+def _cores() -> frozenset[int]:
+    """The cores that this thread may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
 
 
 def _pinned() -> int | None:
-    if not hasattr(os, "sched_getaffinity"):
-        return None
-    cores = os.sched_getaffinity(0)
-    return next(iter(cores)) if len(cores) == 1 else None
+    cores = _cores()
+    return max(cores) if hasattr(os, "sched_getaffinity") and len(cores) == 1 else None
 
 
 def _model() -> str:
@@ -111,8 +111,9 @@ def _memory() -> int | None:
         return None
 
 
-def _version(name: str) -> str:
+def version_of(package: str) -> str | None:
+    """The version of a package, if it is installed."""
     try:
-        return version(name)
+        return version(package)
     except PackageNotFoundError:
-        return "not installed"
+        return None

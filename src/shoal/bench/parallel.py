@@ -8,13 +8,12 @@ from functools import partial
 from itertools import pairwise
 from threading import Thread
 from time import process_time, thread_time
-from typing import TypedDict
 
 import pyarrow as pa
 
 from shoal import Anonymizer, Policy
-from shoal.bench.benchmark import Benchmark, anonymize
-from shoal.bench.machine import several
+from shoal.bench.benchmark import Benchmark, Figures, anonymize
+from shoal.bench.machine import bound_to
 from shoal.bench.table import Table, count, rate, times
 from shoal.bench.timing import Task, Timing
 from shoal.bench.workload import Variant
@@ -23,21 +22,7 @@ LANES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 WORKERS = (1, 2, 4, 6)
 
 
-class Pair(TypedDict):
-    """One and two of them: streams, lanes or workers."""
-
-    algorithm: str
-    one: Timing
-    two: Timing
-    ratio: float  # of tuples a second
-
-
-class Threads(TypedDict):
-    rows: list[Pair]
-    cores: int
-
-
-def measure_threads(bench: Benchmark) -> Threads:
+def measure_threads(bench: Benchmark) -> Figures:
     """Two independent streams on two threads, against one."""
     tuples = bench.workload.threads
     stream = bench.stream(tuples)
@@ -47,7 +32,7 @@ def measure_threads(bench: Benchmark) -> Threads:
         for streams in (1, 2):
             work = partial(_together, policy, stream, streams)
             tasks.append(Task(f"{variant.label}, streams: {streams}", work, streams * tuples))
-    with several(bench.cores):
+    with bound_to(bench.cores):
         timed = bench.timed(tasks)
     rows = [
         _pair(variant.label, one.timing, two.timing)
@@ -64,17 +49,17 @@ def _together(policy: Policy, stream: Sequence[pa.RecordBatch], streams: int) ->
         thread.join()
 
 
-def _pair(label: str, one: Timing, two: Timing) -> Pair:
+def _pair(label: str, one: Timing, two: Timing) -> Figures:
     return {"algorithm": label, "one": one, "two": two, "ratio": two["rate"] / one["rate"]}
 
 
-def thread_tables(result: Threads) -> list[Table]:
+def thread_tables(result: Figures) -> list[Table]:
     few = ["This machine gives one core: two threads take turns on it."] if result["cores"] < 2 else []
     note = " ".join([f"{count(result['rows'][0]['one']['tuples'])} tuples a stream.", *few])
     return [_pair_table("Independent streams on threads of one process", "stream", result["rows"], note)]
 
 
-def _pair_table(title: str, unit: str, rows: Sequence[Pair], note: str) -> Table:
+def _pair_table(title: str, unit: str, rows: Sequence[Figures], note: str) -> Table:
     header = ("algorithm", f"one {unit}, tuples/s", f"two {unit}s, tuples/s", "ratio", "cores had")
     lines = []
     for row in rows:
@@ -84,23 +69,9 @@ def _pair_table(title: str, unit: str, rows: Sequence[Pair], note: str) -> Table
     return Table(title, header, lines, [note])
 
 
-class LaneRow(Pair):
-    loss: dict[str, float]  # by number of lanes, or workers
-    suppressed: dict[str, int]
-    simulated: dict[str, float]  # the ratio by number of lanes, as if each had a core of its own
-
-
-class Lanes(TypedDict):
-    rows: list[LaneRow]
-    workers: list[LaneRow]  # of FAST alone
-    tuples: int
-    cores: int
-
-
-def measure_lanes(bench: Benchmark) -> Lanes:
+def measure_lanes(bench: Benchmark) -> Figures:
     """One stream in lanes, or with workers: what that costs in loss, and what it gains in speed."""
-    rows: list[LaneRow] = []
-    workers: list[LaneRow] = []
+    rows, workers = [], []
     for variant in bench.variants:
         policy = bench.policy(variant)
         rows.append(_lanes(bench, variant.label, "lanes", {lanes: replace(policy, lanes=lanes) for lanes in LANES}))
@@ -111,11 +82,11 @@ def measure_lanes(bench: Benchmark) -> Lanes:
     return {"rows": rows, "workers": workers, "tuples": bench.workload.small, "cores": len(bench.cores)}
 
 
-def _lanes(bench: Benchmark, label: str, unit: str, policies: Mapping[int, Policy]) -> LaneRow:
+def _lanes(bench: Benchmark, label: str, unit: str, policies: Mapping[int, Policy]) -> Figures:
     w = bench.workload
     short, long = bench.stream(w.small), bench.stream(w.threads)
     found = {}
-    with several(bench.cores):
+    with bound_to(bench.cores):
         for i, (number, policy) in enumerate(policies.items()):
             bench.step(f"{label}, {unit}: {number}", i, len(policies))
             found[str(number)] = anonymize(policy, short)
@@ -126,7 +97,7 @@ def _lanes(bench: Benchmark, label: str, unit: str, policies: Mapping[int, Polic
         **_pair(label, one, two),
         "loss": {number: stats.loss for number, stats in found.items()},
         "suppressed": {number: stats.suppressed for number, stats in found.items()},
-        "simulated": {str(number): alone[1] / seconds for number, seconds in alone.items()},
+        "simulated": {str(number): alone[1] / seconds for number, seconds in alone.items()},  # the ratio, a core for each lane
     }
 
 
@@ -153,7 +124,7 @@ def _seconds(policy: Policy, batches: Sequence[pa.RecordBatch]) -> float:
     return process_time() - start - saved
 
 
-def lane_tables(result: Lanes) -> list[Table]:
+def lane_tables(result: Figures) -> list[Table]:
     few = ["This machine gives one core: threads take turns on it."] if result["cores"] < 2 else []
     tables = []
     for unit, rows in (("lane", result["rows"]), ("worker", result["workers"])):
@@ -171,7 +142,7 @@ def lane_tables(result: Lanes) -> list[Table]:
     return tables
 
 
-def _loss_table(unit: str, rows: Sequence[LaneRow], numbers: Sequence[str], tuples: int) -> Table:
+def _loss_table(unit: str, rows: Sequence[Figures], numbers: Sequence[str], tuples: int) -> Table:
     lines = []
     for row in rows:
         one = row["loss"]["1"]

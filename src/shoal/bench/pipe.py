@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import shoal
 from shoal.bench import brokers
-from shoal.bench.benchmark import Benchmark
+from shoal.bench.benchmark import Benchmark, Figures
 from shoal.bench.data import write_stream
 from shoal.bench.table import NOTHING, Table, count, rate, times
-from shoal.bench.timing import Task, Timing
+from shoal.bench.timing import Task
 from shoal.connectors.connector import Delivery, Position, Sink, Source
 from shoal.formats import lines
 from shoal.pipeline.pipe import Pipe
@@ -46,25 +46,7 @@ state: {dir: state, checkpoint: EVERY, key: {env: SHOAL_BENCH_KEY}}
 """
 
 
-class Row(TypedDict):
-    format: str
-    run: Timing
-    pipe: Timing
-    ratio: float
-
-
-class Pipes(TypedDict):
-    rows: list[Row]
-    brokers: list[brokers.Row]
-    absent: list[str]  # brokers that are not installed
-    seconds: float  # for which tuples came at RATE
-    lateness: dict[str, float]  # milliseconds beyond the deadline: median, 99 % and the most
-    held: int
-    pauses: list[float]  # milliseconds for which checkpoints held the stream up
-    size: int  # bytes of a checkpoint
-
-
-def measure(bench: Benchmark) -> Pipes:
+def measure(bench: Benchmark) -> Figures:
     os.environ["SHOAL_BENCH_KEY"] = os.urandom(32).hex()
     w, home = bench.workload, bench.home
     rows = _files(bench, home)
@@ -76,12 +58,18 @@ def measure(bench: Benchmark) -> Pipes:
     bench.step(f"checkpoints of {held:,} held tuples", 0, 1)
     pauses, size = _pauses(home, held)
     return {
-        "rows": rows, "brokers": over, "absent": brokers.absent(), "seconds": seconds, "lateness": lateness, "held": held,
-        "pauses": pauses, "size": size,
-    }  # fmt: skip
+        "rows": rows,
+        "brokers": over,
+        "absent": brokers.absent(),
+        "seconds": seconds,  # for which tuples came at RATE
+        "lateness": lateness,  # milliseconds beyond the deadline
+        "held": held,
+        "pauses": pauses,  # milliseconds for which checkpoints held the stream up
+        "size": size,  # bytes of a checkpoint
+    }
 
 
-def _files(bench: Benchmark, home: Path) -> list[Row]:
+def _files(bench: Benchmark, home: Path) -> list[Figures]:
     tuples = bench.workload.large
     bench.adult.write_policy(bench.first, bench.workload, home)
     policy, tasks = bench.policy(bench.first), []
@@ -209,7 +197,7 @@ def _pauses(home: Path, held: int) -> tuple[list[float], int]:
     return pauses, size
 
 
-def tables(result: Pipes) -> list[Table]:
+def tables(result: Figures) -> list[Table]:
     header = ("format", "shoal run, tuples/s", "shoal pipe, tuples/s", "ratio")
     rows = [(row["format"], rate(row["run"]["rate"]), rate(row["pipe"]["rate"]), times(row["ratio"])) for row in result["rows"]]
     late, pauses = result["lateness"], result["pauses"]

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from shoal.bench import files, loss, parallel, pipe, roofline, speed, zanon
-from shoal.bench.benchmark import Benchmark, Progress
+from shoal.bench.benchmark import Benchmark, Figures, Progress
 from shoal.bench.machine import Machine, described, load, machine, one_core
 from shoal.bench.table import Table
 from shoal.bench.workload import FULL, Workload, variants
@@ -21,10 +21,10 @@ DEFAULT = ("speed", "files", "threads")
 
 
 class Part(NamedTuple):
-    """`measure` gives figures that JSON can hold, `tables` shows them."""
+    """Measures figures, and shows them."""
 
-    measure: Callable[[Benchmark], Any]
-    tables: Callable[[Any], list[Table]]
+    measure: Callable[[Benchmark], Figures]
+    tables: Callable[[Figures], list[Table]]
 
 
 PARTS: Mapping[str, Part] = {
@@ -50,7 +50,7 @@ class Report:
 
     machine: Machine
     parameters: dict[str, Any]
-    parts: dict[str, Any]
+    parts: dict[str, Figures]
 
     @property
     def headline(self) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import Anonymizer, Stats
-from shoal.bench.benchmark import Benchmark, anonymize, passes
+from shoal.bench.benchmark import Benchmark, Figures, anonymize, passes
 from shoal.bench.table import Table, count, percent, whole
-from shoal.bench.timing import Task, Timing
+from shoal.bench.timing import Task
 from shoal.bench.workload import Variant
 
 _WITHOUT = ("castle", "tide")
@@ -21,30 +21,7 @@ _SAMPLED = 1000  # tuples between two samples of how many are held
 _READ = 2**30  # bytes for one time
 
 
-class Bandwidth(TypedDict):
-    buffer: int  # bytes
-    rate: float  # bytes a second
-    spread: float
-
-
-class Row(TypedDict):
-    algorithm: str
-    timing: Timing
-    scans: int
-    held: float  # tuples that a scan runs over, on average
-    bytes: float  # that must be read for a tuple
-    least: float  # ns for that
-    share: float  # of the measured cost
-
-
-class Roofline(TypedDict):
-    rows: list[Row]
-    without: list[str]  # algorithms that do not search the window
-    cache: Bandwidth  # in a buffer of the size of a window
-    memory: Bandwidth
-
-
-def measure(bench: Benchmark) -> Roofline:
+def measure(bench: Benchmark) -> Figures:
     w = bench.workload
     cache = _bandwidth(bench, w.quasi * w.window * _CELL)
     memory = _bandwidth(bench, w.buffer)
@@ -54,21 +31,24 @@ def measure(bench: Benchmark) -> Roofline:
         Task(variant.label, partial(anonymize, bench.policy(variant), stream), w.growth, passes(w.growth))
         for variant in searching
     ]
-    rows: list[Row] = []
+    rows = []
     for variant, timed in zip(searching, bench.timed(tasks), strict=True):
         scans = _scans(variant, timed.result)
         held = _held(bench, variant)
         read = scans * held * w.quasi * _CELL / w.growth
         least = 1e9 * read / cache["rate"]
         rows.append({
-            "algorithm": variant.label, "timing": timed.timing, "scans": scans, "held": held, "bytes": read,
-            "least": least, "share": least / timed.timing["ns"],
+            "algorithm": variant.label, "timing": timed.timing, "scans": scans,
+            "held": held,  # tuples that a scan runs over, on average
+            "bytes": read,  # that must be read for a tuple
+            "least": least,  # ns for that
+            "share": least / timed.timing["ns"],
         })  # fmt: skip
     without = [variant.label for variant in bench.variants if variant.name in _WITHOUT]
     return {"rows": rows, "without": without, "cache": cache, "memory": memory}
 
 
-def tables(result: Roofline) -> list[Table]:
+def tables(result: Figures) -> list[Table]:
     header = ("algorithm", "scans per 1,000", "held", "bytes a tuple", "ns to read them", "ns a tuple", "share")
     rows = [
         (
@@ -112,7 +92,7 @@ def _held(bench: Benchmark, variant: Variant) -> float:
     return sum(settled) / len(settled)
 
 
-def _bandwidth(bench: Benchmark, size: int) -> Bandwidth:
+def _bandwidth(bench: Benchmark, size: int) -> Figures:
     words = np.ones(max(1, size // 8), np.int64)
     turns = max(1, _READ // words.nbytes)
     read = _reader()

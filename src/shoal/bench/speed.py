@@ -7,41 +7,23 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from shoal import Anonymizer, Policy
-from shoal.bench.benchmark import Benchmark, anonymize, passes
+from shoal.bench.benchmark import Benchmark, Figures, anonymize, passes
 from shoal.bench.data import plain
 from shoal.bench.table import Table, count, other_work, percent, rate, times, whole
-from shoal.bench.timing import Task, Timing, interleaved
+from shoal.bench.timing import Task, interleaved
 
 AXES = {"window": "window", "k": "k", "quasi": "quasi-identifiers"}
 _SLOW = {"castle": 10, "tide": 10}  # their twins take so much longer that they get this part of the tuples
 _TWINS = "tests/naive"
 
 
-class SpeedRow(TypedDict):
-    algorithm: str
-    small: Timing
-    large: Timing
-    growth: float  # the cost of a tuple of the long stream against one of the short stream
-    loss: float
-    groups: int
-    reused: int
-    suppressed: int
-    twin: float | None  # how many times as long the naive twin takes for a tuple
-
-
-class Speed(TypedDict):
-    rows: list[SpeedRow]
-    strings: Timing  # the first algorithm on the short stream with labels as plain strings
-    absent: str | None
-
-
-def measure_speed(bench: Benchmark) -> Speed:
+def measure_speed(bench: Benchmark) -> Figures:
     """Each algorithm, Arrow in to Arrow out, on a short and on a long stream."""
     w = bench.workload
     small, large = bench.stream(w.small), bench.stream(w.large)
@@ -57,18 +39,19 @@ def measure_speed(bench: Benchmark) -> Speed:
     *timed, last = bench.timed(tasks)
     twins = bench.results.get("twins") or measure_twins(bench)
     ratios = {row["algorithm"]: row["ratio"] for row in twins["rows"]}
-    rows: list[SpeedRow] = []
+    rows = []
     for variant, short, long in zip(bench.variants, timed[::2], timed[1::2], strict=True):
         stats = long.result
         rows.append({
             "algorithm": variant.label, "small": short.timing, "large": long.timing,
-            "growth": long.timing["ns"] / short.timing["ns"], "loss": stats.loss, "groups": stats.groups,
-            "reused": stats.reused, "suppressed": stats.suppressed, "twin": ratios.get(variant.label),
+            "growth": long.timing["ns"] / short.timing["ns"],  # of the cost of a tuple, with the length of the stream
+            "loss": stats.loss, "groups": stats.groups, "reused": stats.reused, "suppressed": stats.suppressed,
+            "twin": ratios.get(variant.label),  # how many times as long the naive twin takes for a tuple
         })  # fmt: skip
-    return {"rows": rows, "strings": last.timing, "absent": twins["absent"]}
+    return {"rows": rows, "strings": last.timing, "absent": twins["absent"]}  # strings: the first algorithm on plain strings
 
 
-def speed_tables(result: Speed) -> list[Table]:
+def speed_tables(result: Figures) -> list[Table]:
     first = result["rows"][0]
     small, large = count(first["small"]["tuples"]), count(first["large"]["tuples"])
     header = (
@@ -92,25 +75,12 @@ def speed_tables(result: Speed) -> list[Table]:
     return [Table("Speed in memory, Arrow in to Arrow out", header, rows, [" ".join(notes)])]
 
 
-class TwinRow(TypedDict):
-    algorithm: str
-    engine: Timing
-    twin: Timing
-    ratio: float
-    same: bool  # whether both release the same tuples, in the same way and order
-
-
-class Twins(TypedDict):
-    rows: list[TwinRow]
-    absent: str | None
-
-
-def measure_twins(bench: Benchmark) -> Twins:
+def measure_twins(bench: Benchmark) -> Figures:
     """Each algorithm and its naive twin on the same few tuples."""
     naive = _naive()
     if naive is None:
         return {"rows": [], "absent": f"The naive twins are only in a checkout: run this where {_TWINS} is to see them."}
-    rows: list[TwinRow] = []
+    rows = []
     for i, variant in enumerate(bench.variants):
         bench.step(f"{variant.label} and its naive twin", i, len(bench.variants))
         tuples = max(1, bench.workload.twin // _SLOW.get(variant.name, 1))
@@ -126,12 +96,12 @@ def measure_twins(bench: Benchmark) -> Twins:
         rows.append({
             "algorithm": variant.label, "engine": engine.timing, "twin": twin.timing,
             "ratio": twin.timing["ns"] / engine.timing["ns"],
-            "same": [(each.row, each.how, each.cluster) for each in twin.result] == released,
+            "same": [(each.row, each.how, each.cluster) for each in twin.result] == released,  # tuples, ways and order
         })  # fmt: skip
     return {"rows": rows, "absent": None}
 
 
-def twin_tables(result: Twins) -> list[Table]:
+def twin_tables(result: Figures) -> list[Table]:
     header = ("algorithm", "tuples", "twin, tuples/s", "engine, tuples/s", "ratio", "same outcome")
     rows = [
         (
@@ -175,20 +145,7 @@ def _traced(policy: Policy, stream: list[pa.RecordBatch]) -> list[pa.RecordBatch
     return [*traces, anonymizer.trace]
 
 
-class GrowthRow(TypedDict):
-    axis: str
-    value: int
-    algorithm: str
-    timing: Timing
-    loss: float
-
-
-class Growth(TypedDict):
-    rows: list[GrowthRow]
-    fixed: dict[str, int]
-
-
-def measure_growth(bench: Benchmark) -> Growth:
+def measure_growth(bench: Benchmark) -> Figures:
     """The cost of a tuple by window, by k, and by number of quasi-identifiers."""
     w = bench.workload
     points = {"window": w.windows, "k": w.ks, "quasi": w.quasis}
@@ -199,14 +156,14 @@ def measure_growth(bench: Benchmark) -> Growth:
         changed = replace(w, **change)
         work = partial(anonymize, bench.policy(variant, changed), bench.stream(w.growth, changed))
         tasks.append(Task(f"{variant.label}, {AXES[axis]} {value:,}", work, w.growth))
-    rows: list[GrowthRow] = [
+    rows = [
         {"axis": axis, "value": value, "algorithm": variant.label, "timing": each.timing, "loss": each.result.loss}
         for (axis, value, variant), each in zip(keys, bench.timed(tasks), strict=True)
     ]
     return {"rows": rows, "fixed": {"window": w.window, "k": w.k, "quasi": w.quasi}}
 
 
-def growth_tables(result: Growth) -> list[Table]:
+def growth_tables(result: Figures) -> list[Table]:
     fixed = result["fixed"]
     found = []
     for axis, name in AXES.items():

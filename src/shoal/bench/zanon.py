@@ -6,9 +6,7 @@ from collections.abc import Callable
 from contextlib import chdir
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +15,12 @@ from numpy.typing import NDArray
 import shoal
 from shoal import Anonymizer, Policy
 from shoal.anonymizer.filter import Filter
-from shoal.bench.benchmark import Benchmark
+from shoal.bench.benchmark import Benchmark, Figures
 from shoal.bench.data import WINDOW, Z, visits, write_filter, write_visits
+from shoal.bench.machine import version_of
 from shoal.bench.process import run_alone
 from shoal.bench.table import Table, count, megabytes, other_work, percent, speed, times
-from shoal.bench.timing import Task, Timing
+from shoal.bench.timing import Task
 from shoal.columns.identity import identities
 from shoal.formats import open_reader
 
@@ -29,20 +28,7 @@ PEER = "zanon"
 _PART = 4  # the whole stream against this part of it
 
 
-class Row(TypedDict):
-    label: str
-    timing: Timing
-    ratio: float | None  # how many times as fast as the peer
-
-
-class Filtered(TypedDict):
-    rows: list[Row]
-    released: float  # share of the observations
-    peer: str | None  # its version
-    peaks: dict[str, int | None]  # bytes resident at most in `shoal run`, by observations
-
-
-def measure(bench: Benchmark) -> Filtered:
+def measure(bench: Benchmark) -> Figures:
     w, home = bench.workload, bench.home
     policy = Policy.load(write_filter(home))
     bench.step("making visits", 0, 2)
@@ -62,14 +48,14 @@ def measure(bench: Benchmark) -> Filtered:
         Task("strings from Parquet", partial(_from_parquet, policy, source), w.observations),
         Task("Parquet to Parquet", partial(shoal.run, policy, source, home / "out.parquet"), w.observations),
     ]
-    peer = _version()
+    peer = version_of(PEER)
     if peer:
         few = [row for batch in batches[:2] for row in zip(*batch.to_pydict().values(), strict=True)][: w.peer]
         texts = [(str(time), str(user), str(site)) for time, user, site in few]
         tasks.append(Task(f"{PEER} {peer} from PyPI", partial(_peer, texts, home), len(texts)))
     timed = bench.timed(tasks)
     slow = timed[-1].timing["ns"] if peer else None
-    rows: list[Row] = [
+    rows = [
         {"label": task.label, "timing": each.timing, "ratio": slow / each.timing["ns"] if slow else None}
         for task, each in zip(tasks, timed, strict=True)
     ]
@@ -78,10 +64,15 @@ def measure(bench: Benchmark) -> Filtered:
         bench.step(f"memory of shoal run, {label}", i, len(parts))
         usage = run_alone("run", home / "policy.yaml", home / f"{label}.parquet", home / "out.parquet")
         peaks[label] = usage and usage.peak
-    return {"rows": rows, "released": timed[0].result / w.observations, "peer": peer, "peaks": peaks}
+    return {
+        "rows": rows,
+        "released": timed[0].result / w.observations,
+        "peer": peer,  # its version
+        "peaks": peaks,  # bytes resident at most in `shoal run`, by observations
+    }
 
 
-def tables(result: Filtered) -> list[Table]:
+def tables(result: Figures) -> list[Table]:
     header = ("z-anonymity", "observations", "observations/s", "ns each", "spread", f"against {PEER}")
     rows = [
         (row["label"], count(row["timing"]["tuples"]), *speed(row["timing"]), times(row["ratio"])) for row in result["rows"]
@@ -123,13 +114,6 @@ def _from_parquet(policy: Policy, source: Path) -> int:
         for block in reader:
             anonymizer.push_batch(block.batch, block.rows)
     return anonymizer.stats.released
-
-
-def _version() -> str | None:
-    try:
-        return version(PEER)
-    except PackageNotFoundError:
-        return None
 
 
 def _peer(observations: list[tuple[str, str, str]], home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Independent jobs on all cores; what is done is kept, so that an interrupted run goes on."""
+"""Independent jobs on all cores. Outcomes are kept, so that an interrupted run goes on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OnProgress = Callable[[str, int, int], None]
 def run_all(
     jobs: Sequence[Job], data: Path, kept: Path, workers: int | None = None, on_progress: OnProgress = lambda *_: None
 ) -> Results:
-    """Run what is not kept yet: with one worker in this process, and so, one by one, what has several threads of its own."""
+    """Run the jobs whose outcomes are not kept yet; those with threads of their own, or all if `workers` is 1, in this process."""
     wanted = list(dict.fromkeys(jobs))
     basis = _basis(data)
     kept.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def run_all(
     workers = workers or os.cpu_count() or 1
     apart = [job for job in waiting if workers > 1 and not job.wants_all_cores]
     if apart:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_alone) as pool:
+        with _processes(workers) as pool:
             try:
                 started = {pool.submit(run, data, job): job for job in apart}
                 for future in as_completed(started):
@@ -78,7 +78,7 @@ def draw_all(
             on_progress("drawing", done, len(figures))
             figure.write(folder)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_alone) as pool:
+    with _processes(workers) as pool:
         started = [pool.submit(figure.write, folder) for figure, folder in figures]
         for done, future in enumerate(as_completed(started)):
             on_progress("drawing", done, len(figures))
@@ -89,8 +89,12 @@ def run(data: Path, job: Job) -> Outcome:
     return KINDS[job.kind](data, job.settings)
 
 
-def _alone() -> None:
-    """A worker has one core, so that Arrow needs no threads beside it; and the one who started it ends it."""
+def _processes(number: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(number, mp_context=get_context("spawn"), initializer=_single_core)
+
+
+def _single_core() -> None:
+    """A process has one core, so that Arrow needs no threads; an interrupt is left to the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pa.set_cpu_count(1)
 

@@ -58,35 +58,19 @@ def tally(claims: Sequence[Claim]) -> str:
 
 def markdown(chapters: Sequence[Chapter], scale: Scale) -> str:
     """The report as Markdown, whose pictures lie beside it."""
-    lines = [f"# {_TITLE}", "", _opening(scale), "", _RULES, "", "| | claims |", "|---|---|"]
-    lines += [
-        f"| [{chapter.paper.title}](#{_anchor(chapter.paper.title)}) | {tally(chapter.findings.claims)} |"
-        for chapter in chapters
-    ]
+    contents = ["| | claims |", "|---|---|"]
+    contents += [f"| [{paper.title}](#{_anchor(paper.title)}) | {tally(findings.claims)} |" for paper, findings in chapters]
+    blocks = [f"# {_TITLE}", _opening(scale), _RULES, "\n".join(contents)]
     for paper, findings in chapters:
-        lines += [
-            "",
-            f"## {paper.title}",
-            "",
-            f"{paper.reference}.",
-            "",
-            paper.setting,
-            "",
-            *(f"- {note}" for note in paper.notes),
-        ]
-        lines += ["", findings.plainly] if findings.plainly else []
-        lines += ["", "| where | the claim | measured | verdict |", "|---|---|---|---|"]
-        lines += [f"| {' | '.join(map(_cell, claim))} |" for claim in findings.claims]
+        notes = "\n".join(f"- {note}" for note in paper.notes)
+        claims = ["| where | the claim | measured | verdict |", "|---|---|---|---|"]
+        claims += [f"| {' | '.join(map(_cell, claim))} |" for claim in findings.claims]
+        blocks += [f"## {paper.title}", f"{paper.reference}.", paper.setting, notes, findings.plainly, "\n".join(claims)]
         for figure in findings.figures:
             place = f"{paper.name}/{figure.name}"
-            lines += [
-                "",
-                f"### {paper.title}: {_numbered(figure.name)}",
-                "",
-                f"{figure.title} ([numbers]({place}.csv)). {figure.note}".rstrip(),
-            ]
-            lines += ["", f"![{figure.title}]({place}.png)"]
-    return "\n".join(lines) + "\n"
+            caption = f"{figure.title} ([numbers]({place}.csv)). {figure.note}".rstrip()
+            blocks += [f"### {paper.title}: {_numbered(figure.name)}", caption, f"![{figure.title}]({place}.png)"]
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def page(chapters: Sequence[Chapter], scale: Scale) -> str:
@@ -120,8 +104,8 @@ def page(chapters: Sequence[Chapter], scale: Scale) -> str:
 
 
 def _opening(scale: Scale) -> str:
-    told = f"Written by `shoal reproduce`, {machine()}. Times depend on the machine, all other figures do not."
-    return told if scale.name == "full" else f"{told} **{_QUICK}**"
+    opening = f"Written by `shoal reproduce`, {machine()}. Times depend on the machine, all other figures do not."
+    return opening if scale.name == "full" else f"{opening} **{_QUICK}**"
 
 
 def _numbered(name: str) -> str:
