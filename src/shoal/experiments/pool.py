@@ -35,7 +35,7 @@ OnProgress = Callable[[str, int, int], None]
 def run_all(
     jobs: Sequence[Job], data: Path, kept: Path, workers: int | None = None, on_progress: OnProgress = lambda *_: None
 ) -> Results:
-    """Run the jobs whose outcomes are not kept yet; those with threads of their own, or all if `workers` is 1, in this process."""
+    """Run the jobs whose outcomes are not kept yet. With one worker all run in this process, else only those with own threads."""
     wanted = list(dict.fromkeys(jobs))
     basis = _basis(data)
     kept.mkdir(parents=True, exist_ok=True)
