@@ -66,7 +66,7 @@ def read(path: Path) -> list[Point]:
 
 
 def table(found: list[Point], axis: str) -> str:
-    """The losses along one axis, a row an algorithm."""
+    """The losses along one axis, one row for each algorithm."""
     own = [point for point in found if point.axis == axis]
     values = sorted({point.value for point in own})
     lines = [f"| {AXES[axis][0]} | {' | '.join(f'{value:,}' for value in values)} |", "|---" + "|--:" * len(values) + "|"]

@@ -5,7 +5,8 @@
 The rows are those of `shoal bench speed` (each algorithm in memory) and `shoal bench files` (CSV, JSONL and Parquet). Each tree
 has one process, started with the tree's own interpreter (TREE/.venv/bin/python). It reads the data and loads the kernels once,
 then waits: it runs one repetition when it is asked to over its pipe. The trees take turns, and each goes first in every other
-round, so that a disturbance of the machine meets both. Both processes are bound to the same core.
+round, so that a disturbance of the machine meets both. Both processes are bound to the same core. On a machine with other
+work, --cpu compares seconds of the processor instead of seconds by the clock.
 
 The processes use only `shoal.Anonymizer`, `shoal.Policy` and `shoal.run`, so that modules may differ between the trees. Data
 and policies are written once, by the tree in which this script is run.
@@ -24,7 +25,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 MEMORY = "memory"
@@ -39,13 +40,16 @@ def main() -> None:
     parser.add_argument("--tuples", type=int, default=300_000, help="of each repetition")
     parser.add_argument("--rounds", type=int, default=11, help="repetitions of each row and tree")
     parser.add_argument("--algorithms", help="only these, with commas between")
+    parser.add_argument("--cpu", action="store_true", help="compare seconds of the processor")
     parser.add_argument("--files-only", action="store_true", help="only the rows of files")
     asked = parser.parse_args()
-    with TemporaryDirectory(prefix="shoal-compare-") as folder:
+    from shoal.bench.machine import one_core
+
+    with one_core(), TemporaryDirectory(prefix="shoal-compare-") as folder:
         rows = prepare(Path(folder), asked)
         trees = [Tree(name, getattr(asked, name).resolve(), Path(folder)) for name in ("before", "after")]
         try:
-            print(compared(rows, trees, asked.rounds, asked.tuples))
+            print(compared(rows, trees, asked))
         finally:
             for tree in trees:
                 tree.stop()
@@ -94,7 +98,7 @@ class Tree:
         self._process = subprocess.Popen(command, env=environment, cwd=home, **pipes)
 
     def ask(self, row: str) -> dict[str, Any]:
-        """One repetition: its seconds, and a digest of what it gave."""
+        """One repetition: its seconds by the clock and of the processor, and a digest of what it gave."""
         assert self._process.stdin and self._process.stdout
         self._process.stdin.write(f"{row}\n")
         self._process.stdin.flush()
@@ -107,18 +111,18 @@ class Tree:
         self._process.communicate()
 
 
-def compared(rows: Sequence[str], trees: Sequence[Tree], rounds: int, tuples: int) -> str:
+def compared(rows: Sequence[str], trees: Sequence[Tree], asked: argparse.Namespace) -> str:
     """Run all rounds, and return the table."""
     from shoal.bench import Table, described, machine
 
-    found = machine()
+    found, rounds, clock = machine(), asked.rounds, "cpu" if asked.cpu else "seconds"
     first = {row: [tree.ask(row) for tree in trees] for row in rows}  # compiles or loads the kernels; not timed
     seconds: dict[str, list[list[float]]] = {row: [[], []] for row in rows}
     for turn in range(rounds):
         for number, row in enumerate(rows):
             print(f"\rround {turn + 1} of {rounds}, {row:24}", end="", file=sys.stderr, flush=True)
             for side in (0, 1) if (turn + number) % 2 == 0 else (1, 0):
-                seconds[row][side].append(trees[side].ask(row)["seconds"])
+                seconds[row][side].append(trees[side].ask(row)[clock])
     print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     found["load"] += [os.getloadavg()[0]]
     lines = []
@@ -130,7 +134,7 @@ def compared(rows: Sequence[str], trees: Sequence[Tree], rounds: int, tuples: in
         lines.append((row.replace("/", ", "), *milliseconds, f"{median(ratios):.3f}", f"{low:.3f} to {high:.3f}", same))
     header = ("row", "before", "after", "ratio", "spread", "same output")
     notes = [
-        f"{tuples:,} tuples; medians of {rounds} repetitions in turns. Ratio: the median of after / before, round by round; "
+        f"{asked.tuples:,} tuples; medians of {rounds} repetitions in turns. Ratio: the median of after / before by round; "
         "below 1 the new tree is faster. Spread: the middle half of these ratios.",
         f"{described(found)}.",
     ]
@@ -146,8 +150,6 @@ def work(root: Path, home: Path, name: str) -> None:
     if not Path(shoal.__file__).is_relative_to(root):
         raise SystemExit(f"--{name}: imports shoal from elsewhere; give {root} an environment of its own")
     pa.set_cpu_count(1)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with pa.OSFile(str(home / "stream.arrow")) as file:
         reader = pa.ipc.open_file(file)
         stream = [reader.get_batch(i) for i in range(reader.num_record_batches)]
@@ -159,13 +161,13 @@ def work(root: Path, home: Path, name: str) -> None:
         task = in_memory(policy, stream) if kind == MEMORY else file_to_file(policy, home / f"stream.{kind}", target)
         gc.collect()
         gc.disable()
-        start = perf_counter()
+        used, start = process_time(), perf_counter()
         result = task()
-        seconds = perf_counter() - start
+        taken = {"seconds": perf_counter() - start, "cpu": process_time() - used}
         gc.enable()
         if kind != MEMORY:
             result = hashlib.sha256(target.read_bytes()).hexdigest()
-        print(json.dumps({"seconds": seconds, "result": result}), flush=True)
+        print(json.dumps({**taken, "result": result}), flush=True)
 
 
 def in_memory(policy: Any, stream: Sequence[Any]) -> Callable[[], Any]:

@@ -155,9 +155,9 @@ def loss(adult: Adult, workload: Workload, asked: argparse.Namespace) -> None:
     print("lanes | window | tuples | loss | one lane | more | handed over | suppressed | seconds")
     while lanes <= asked.most:
         window = EACH * lanes
-        told = replace(workload, window=window)
-        policy = adult.policy(Variant(asked.algorithm, asked.algorithm, {}), told)
-        stream = adult.stream(max(30_162, 3 * window), told)
+        wider = replace(workload, window=window)
+        policy = adult.policy(Variant(asked.algorithm, asked.algorithm, {}), wider)
+        stream = adult.stream(max(30_162, 3 * window), wider)
         began = time.perf_counter()
         found, handed, suppressed, size = split(replace(policy, lanes=lanes), stream)
         took = time.perf_counter() - began

@@ -91,7 +91,7 @@ def _simple(schema: Schema) -> str:
     if types == "object" and schema.get("properties"):
         return "{" + ", ".join(f"`{key}`: {_kind(part)}" for key, part in schema["properties"].items()) + "}"
     words = [_TYPES[each] for each in (types if isinstance(types, list) else [types]) if each != "null"]
-    return " ".join([" or ".join(words), *(told.format(schema[bound]) for bound, told in _BOUNDS.items() if bound in schema)])
+    return " ".join([" or ".join(words), *(text.format(schema[bound]) for bound, text in _BOUNDS.items() if bound in schema)])
 
 
 def _default(key: str, schema: Schema) -> str:

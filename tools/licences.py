@@ -100,11 +100,11 @@ def installed(name: str) -> Distribution | None:
 
 def licence_of(package: Distribution) -> str:
     """In the words of SPDX, as far as the metadata allow."""
-    told = package.metadata
-    if expression := told.get("License-Expression"):
+    metadata = package.metadata
+    if expression := metadata.get("License-Expression"):
         return expression
-    classified = [each.rsplit(" :: ", 1)[1] for each in told.get_all("Classifier") or [] if each.startswith("License :: ")]
-    written = (told.get("License") or "").strip().split("\n")[0]
+    classified = [each.rsplit(" :: ", 1)[1] for each in metadata.get_all("Classifier") or [] if each.startswith("License :: ")]
+    written = (metadata.get("License") or "").strip().split("\n")[0]
     headed = "" if classified or written else (package.read_text("licenses/LICENSE") or "").strip().split("\n")[0]
     named = [_CALLED.get(each.lower(), each) for each in [*classified, written, headed] if each]
     precise = [each for each in named if each in PERMISSIVE | BY_FILE]

@@ -35,7 +35,7 @@ OnProgress = Callable[[str, int, int], None]
 def run_all(
     jobs: Sequence[Job], data: Path, kept: Path, workers: int | None = None, on_progress: OnProgress = lambda *_: None
 ) -> Results:
-    """Run the jobs whose outcomes are not kept yet. With one worker all run in this process, else only those with own threads."""
+    """Run the jobs whose outcomes are not kept yet: in this process if there is one worker, or if a job has several threads."""
     wanted = list(dict.fromkeys(jobs))
     basis = _basis(data)
     kept.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""p_k-anon of z-anonymity: by the model, and by the filter over users who expose items by chance."""
+"""p_k-anon of z-anonymity: by the model, and by the filter over users who expose items at random."""
 
 from __future__ import annotations
 

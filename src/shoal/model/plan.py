@@ -31,10 +31,10 @@ class Row(NamedTuple):
     z: int
     probability: float  # that a user is k-anonymous, by the model
     error: float  # the bound on what was lost in computing it
-    measured: float  # the part of the sample's users who would have been
+    measured: float  # the share of the sample's users that would have been
     information: float  # the entropy that is kept, of what z = 1 would publish
-    kept: float  # the part of the sample's observations that would have been published
-    silent: float  # the part of the sample's users who would have published nothing
+    kept: float  # the share of the sample's observations that would have been published
+    silent: float  # the share of the sample's users that would have published nothing
 
     def meets(self, confidence: float) -> bool:
         """Whether both the model and the sample reach it."""
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """One Δt: who is there, and the rows by z; `best` is the one to use."""
+    """One Δt: its users and items, and the rows by z; `best` is the one to use."""
 
     window: float
     number: int  # how many of them the sample fills

@@ -1,4 +1,4 @@
-"""What a sample of observations tells: who is there in a window of time, and what they expose."""
+"""What a sample of observations shows: which users are there in a window of time, and which items they expose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Observations: when, who, what. Users and items are told apart by number.
+    """Observations: time, user, item. Users and items are numbers.
 
     >>> sample = Sample([0, 1, 5, 9, 10], [7, 8, 7, 7, 8], [1, 1, 2, 1, 1])
     >>> sample.span, sample.users, sample.items
@@ -62,7 +62,7 @@ class Sample:
 
 
 class Windows:
-    """A sample replayed under one Δt: what each observation would count, and who was there in each window.
+    """A sample replayed under one Δt: what each observation would count, and which users were there in each window.
 
     Identities last for a window, counting looks back over the last Δt. The first window, which has no past, is left out if
     there are others.
@@ -122,8 +122,8 @@ class Windows:
 def trailing(time: Floats, user: Codes, item: Codes, window: float) -> Codes:
     """For each observation, how many users exposed its item in the last Δt, itself included: what is compared with z.
 
-    Along one item, a user enters who was not there in the last Δt, and leaves Δt after an observation that no other follows in
-    time. Those who entered so far, less those who left before, are there.
+    Along one item, a user enters with an observation if it had none in the last Δt, and leaves Δt after an observation if it
+    has none in between. The users there are those that entered so far, less those that left before.
 
     >>> trailing(np.array([0.0, 1, 2, 3, 10]), np.array([0, 1, 0, 2, 3]), np.zeros(5, int), 6)
     array([1, 2, 2, 3, 1])
