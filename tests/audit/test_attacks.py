@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.audit.attacks import attacks
-from shoal.audit.codes import codes
+from shoal.audit.values import codes
 from shoal.policy import Policy
 from tests.audit.base import POLICY, anonymized, both, people
 from tests.audit.stage import stage

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from shoal.audit import Verdict
-from shoal.audit.report import WindowReport
+from shoal.audit import Verdict, WindowReport
 from tests.audit.stage import PULSE, Stage, said, stage
 
 TORN = "shows another pattern of nulls than its group"

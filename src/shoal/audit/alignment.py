@@ -1,4 +1,4 @@
-"""Which line of the trace tells of which row of the output, if one of them has lines too many."""
+"""Which line of the trace belongs to which row of the output, if one of them has lines too many."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.cover import cover, imputes, is_root
+from shoal.audit.algorithms import imputes
+from shoal.audit.cover import cover, is_root
 from shoal.audit.equality import joint
 from shoal.audit.original import Original
 from shoal.audit.published import Published
@@ -22,10 +23,10 @@ _MOST = 100  # lines too many that are looked for one by one
 
 
 def placed(rows: int, lines: int, fit: Callable[[], Callable[[Rows, Rows], Flags]]) -> Rows:
-    """The line of the trace of each row of the output, -1 where none tells of it.
+    """The line of the trace for each row of the output, -1 where there is none.
 
-    Both have one order. Where one is longer, the place at which lines are missing is where rows stop to fit; `fit` gives
-    what tells which rows fit which lines.
+    Both have the same order. Where one is longer, lines are missing at the place where rows stop to fit; `fit` makes the
+    function that says which rows fit which lines.
     """
     if rows == lines:
         return np.arange(rows)
@@ -54,7 +55,7 @@ def placed(rows: int, lines: int, fit: Callable[[], Callable[[Rows, Rows], Flags
 
 
 class _Fitting:
-    """Where rows of the output can be what lines of the trace tell of."""
+    """Where rows of the output can be what lines of the trace name."""
 
     def __init__(self, rows: int, lines: int, fits: Callable[[Rows, Rows], Flags]) -> None:
         self._rows, self._lines, self._fits = rows, lines, fits
@@ -82,18 +83,18 @@ class _Fitting:
 
 
 class Tuples:
-    """Whether rows of the output can be the tuples that lines of the trace tell of."""
+    """Whether rows of the output can be the tuples that lines of the trace name."""
 
-    def __init__(self, policy: Policy, before: Original, after: Published, told: Trace) -> None:
+    def __init__(self, policy: Policy, before: Original, after: Published, trace: Trace) -> None:
         self._policy = policy
         self._before = before
         self._after = after
-        self._told = told
+        self._trace = trace
         self._passed = [joint(before.passed[name], after.passed[name]) for name in after.passed]
 
     def __call__(self, rows: Rows, lines: Rows) -> Flags:
-        record = self._told.row[lines]
-        hidden = self._told.how[lines] == SUPPRESSED
+        record = self._trace.row[lines]
+        hidden = self._trace.how[lines] == SUPPRESSED
         fits = record >= 0
         for name, attribute in self._policy.quasi:
             before, after = self._before.quasi[name], self._after.quasi[name]

@@ -8,16 +8,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.cells import NULL
 from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric
-from shoal.audit.published import Band, Node
+from shoal.audit.published import NULL, Band, Node
 from shoal.audit.values import Flags
 from shoal.policy import Attribute, Policy
 
 Rows = NDArray[np.integer]
 NullsMatch = Literal["extended", "root", "maybe"]
-
-_IMPUTING = "iot"
 
 
 class Cover(NamedTuple):
@@ -51,11 +48,6 @@ def cover(before: Numeric | Category, after: Band | Node, records: Rows, rows: R
         inside = (node >= 0) & (after.tree.first[known] <= leaf) & (leaf <= after.tree.last[known])
         inside |= (leaf == UNKNOWN) & (node == 0)
     return Cover(~missing & ~null & ~inside, ~missing & null, missing & ~null)
-
-
-def imputes(policy: Policy) -> bool:
-    """Whether rows may show values for records that had none: iot does, where each row shows its own nulls, and says so."""
-    return policy.algorithm.name == _IMPUTING and policy.privacy.nulls_match == "maybe"
 
 
 def is_root(column: Band | Node, attribute: Attribute, rows: Rows | slice = slice(None)) -> Flags:

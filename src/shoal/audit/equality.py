@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.audit.text import canonical
 from shoal.audit.values import Flags, distinct
-from shoal.policy import canonical
 
 _WRITTEN = {text: text for text in ("Infinity", "-Infinity")}
 

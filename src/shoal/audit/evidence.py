@@ -12,39 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.audit.alignment import Tuples, placed
-from shoal.audit.cells import NO_NODE, NO_PAIR, NULL
 from shoal.audit.cover import shows_roots
 from shoal.audit.files import Source
 from shoal.audit.keys import Alike, alike
-from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, original
+from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Band, Node, published
-from shoal.audit.replay import Replay, replay
-from shoal.audit.trace import CLUSTER, HOW, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace, trace
-from shoal.audit.tree import Tree
-from shoal.audit.values import Flags, Floats
+from shoal.audit.trace import SUPPRESSED, Replay, Trace, read_trace, replay
+from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Policy
-
-__all__ = [
-    "CLUSTER",
-    "HOW",
-    "MISSING",
-    "NO_CLUSTER",
-    "NO_NODE",
-    "NO_PAIR",
-    "NO_ROW",
-    "NULL",
-    "REUSE",
-    "SUPPRESSED",
-    "UNKNOWN",
-    "Band",
-    "Category",
-    "Evidence",
-    "Node",
-    "Numeric",
-    "Trace",
-    "Tree",
-    "gather",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +32,7 @@ class Evidence:
     time: Floats | None  # seconds since 1970
     sensitive: dict[str, pa.ChunkedArray]  # of the input
     kept: dict[str, pa.ChunkedArray]  # of the input; the time too, where it is published as it is
-    line: NDArray[np.int64]  # the input row of each accepted record, from 0
+    line: Ints  # the input row of each accepted record, from 0
     rows: int  # of the input, those that are rejected included
     published: dict[str, Band | Node]  # the quasi-identifiers of the output
     shown: dict[str, pa.ChunkedArray]  # sensitive and kept, of the output
@@ -67,9 +42,9 @@ class Evidence:
     spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
     trace: Trace | None  # of each row of the output
     releases: Trace | None  # the trace as it was written, line by line
-    place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
+    place: Ints  # the line of the trace for each row of the output, -1 where there is none
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
-    remembered: dict[str, Any] = field(default_factory=dict, repr=False)  # what was computed from it and is asked for again
+    cache: dict[str, Any] = field(default_factory=dict, repr=False)  # results that several checks need
 
     @property
     def accepted(self) -> int:
@@ -96,13 +71,13 @@ class Evidence:
         """The trace by groups and moments."""
         return None if self.releases is None else replay(self.releases)
 
-    def person_of(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
+    def person_of(self, row: Ints) -> Ints:
         """The person of accepted records, -1 where there is no such record."""
         return np.append(self.person, -1)[row].astype(np.int64)
 
     @cached_property
-    def persons(self) -> NDArray[np.int64] | None:
-        """The person of each row of the output, where a trace tells; a row that it does not tell of is its own."""
+    def persons(self) -> Ints | None:
+        """The person of each row of the output, if there is a trace; a row without a record counts as a person of its own."""
         if self.trace is None:
             return None
         row = self.trace.row
@@ -115,7 +90,7 @@ def gather(
     policy: Policy,
     source: Source,
     target: Source,
-    told: Source | None = None,
+    trace: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
 ) -> Evidence:
@@ -129,7 +104,7 @@ def gather(
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
     before = original(policy, source, trees, lambda rows: on_rows("input", rows), late)
     after = published(policy, target, trees, lambda rows: on_rows("output", rows))
-    releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
+    releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
     place = np.full(after.rows, -1, np.int64)
     if releases is not None:

@@ -9,13 +9,12 @@ import numpy as np
 
 from shoal.audit.attacks import Attack, attacks
 from shoal.audit.classes import Classes, NullReading
-from shoal.audit.codes import codes
 from shoal.audit.diversity import Diversity, diversity
-from shoal.audit.evidence import NO_NODE, NULL, Band, Evidence, Node
-from shoal.audit.histogram import Histogram, by_doubling
-from shoal.audit.population import population
-from shoal.audit.risk import Risk, members, risk
+from shoal.audit.evidence import Evidence
+from shoal.audit.published import NO_NODE, NULL, Band, Node
+from shoal.audit.risk import Histogram, Risk, by_doubling, members, population, risk
 from shoal.audit.utility import Utility, utility
+from shoal.audit.values import codes
 
 STEPS = ("risk", "diversity", "utility", "attacks")
 

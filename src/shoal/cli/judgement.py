@@ -10,8 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from shoal.audit import FilterReport, Finding, Verdict, WindowReport
-from shoal.audit.classes import promised
+from shoal.audit import FilterReport, Finding, Verdict, WindowReport, promised
 from shoal.cli.figures import count, plural, seconds, share
 from shoal.cli.terminal import say
 

@@ -9,6 +9,10 @@ import numpy as np
 
 from shoal.audit.attacks.view import Target
 
+TARGETS = 200
+SEED = 4_242
+NO_TRACE = "not checkable: without the trace nobody can tell whether a guess is right"
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -37,7 +41,7 @@ class Attack:
 
 
 class Attacker(Protocol):
-    """Tries target by target, and tells what came of it."""
+    """Tries target by target, and reports what came of it."""
 
     def attempt(self, target: Target) -> None: ...
 

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.cover import is_root
-from shoal.audit.evidence import MISSING, NULL, UNKNOWN, Band, Evidence, Numeric, Trace
+from shoal.audit.evidence import Evidence
+from shoal.audit.original import MISSING, UNKNOWN, Numeric
+from shoal.audit.published import NULL, Band
+from shoal.audit.trace import Trace
 
 Ints = NDArray[np.integer]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from shoal.audit.page.chart import bars, histogram, line, pair
-from shoal.audit.page.element import Markup, Part, section, table, tag
+from shoal.audit.answers import CategoryAnswer, NumberAnswer
+from shoal.audit.page.element import Markup, Part, bars, histogram, line, pair, section, table, tag
 from shoal.audit.page.number import count, decimal, percent, span
-from shoal.audit.utility import CategoryAnswer, NumberAnswer
 
 if TYPE_CHECKING:
     from shoal.audit.report import WindowReport

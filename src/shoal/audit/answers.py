@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import Band, Category, Evidence, Node, Numeric
+from shoal.audit.evidence import Evidence
+from shoal.audit.original import Category, Numeric
+from shoal.audit.published import Band, Node
 from shoal.policy import Attribute
 
 Floats = NDArray[np.float64]
-
 QUERIES = 100
 SEED = 20_240
 _EDGES = 2048
