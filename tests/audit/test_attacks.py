@@ -37,7 +37,7 @@ def test_without_a_trace_nothing_can_be_checked(tmp_path):
     assert list(found) == NAMES
     for attack in found.values():
         assert (attack.tried, attack.success) == (0, None)
-        assert attack.obstacle == "not checkable: without the trace nobody can tell whether a guess is right"
+        assert attack.obstacle == "not checkable: without the trace it is unknown whether a guess is right"
         assert attack.knows and attack.meaning
 
 

@@ -101,7 +101,7 @@ def test_a_root_that_not_all_of_the_group_show() -> None:
     scene.leave(range(4), 3, pulse=PULSE)
     scene.output[0]["pulse"] = [60, 80]
     assert said(scene.report()) == {
-        "alike": ["output row 0, input row 0, 'pulse': wears another generalization than its group"]
+        "alike": ["output row 0, input row 0, 'pulse': shows another generalization than its group"]
     }
 
 

@@ -164,8 +164,8 @@ def _range_errors(counted: Floats, below: Floats, draw: np.random.Generator) -> 
     ends.sort(axis=1)
     first, last = np.maximum(ends[:, 0] - 1, 0), np.minimum(ends[:, 1], len(counted) - 1)
     true = counted[last] - counted[first]
-    told = below[last] - below[first]
-    return np.abs(told - true) / np.maximum(true, _RARE * counted[-1])
+    estimate = below[last] - below[first]
+    return np.abs(estimate - true) / np.maximum(true, _RARE * counted[-1])
 
 
 def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: float) -> CategoryAnswer | None:
@@ -177,13 +177,13 @@ def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: 
         return None
     nodes = np.bincount(shown.node[there], _weight(shown, there), len(tree.first)) * scale
     share = nodes / (tree.last - tree.first + 1)
-    told = np.zeros(tree.leaves + 1)
-    np.add.at(told, tree.first, share)
-    np.add.at(told, tree.last + 1, -share)
-    told = np.cumsum(told)[:-1]
+    estimate = np.zeros(tree.leaves + 1)
+    np.add.at(estimate, tree.first, share)
+    np.add.at(estimate, tree.last + 1, -share)
+    estimate = np.cumsum(estimate)[:-1]
     best = np.argsort(-true, kind="stable")[:top]
-    guessed = np.argsort(-told, kind="stable")[:top]
-    error = float(np.abs(told[best] - true[best]).sum() / true[best].sum())
+    guessed = np.argsort(-estimate, kind="stable")[:top]
+    error = float(np.abs(estimate[best] - true[best]).sum() / true[best].sum())
     return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
 
 
@@ -197,7 +197,7 @@ def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.
     halves: dict[str, float] = {}
     for _ in range(_PAIRS):
         true = np.ones(records, dtype=bool)
-        told: Floats = plain.astype(np.float64)
+        estimate: Floats = plain.astype(np.float64)
         for name in (names[place] for place in draw.choice(len(names), 2, replace=False)):
             original, shown = evidence.original[name], evidence.published[name]
             if isinstance(original, Numeric) and isinstance(shown, Band):
@@ -205,15 +205,15 @@ def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.
                 if name not in halves:
                     halves[name] = half_step(original.value[~np.isnan(original.value)])
                 true &= (original.value >= a) & (original.value <= b)
-                told *= _overlap(shown, a, b, halves[name])
+                estimate *= _overlap(shown, a, b, halves[name])
             elif isinstance(original, Category) and isinstance(shown, Node):
                 leaf = _one(original.leaf, draw)
                 true &= original.leaf == leaf
                 tree = shown.tree
                 inside = (tree.first <= leaf) & (leaf <= tree.last)
-                told *= np.append(inside / (tree.last - tree.first + 1), 0.0)[np.maximum(shown.node, -1)]
+                estimate *= np.append(inside / (tree.last - tree.first + 1), 0.0)[np.maximum(shown.node, -1)]
         count = float(true.sum())
-        errors.append(abs(float(told.sum()) * scale - count) / max(count, _RARE * records))
+        errors.append(abs(float(estimate.sum()) * scale - count) / max(count, _RARE * records))
     return errors
 
 

@@ -155,9 +155,9 @@ class Wildcards:
         return size, smallest, floor, np.append(unknown, False)[alike]
 
     def _groups(self) -> Numbers:
-        told = self._evidence.trace
-        if told is not None:
-            return self._consistent(np.where(self._alike >= 0, told.cluster, NO_GROUP))
+        trace = self._evidence.trace
+        if trace is not None:
+            return self._consistent(np.where(self._alike >= 0, trace.cluster, NO_GROUP))
         group = self._attached(self._consistent(self._runs()))
         if (group < 0).mean() < _FEW:
             return group
@@ -224,18 +224,18 @@ class Wildcards:
         return result
 
     def _attached(self, group: Numbers) -> Numbers:
-        """Rows without a group, or alone in theirs, get one whose generalization they wear."""
+        """Rows without a group, or alone in theirs, get one whose generalization they show."""
         single = (group >= 0) & (counted(group, None) < 2)
         group = np.where(single, NO_GROUP, group)
         parts = _Parts.of(group)
         free = np.flatnonzero((group < 0) & (self._alike >= 0))
         if not len(parts.rows) or not len(free):
             return group
-        worn = [np.maximum.reduceat(each[parts.rows], parts.starts) for each in self._keys]
-        total = np.add.reduce(worn)
+        shared = [np.maximum.reduceat(each[parts.rows], parts.starts) for each in self._keys]
+        total = np.add.reduce(shared)
         number = group[parts.rows[parts.starts]]
         for rows, nulls in self._patterns(free, len(total)):
-            part = total - np.add.reduce([worn[place] for place in nulls]) if nulls else total
+            part = total - np.add.reduce([shared[place] for place in nulls]) if nulls else total
             order = np.argsort(part)
             shown = np.add.reduce([each[rows] for each in self._keys])
             place = np.minimum(np.searchsorted(part, shown, sorter=order), len(part) - 1)

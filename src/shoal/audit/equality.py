@@ -66,11 +66,11 @@ def joint(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.i
     """Numbers for the values of both, equal where the values are."""
     old_code, old = _whole(before)
     new_code, new = _whole(after)
-    told = _text if old.type == new.type else _sense
+    as_text = _text if old.type == new.type else _sense
     numbers: dict[str, int] = {"": 0}
     found = []
     for code, values in ((old_code, old), (new_code, new)):
-        each = [numbers.setdefault(told(value), len(numbers)) for value in values.to_pylist()]
+        each = [numbers.setdefault(as_text(value), len(numbers)) for value in values.to_pylist()]
         found.append(np.array([*each, 0])[code])
     return found[0], found[1]
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.audit.alignment import Tuples, placed
 from shoal.audit.cover import shows_roots
 from shoal.audit.files import Source
+from shoal.audit.finding import Judged
 from shoal.audit.keys import Alike, alike
 from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Band, Node, published
@@ -22,39 +23,21 @@ from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Policy
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence(Judged):
     """The accepted records, n of them in the order of arrival, and the m rows of the output."""
 
-    policy: Policy
     original: dict[str, Numeric | Category]  # the quasi-identifiers of the input
     person: NDArray[np.int32]  # a number for each person; where the policy says so, each record its own
     time: Floats | None  # seconds since 1970
     sensitive: dict[str, pa.ChunkedArray]  # of the input
     kept: dict[str, pa.ChunkedArray]  # of the input; the time too, where it is published as it is
-    line: Ints  # the input row of each accepted record, from 0
-    rows: int  # of the input, those that are rejected included
     published: dict[str, Band | Node]  # the quasi-identifiers of the output
-    shown: dict[str, pa.ChunkedArray]  # sensitive and kept, of the output
     moment: Band | None  # the generalized time, of the output
-    unlisted: list[str]  # fields of the output that the policy does not list
-    absent: list[str]  # fields that the policy lists and the output does not have
-    spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
-    trace: Trace | None  # of each row of the output
-    releases: Trace | None  # the trace as it was written, line by line
-    place: Ints  # the line of the trace for each row of the output, -1 where there is none
+    trace: Trace | None
+    releases: Trace | None
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
     cache: dict[str, Any] = field(default_factory=dict, repr=False)  # results that several checks need
-
-    @property
-    def accepted(self) -> int:
-        """How many records were accepted."""
-        return len(self.line)
-
-    @property
-    def released(self) -> int:
-        """How many rows the output has."""
-        return len(self.suppressed)
 
     @property
     def time_field(self) -> str | None:
@@ -94,13 +77,7 @@ def gather(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
 ) -> Evidence:
-    """Read the input, the output and, if there is one, the trace.
-
-    Raises
-    ------
-    InputError
-        One of them cannot be used.
-    """
+    """Read the input, the output and, if there is one, the trace."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
     before = original(policy, source, trees, lambda rows: on_rows("input", rows), late)
     after = published(policy, target, trees, lambda rows: on_rows("output", rows))

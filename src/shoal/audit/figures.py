@@ -25,7 +25,7 @@ class Figures:
 
     - `risk`: under each reading of nulls, `extended` (a null is a value) and `maybe` (a null is any value).
     - `diversity`: of each sensitive attribute, over classes of equal rows, a null being a value; `group_diversity`: over all
-      rows that wear the generalization of one group, which needs a trace.
+      rows that show the generalization of one group, which needs a trace.
     - `class_sizes`: how many classes of equal rows have how many rows.
     """
 

@@ -71,33 +71,30 @@ class Lines(Protocol):
     def row(self) -> NDArray[np.int64]: ...
 
 
-class Judged(Protocol):
-    """What the evidence on tuples and on observations has in common: see `Evidence`."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judged:
+    """What the evidence on tuples and on observations has in common."""
+
+    policy: Policy
+    rows: int  # of the input, rejected ones included
+    line: NDArray[np.int64]  # the input row of each record that can be read, from 0
+    shown: dict[str, pa.ChunkedArray]  # values that are passed through, of the output
+    unlisted: list[str]  # fields of the output that the policy does not list
+    absent: list[str]  # fields that the policy lists and the output does not have
+    spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
+    trace: Lines | None  # of each row of the output
+    releases: Lines | None  # the trace as it was written, line by line
+    place: NDArray[np.int64]  # the line of the trace for each row of the output, -1 where there is none
 
     @property
-    def policy(self) -> Policy: ...
+    def accepted(self) -> int:
+        """How many records were accepted."""
+        return len(self.line)
+
     @property
-    def rows(self) -> int: ...
-    @property
-    def line(self) -> NDArray[np.int64]: ...
-    @property
-    def accepted(self) -> int: ...
-    @property
-    def released(self) -> int: ...
-    @property
-    def shown(self) -> Mapping[str, pa.ChunkedArray]: ...
-    @property
-    def unlisted(self) -> list[str]: ...
-    @property
-    def absent(self) -> list[str]: ...
-    @property
-    def spare(self) -> Mapping[str, int]: ...
-    @property
-    def trace(self) -> Lines | None: ...
-    @property
-    def releases(self) -> Lines | None: ...
-    @property
-    def place(self) -> NDArray[np.int64]: ...
+    def released(self) -> int:
+        """How many rows the output has."""
+        return len(self.place)
 
 
 class Docket:

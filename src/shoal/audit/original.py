@@ -116,13 +116,7 @@ class Original(NamedTuple):
 def original(
     policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], late: float | None = None
 ) -> Original:
-    """Read the input as the policy says; if `late` is given, without records that are further behind the newest before them.
-
-    Raises
-    ------
-    InputError
-        The file cannot be used.
-    """
+    """Read the input as the policy says; if `late` is given, without records that are further behind the newest before them."""
     reader = _Reader(policy, trees, math.inf if late is None else late)
     for block in blocks(source, reader.fields):
         reader.take(block)
@@ -252,8 +246,8 @@ class _Reader:
         coded = pa.chunked_array(self._person, pa.string()).combine_chunks().dictionary_encode()
         self._person = []
         code = coded.indices.fill_null(-1).to_numpy().copy()
-        nobody = code < 0
-        code[nobody] = code.max(initial=-1) + 1 + np.arange(nobody.sum())
+        without = code < 0
+        code[without] = code.max(initial=-1) + 1 + np.arange(without.sum())
         return code, coded.dictionary
 
 

@@ -193,13 +193,7 @@ class Published(NamedTuple):
 
 
 def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Published:
-    """Read an output as the policy says it looks.
-
-    Raises
-    ------
-    InputError
-        The file cannot be used.
-    """
+    """Read an output as the policy says it looks."""
     reader = _Reader(policy, trees)
     rows = 0
     for block in blocks(source):

@@ -83,8 +83,8 @@ class Risk:
 
     - *prosecutor*: the attacker knows that the person is in the stream; a record's risk is 1 / size of its class.
     - *journalist*: the attacker does not know; the size is that of the class in the population, here the accepted input:
-      everybody whose record the published row could show.
-    - *marketer*: the share of the records that one who links them all with the population links rightly.
+      every person whose record the published row could show.
+    - *marketer*: the share of the records that an attacker links rightly who links them all with the population.
 
     Sizes count persons where these are known, otherwise records. Without a population the last two are None. `average` is the
     average size of a class: the inverse of the prosecutor's average risk.
@@ -138,7 +138,7 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
     With `patterns`, a row is about records that miss exactly what it does not show; where the policy blanks what a group does
     not share, about those that have what it shows. Without, a null fits anything.
 
-    Counting ends at 1,000 (or twice k), so that a risk may be lower than told, never higher. A class of the population
+    Counting ends at 1,000 (or twice k), so that a risk may be lower than stated, never higher. A class of the population
     is no smaller than that of the output; so the search for the smallest goes from the smallest class of the output on, and
     ends where these are no smaller than the smallest found.
     """
@@ -232,7 +232,7 @@ def _mask(evidence: Evidence, row: int) -> np.uint64:
 
 
 def _narrowest(evidence: Evidence, row: int, roots: bool) -> list[str]:
-    """The quasi-identifiers that the row shows and that rule anybody out, the narrowest first; roots do if it is told so."""
+    """The quasi-identifiers that the row shows and that rule some record out, the narrowest first; roots do so on request."""
     widths = {}
     for name, attribute in evidence.policy.quasi:
         shown = evidence.published[name]

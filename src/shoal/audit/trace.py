@@ -57,13 +57,7 @@ def _at(columns: Iterable[NDArray[Any]], blank: Iterable[float], lines: Ints) ->
 
 
 def read_trace(source: Source, line: Ints, on_rows: Callable[[int], None]) -> Trace:
-    """Read the trace of a window; `line` holds the input row of each accepted record. Groups are numbered anew.
-
-    Raises
-    ------
-    InputError
-        It is no such trace, or cannot be read.
-    """
+    """Read the trace of a window; `line` holds the input row of each accepted record. Groups are numbered anew."""
     fields = (
         _Field("row"),
         _Field("cluster", may_miss=True),
@@ -78,13 +72,7 @@ def read_trace(source: Source, line: Ints, on_rows: Callable[[int], None]) -> Tr
 
 
 def read_filter_trace(source: Source, line: Ints, on_rows: Callable[[int], None]) -> FilterTrace:
-    """Read the trace of a filter; `line` holds the input row of each readable observation.
-
-    Raises
-    ------
-    InputError
-        It is no such trace, or cannot be read.
-    """
+    """Read the trace of a filter; `line` holds the input row of each readable observation."""
     how, number = _read(source, _OBSERVATIONS, (_Field("row"), _Field("z")), on_rows)
     return FilterTrace(_record(number["row"], line), how, number["z"].astype(np.int64))
 

@@ -11,7 +11,7 @@ from shoal.audit.attacks.view import Target
 
 TARGETS = 200
 SEED = 4_242
-NO_TRACE = "not checkable: without the trace nobody can tell whether a guess is right"
+NO_TRACE = "not checkable: without the trace it is unknown whether a guess is right"
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Attack:
     """One attack.
 
     `knows` is what the attacker knows, `meaning` what counts as success. `success` is the share of attempts that succeed,
-    `baseline` the same for one who goes without what the attack adds. Both are None where it was not run; `obstacle` says why.
+    `baseline` the same without what the attack adds. Both are None where it was not run; `obstacle` says why.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Attacker(Protocol):
 
 
 class Tally:
-    """How often an attacker is right who takes one of the rows that fit.
+    """How often it is right to take one of the rows that fit.
 
     >>> tally = Tally()
     >>> tally.add(own=1, fitting=4)

@@ -50,7 +50,7 @@ MINIMALITY = Attack(
 )
 INTERSECTION = Attack(
     "intersection",
-    "which rows are about the same person, and who is in each group",
+    "which rows are about the same person, and which persons are in each group",
     "a person taken at random among those in all the groups is the right one; baseline: among those in one",
 )
 _ROWS = 20
@@ -194,5 +194,5 @@ def intersection(view: View, count: int, draw: np.random.Generator) -> Attack:
         assert remaining is not None
         chances.append(1 / len(remaining))
         alone += len(remaining) == 1
-    detail = f"nobody else is in all the groups for {alone:,} of {len(chances):,}"
+    detail = f"no other person is in all the groups for {alone:,} of {len(chances):,}"
     return INTERSECTION.run(len(chances), float(np.mean(chances)), float(np.mean(single)), detail)

@@ -85,7 +85,7 @@ def _in_time(view: View, target: Target) -> NDArray[np.integer]:
 
 
 class Linkage:
-    """An attacker who takes one of the rows that fit, target by target, and one who fits by less."""
+    """An attacker that takes one of the rows that fit, target by target, beside a baseline that knows less."""
 
     def __init__(self, view: View, plan: Attack, fit: Fit, baseline: Fit) -> None:
         self._view, self._plan, self._fit, self._baseline = view, plan, fit, baseline

@@ -39,7 +39,7 @@ class View:
     A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
     also lets pass what is in no hierarchy. `mask` has a bit for each quasi-identifier whose value may stand for a missing one.
     `rows` are the output's rows in the order of their classes, those of class c from `start[c]` to `start[c+1]`. `person` is
-    who each output row is about, -1 if nobody knows.
+    the person of each output row, -1 if unknown.
     """
 
     evidence: Evidence

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.audit.alignment import placed
 from shoal.audit.equality import altered, joint
 from shoal.audit.files import Source
+from shoal.audit.finding import Judged
 from shoal.audit.observations.items import BLANK, Nodes, nodes, predict
 from shoal.audit.observations.recount import Recount, recount
 from shoal.audit.original import original
@@ -26,37 +27,24 @@ NO_LEVEL = -1
 _PSEUDONYM = r"^[0-9a-f]{32}$"
 
 
-@dataclass(frozen=True, eq=False)
-class Observed:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Observed(Judged):
     """The n readable observations of the input in the order of arrival, and the m rows of the output."""
 
-    policy: Policy
     rule: Zanon
     item: Item
     nodes: Nodes
     user: NDArray[np.int32]
     time: Floats  # seconds since 1970
     kept: dict[str, pa.ChunkedArray]  # of the input; the time too
-    line: Ints  # the input row of each observation, from 0
-    rows: int  # of the input, those that cannot be read included
-    shown: dict[str, pa.ChunkedArray]  # kept, of the output; the time too
     pseudonym: Ints  # of each row of the output, a number; -1 where there is none
     raw: Flags  # of each row of the output: the person's field holds a user of the input
     formed: Flags  # of each row of the output: the person's field looks like a pseudonym
-    unlisted: list[str]
-    absent: list[str]
-    spare: dict[str, int]
     count: Recount  # the users of each item at each moment
-    trace: FilterTrace | None  # of each row of the output; where none was given, the predicted one if the output agrees with it
-    releases: FilterTrace | None  # the trace as it was written, line by line
+    trace: FilterTrace | None  # where none was given, the predicted one if the output agrees with it
+    releases: FilterTrace | None
     strange: Ints | None  # without a trace: the rows that were not predicted; None if no prediction is possible
     missing: Ints  # the observations that were predicted to leave, and did not
-    place: Ints  # the line of the trace for each row of the output, -1 where there is none
-
-    @property
-    def released(self) -> int:
-        """How many rows the output has."""
-        return len(self.place)
 
     @property
     def time_field(self) -> str:
@@ -117,13 +105,7 @@ def observe(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
 ) -> Observed:
-    """Read the input, the output and, if there is one, the trace.
-
-    Raises
-    ------
-    InputError
-        One of them cannot be used.
-    """
+    """Read the input, the output and, if there is one, the trace."""
     rule, item, person = policy.algorithm, policy.item, policy.person
     assert isinstance(rule, Zanon) and item is not None and person is not None
     before = original(policy, source, {}, lambda rows: on_rows("input", rows), late)

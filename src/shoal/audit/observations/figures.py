@@ -31,7 +31,7 @@ SESSION = Attack(
     f"the pseudonym whose first {EDGE} observations are most like the last {EDGE}, of several the soonest, {_SAME}",
 )
 KEPT = Attack("rotation, by kept values", _KNOWS, f"the pseudonym of the next period with the most similar kept values {_SAME}")
-_NO_BOUNDARY = "not applicable: nobody publishes in two periods that follow each other"
+_NO_BOUNDARY = "not applicable: no user publishes in two periods that follow each other"
 
 
 def rotation(evidence: Observed, targets: int = TARGETS) -> tuple[Attack, ...]:
@@ -69,7 +69,7 @@ class _Sight:
         new = np.append(True, (period[1:] != period[:-1]) | (name[1:] != name[:-1]))[: len(name)]
         self._first = np.flatnonzero(new)
         self._last = np.append(self._first[1:], len(name)) - 1
-        self._who = np.cumsum(new) - 1  # the number of the pseudonym, period by period
+        self._pseudonym = np.cumsum(new) - 1  # the number of the pseudonym, period by period
         self._user = evidence.user[record][self._first]
         self._period = period[self._first]
         start = np.floor_divide(self._time[self._first], window) if window else np.full(len(self._first), np.nan)
@@ -93,10 +93,10 @@ class _Sight:
 
     def features(self, columns: Mapping[str, Ints], edge: int | None = None) -> tuple[_Features, _Features]:
         """The features of pseudonyms at the end of a period and at its start; of all their rows where there is no edge."""
-        place = np.arange(len(self._who))
-        head = place - self._first[self._who] < (edge or len(place))
-        tail = self._last[self._who] - place < (edge or len(place))
-        return _Features(self._who, columns, tail, self._period), _Features(self._who, columns, head, self._period)
+        place = np.arange(len(self._pseudonym))
+        head = place - self._first[self._pseudonym] < (edge or len(place))
+        tail = self._last[self._pseudonym] - place < (edge or len(place))
+        return _Features(self._pseudonym, columns, tail, self._period), _Features(self._pseudonym, columns, head, self._period)
 
     def guess(self, view: tuple[_Features, _Features], source: int, target: int, soonest: bool) -> float:
         """The chance of guessing the target for the source."""
@@ -112,12 +112,12 @@ class _Sight:
 class _Features:
     """Which features each pseudonym has, each feature once."""
 
-    def __init__(self, who: Ints, columns: Mapping[str, Ints], chosen: Flags, period: Ints) -> None:
+    def __init__(self, pseudonym: Ints, columns: Mapping[str, Ints], chosen: Flags, period: Ints) -> None:
         parts, offset = [], 0
         for column in columns.values():
             parts.append(column + offset)
             offset += int(column.max(initial=0)) + 1
-        owner = np.concatenate([who[chosen]] * len(parts)) if parts else np.zeros(0, np.int64)
+        owner = np.concatenate([pseudonym[chosen]] * len(parts)) if parts else np.zeros(0, np.int64)
         feature = np.concatenate([part[chosen] for part in parts]) if parts else owner
         pair = np.unique(owner * (offset + 1) + feature)
         self._owner, self._feature = pair // (offset + 1), pair % (offset + 1)
@@ -127,9 +127,9 @@ class _Features:
         self._weight = np.log((1 + size) / often[place])
         self._norm = np.sqrt(np.bincount(self._owner, self._weight**2, minlength=len(period)))
 
-    def of(self, who: int) -> Ints:
+    def of(self, pseudonym: int) -> Ints:
         """The features of one."""
-        first, last = np.searchsorted(self._owner, [who, who + 1])
+        first, last = np.searchsorted(self._owner, [pseudonym, pseudonym + 1])
         return self._feature[first:last]
 
     def likeness(self, wanted: Ints, begin: int, end: int) -> Floats:
@@ -142,10 +142,10 @@ class _Features:
 
 @dataclass(frozen=True)
 class Crowds:
-    """Who publishes the same items as others in the same period; those who publish none are left out."""
+    """How many pseudonyms publish the same items in the same period; pseudonyms that publish none are left out."""
 
     pseudonyms: int
-    alone: int  # pseudonyms whose set of items nobody else has
+    alone: int  # pseudonyms with a set of items that no other has
     sizes: Histogram  # of sets, how many pseudonyms have them
 
 

@@ -32,7 +32,7 @@ def z_users(evidence: Observed) -> Finding:
         rows, users = counted(evidence)
         z = evidence.trace.z
         if evidence.fixed:
-            docket.rows(evidence.linked[z[evidence.linked] != least], "the trace tells another z than the policy")
+            docket.rows(evidence.linked[z[evidence.linked] != least], "the trace has another z than the policy")
         else:
             docket.rows(rows[z[rows] < least], f"the z of the trace is below the floor of {least}")
         docket.rows(_with_too_few(evidence), _few(evidence))
@@ -141,9 +141,9 @@ def _as_predicted(evidence: Observed, docket: Docket, says: str) -> Finding:
     """Without a trace: the rows that are not what the input and the policy lead to, and those that are not there."""
     behind = int(evidence.count.behind.sum())
     if evidence.strange is None:
-        note = "needs a trace, which tells what was withheld"
+        note = "needs a trace, which shows what was withheld"
     elif behind:
-        note = f"needs a trace: of {behind:,} observations more than a window behind the stream it cannot be foretold what left"
+        note = f"needs a trace: what left of {behind:,} observations more than a window behind the stream cannot be predicted"
     else:
         docket.rows(evidence.strange, "is not what the input and the policy lead to")
         docket.records(evidence.missing, "should have left, but is not in the output")
@@ -157,7 +157,7 @@ def once(evidence: Observed) -> Finding:
     too_many = evidence.released > len(evidence.line)
     return shared.once(
         evidence,
-        "no observation is published twice, none that was not accepted, and what the trace tells of is in the output",
+        "no observation is published twice, none that was not accepted, and what the trace names is in the output",
         noun="observations",
         counts_agree=not too_many and (not blank or bool(count.behind.any()) or evidence.released == evidence.accepted),
         unknown="observation that can be read",
@@ -191,13 +191,13 @@ def true(evidence: Observed) -> Finding:
         docket.rows(np.flatnonzero(blank), "the item is blank, though the policy drops what is withheld", field)
     if evidence.trace is None:
         docket.rows(np.flatnonzero(evidence.nodes.shown == UNKNOWN), "is no item of the input and no ancestor of one", field)
-        note = "needs a trace, which tells the observation of each row"
+        note = "needs a trace, which names the observation of each row"
         return docket.finding("true", says, otherwise=Verdict.NOT_CHECKABLE, note=note)
     rows, level = evidence.linked, evidence.level
     docket.rows(rows[(level == NO_LEVEL) & ~blank[rows]], "what is published is not the item, nor an ancestor of it", field)
     how = evidence.trace.how[rows]
     shown = np.select([blank[rows], level == 0, level > 0], [WITHHELD, RELEASED, GENERALIZED], how)
-    docket.rows(rows[how != shown], "the trace tells another way of leaving than the row shows", field)
+    docket.rows(rows[how != shown], "the trace has another way of leaving than the row shows", field)
     return docket.finding("true", says, checked=len(rows))
 
 

@@ -2,7 +2,7 @@
 
 An observation (t, u, a) exposes a and every ancestor of a. Of a node n the newest time is the largest seen by then, and the
 time of a user the largest at which the user exposed n. The count is of the users whose time lies in [newest - Δt, t], the user
-at hand included: who was there before newest - Δt is forgotten, and in a stream in order newest is t itself. An observation
+at hand included: users from before newest - Δt are forgotten, and in a stream in order newest is t itself. An observation
 from before newest - Δt of its own item is rejected; before that of an ancestor, it counts as nothing there.
 """
 

@@ -44,8 +44,8 @@ def nulls(report: WindowReport) -> Markup:
         else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken for values."
     )
     seen = table("Suppressed rows are no class.", head[:columns], rows)
-    told = f"Sizes of the classes of equal rows, nulls taken for values; amber: fewer rows than k = {k}"
-    bars = sizes(told, report.figures.class_sizes, "row", ("size", "classes"), fewest=k)
+    caption = f"Sizes of the classes of equal rows, nulls taken for values; amber: fewer rows than k = {k}"
+    bars = sizes(caption, report.figures.class_sizes, "row", ("size", "classes"), fewest=k)
     return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, bars)
 
 
@@ -72,8 +72,8 @@ def risk(report: WindowReport) -> Markup:
             "p",
             "The prosecutor knows that a person is in the stream, the journalist does not, the marketer tries to find all. "
             f"A row's risk is one in as many {report.unit} as could be behind it. The journalist's and the marketer's are "
-            f"counted in the input, on rows drawn at random, up to {count(ENOUGH)} {report.unit}: they may be lower than told, "
-            "not higher.",
+            f"counted in the input, on rows drawn at random, up to {count(ENOUGH)} {report.unit}: they may be lower than "
+            "stated, not higher.",
         ),
         table(
             f"Average class of equal rows, nulls taken for values: {decimal(average)} {report.unit}.",
@@ -95,7 +95,7 @@ def sensitive(report: WindowReport) -> Markup:
         )
     ]
     if figures.group_diversity is not None:
-        parts.append(_diversity("Within the groups that were published, with those who reuse them", figures.group_diversity))
+        parts.append(_diversity("Within published groups, with the rows that reuse them", figures.group_diversity))
     parts.append(_diversity("Within classes of equal rows, nulls taken for values", figures.diversity))
     return section("sensitive", "Sensitive values", *parts)
 
@@ -128,14 +128,14 @@ def attacks(report: WindowReport) -> Markup:
     """Every attack, its success beside its baseline."""
     k = report.policy.privacy.k
     shared = "" if promised(report.policy) == "maybe" else ", nor should one who also knows which values a person lacks"
-    told = (
+    text = (
         "Run for real on the published rows, on targets drawn at random; the trace tells whether a guess is right. The "
         "attackers differ in what they know, most of it more than an outsider has. Where k holds, one who knows only "
         f"quasi-identifiers and reads nulls as any value should not be right more often than {chance(1 / k)}{shared}."
         if report.unit == "persons"
         else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
     )
-    return section("attacks", "Attacks", tag("p", told), *map(attack, report.figures.attacks))
+    return section("attacks", "Attacks", tag("p", text), *map(attack, report.figures.attacks))
 
 
 def attack(attack: Attack) -> Markup:

@@ -1,4 +1,4 @@
-"""z-anonymity on the page: what left, who publishes the same, what links pseudonyms, what is not protected."""
+"""z-anonymity on the page: what left, which users publish the same, what links pseudonyms, what is not protected."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HOW = {
 
 
 def facts(report: FilterReport) -> Markup:
-    """The few numbers that everybody asks for."""
+    """The few most important numbers."""
     rule, rows, found = _rule(report), report.rows, report.figures
     fewest = report["z users"].figures.get("smallest")
     least = f"fewest users at a release: {count(fewest)}" if fewest is not None else "nothing was released"
@@ -67,7 +67,7 @@ def users(report: FilterReport) -> Markup:
     """How many users an item had when it was published."""
     found = report.figures.users
     if found is None:
-        text = "How many users an item had when it was published can be told with a trace, which was not given."
+        text = "How many users an item had when it was published can be counted with a trace, which was not given."
         return section("users", "Users of an item", tag("p", text, class_="note"))
     text = "How many users had exposed what a row shows, within the window before, by the recount. None may be below z."
     bars = sizes("Releases by the users of the item", found, "user", ("users", "how many"))
@@ -75,13 +75,13 @@ def users(report: FilterReport) -> Markup:
 
 
 def crowds(report: FilterReport) -> Markup:
-    """Who publishes the same as others."""
+    """How many users publish the same."""
     found = report.figures.crowds
     if not found.pseudonyms:
         return section("crowds", "Who is alike", tag("p", "Nothing was published."))
     text = (
         f"z is a promise about items, not about sets of them. Of {plural(found.pseudonyms, 'pseudonym')} that publish, "
-        f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that nobody else publishes "
+        f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that no other publishes "
         "in the same period. Nothing is promised about it."
     )
     alike = sizes("Sets by how many publish them", found.sizes, "pseudonym", ("pseudonyms", "how many"))

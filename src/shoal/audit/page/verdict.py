@@ -71,7 +71,7 @@ def banner(report: Report) -> Markup:
 
 
 def facts(report: WindowReport) -> Markup:
-    """The few numbers that everybody asks for."""
+    """The few most important numbers."""
     policy, rows, use = report.policy, report.rows, report.figures.utility
     waits = report["in time"].figures
     smallest = report.nulls[promised(policy)].smallest
@@ -79,7 +79,7 @@ def facts(report: WindowReport) -> Markup:
         ("k", count(policy.privacy.k), f"smallest class: {plural(smallest, report.unit[:-1])}"),
         ("rows published", count(rows["output"]), f"of {plural(rows['accepted'], 'accepted record')}"),
         ("suppressed", percent(use.suppressed), plural(rows["suppressed"], "row")),
-        ("mean loss", decimal(use.loss.mean), "0 as it came, 1 nothing told"),
+        ("mean loss", decimal(use.loss.mean), "0 as it came, 1 nothing shown"),
     ]
     tiles += _values(report)
     if waits.get("longest") is not None:

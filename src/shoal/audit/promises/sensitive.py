@@ -29,7 +29,7 @@ _CLOSENESS = (
 )
 _UNKNOWN = "needs a trace: each row of a group shows its own nulls, so that groups cannot be seen"
 _OUTSIDER = "without a trace rows that look alike are judged together, as an outsider sees them"
-_NO_REFERENCE = "without a distribution in the policy it needs a trace, which tells what had been accepted when a group left"
+_NO_REFERENCE = "without a distribution in the policy it needs a trace, which shows what had been accepted when a group left"
 _ROUNDING = 1e-9  # of the bound, in favour of what was published
 
 

@@ -38,7 +38,7 @@ def once(
         docket.lines(known[flags[row]], f"left, but is {reason}")
     docket.lines(known[first[row] != known], "left before")
     docket.records(np.flatnonzero((first == lines) & due), "never left")
-    docket.rows(np.flatnonzero(evidence.place < 0), "the trace does not tell of it")
+    docket.rows(np.flatnonzero(evidence.place < 0), "the trace has no line for it")
     shown = np.zeros(lines, bool)
     shown[evidence.place[evidence.place >= 0]] = True
     docket.lines(np.flatnonzero(~shown), "left by the trace, but is not in the output")

@@ -30,9 +30,9 @@ _NULLS = {
     "root": "a missing value is shown as the root",
 }
 _ALIKE = {
-    "maybe": "all members of a group, and all who reuse it, wear the same generalization",
-    "extended": "all members of a group, and all who reuse it, show exactly the same, nulls included",
-    "root": "all members of a group, and all who reuse it, show exactly the same",
+    "maybe": "all members of a group, and all tuples that reuse it, show the same generalization",
+    "extended": "all members of a group, and all tuples that reuse it, show exactly the same, nulls included",
+    "root": "all members of a group, and all tuples that reuse it, show exactly the same",
 }
 _BARE = "is null, where nulls_match: root shows the root"
 _INSTANT = 2e-6  # seconds; times are written to the microsecond
@@ -41,7 +41,7 @@ _ROUNDING = 4  # times the distance to the next double
 
 def k_persons(evidence: Evidence) -> Finding:
     """Replay the trace; without one, count the rows that an outsider cannot tell apart."""
-    says = "whenever a tuple leaves unsuppressed, the group whose generalization it wears counts at least k persons"
+    says = "whenever a tuple leaves unsuppressed, the group whose generalization it shows counts at least k persons"
     releases, replay = evidence.releases, evidence.replay
     if releases is None or replay is None:
         return _k_rows(evidence, says)
@@ -90,11 +90,11 @@ def _shows_nothing(evidence: Evidence) -> Flags:
 
 def support(evidence: Evidence) -> Finding:
     """Count, for each group, the members who have each quasi-identifier."""
-    says = "what fewer than min_support persons of a group have is shown as the root by all who show it"
+    says = "what fewer than min_support persons of a group have is shown as the root by every row that shows it"
     docket, trace, least = Docket(evidence), evidence.trace, evidence.policy.privacy.min_support
     figures = {"min_support": least, "groups": 0}
     if trace is None:
-        note = "needs a trace, which tells the groups"
+        note = "needs a trace, which names the groups"
         return docket.finding("support", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
     grouped = np.flatnonzero(~evidence.suppressed & (trace.cluster >= 0))
     _, group = np.unique(trace.cluster[grouped], return_inverse=True)
@@ -148,7 +148,7 @@ def true(evidence: Evidence) -> Finding:
             docket.add("more values are null in the output than in the input")
         for name in evidence.published:
             docket.rows(_bare(evidence, name), _BARE, name)
-        note = "needs a trace, which tells the record of each row"
+        note = "needs a trace, which names the record of each row"
         return docket.finding("true", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
     figures |= _compare(evidence, docket)
     _times(evidence, docket)
@@ -246,7 +246,7 @@ def alike(evidence: Evidence) -> Finding:
     trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
     says = _ALIKE[reading]
     if trace is None:
-        return docket.finding("alike", says, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which tells the groups")
+        return docket.finding("alike", says, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which names the groups")
     grouped = np.flatnonzero(~evidence.suppressed & (trace.cluster >= 0) & ~_untrue(evidence))
     order = grouped[np.argsort(trace.cluster[grouped], kind="stable")]
     cluster = trace.cluster[order]
@@ -256,7 +256,7 @@ def alike(evidence: Evidence) -> Finding:
             continue
         values = each[order]
         odd, torn = _odd(evidence, name, values, order, starts)
-        docket.rows(odd, "wears another generalization than its group", name)
+        docket.rows(odd, "shows another generalization than its group", name)
         docket.rows(torn, "shows another pattern of nulls than its group", name)
         if reading == "maybe":
             docket.rows(_beyond(values, trace, order, starts), "shows what no member of its group shows", name)
