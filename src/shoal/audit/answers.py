@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from shoal.audit.evidence import Evidence
 from shoal.audit.original import Category, Numeric
 from shoal.audit.published import Band, Node
+from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Attribute
 
-Floats = NDArray[np.float64]
 QUERIES = 100
 SEED = 20_240
 _EDGES = 2048
@@ -85,7 +85,7 @@ def answers(evidence: Evidence) -> Answers:
 
 
 def _number(
-    original: Numeric, shown: Band, attribute: Attribute, plain: NDArray[np.bool_], scale: float, draw: np.random.Generator
+    original: Numeric, shown: Band, attribute: Attribute, plain: Flags, scale: float, draw: np.random.Generator
 ) -> NumberAnswer | None:
     true = original.value[~np.isnan(original.value)]
     there = plain & ~np.isnan(shown.lo)
@@ -117,7 +117,7 @@ def half_step(values: Floats) -> float:
     return 0.5 if bool((values == np.rint(values)).all()) else 0.0
 
 
-def _weight(shown: Band | Node, there: NDArray[np.bool_]) -> Floats:
+def _weight(shown: Band | Node, there: Flags) -> Floats:
     """How much of a value each row stands for: less than one where some were imputed."""
     weight = np.ones(int(there.sum()))
     if shown.of is not None and shown.had is not None:
@@ -140,10 +140,10 @@ def _below(lo: Floats, hi: Floats, weight: Floats, edges: Floats) -> Floats:
     flat = width <= 0
     slope = np.divide(weight, width, out=np.zeros_like(width), where=~flat)
 
-    def first_at(place: Floats) -> NDArray[np.int64]:
+    def first_at(place: Floats) -> Ints:
         return np.clip(np.ceil((place - edges[0]) / step), 0, len(edges)).astype(np.int64)
 
-    def summed(place: NDArray[np.int64], amount: Floats) -> Floats:
+    def summed(place: Ints, amount: Floats) -> Floats:
         return np.cumsum(np.bincount(place, amount, len(edges) + 1), dtype=np.float64)[: len(edges)]
 
     rise, fall = first_at(lo), first_at(hi)
@@ -168,7 +168,7 @@ def _range_errors(counted: Floats, below: Floats, draw: np.random.Generator) -> 
     return np.abs(estimate - true) / np.maximum(true, _RARE * counted[-1])
 
 
-def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: float) -> CategoryAnswer | None:
+def _category(original: Category, shown: Node, plain: Flags, scale: float) -> CategoryAnswer | None:
     tree = shown.tree
     there = plain & (shown.node >= 0)
     true = np.bincount(original.leaf[original.leaf >= 0], minlength=tree.leaves).astype(np.float64)
@@ -187,7 +187,7 @@ def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: 
     return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
 
 
-def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.random.Generator) -> list[float]:
+def _pairs(evidence: Evidence, plain: Flags, scale: float, draw: np.random.Generator) -> list[float]:
     """Errors of counts with conditions on two attributes: a range between two records' values, a leaf of a record."""
     names = [name for name, _ in evidence.policy.quasi]
     records = len(evidence.line)

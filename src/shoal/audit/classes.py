@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from shoal.audit.evidence import Evidence
 from shoal.audit.keys import NO_CLASS, NULL_KEY, Keys, keys
-from shoal.audit.values import Flags
+from shoal.audit.values import Flags, Ints
 from shoal.policy import Policy
 
-Numbers = NDArray[np.int64]
 _SMALL = 256  # rows that are compared without looking for fewer
 _SAMPLE = 10_000
 NO_GROUP = -1
@@ -32,7 +31,7 @@ READINGS: tuple[NullReading, ...] = get_args(NullReading)
 class Comparison:
     """The different rows, one of each, to be compared with one of them."""
 
-    def __init__(self, evidence: Evidence, columns: list[Keys], sample: Numbers) -> None:
+    def __init__(self, evidence: Evidence, columns: list[Keys], sample: Ints) -> None:
         self._keys = [each[sample] for each in columns]
         self.effort = 0  # rows that were found to match so far
         self._alike = evidence.alike.of
@@ -60,7 +59,7 @@ class Comparison:
         rows = self._order[np.repeat(self._starts[found], count) + inside]
         return len(np.unique(self._person[rows]))
 
-    def _candidates(self, asked: list[int], own: int) -> Numbers:
+    def _candidates(self, asked: list[int], own: int) -> Ints:
         """Those that share one of the first values with it, or have none of them."""
         found = []
         path: tuple[int, ...] = ()
@@ -88,16 +87,16 @@ def _commonness(values: Keys) -> float:
 class _Path(NamedTuple):
     """Rows sorted by the value of one quasi-identifier."""
 
-    order: Numbers
+    order: Ints
     keys: Keys
 
-    def of(self, value: np.uint64) -> Numbers:
+    def of(self, value: np.uint64) -> Ints:
         """Those with this value."""
         low, high = (np.searchsorted(self.keys, value, side) for side in ("left", "right"))
         return self.order[low:high]
 
 
-def counted(group: NDArray[np.integer], person: Numbers | None) -> Numbers:
+def counted(group: NDArray[np.integer], person: Ints | None) -> Ints:
     """How many persons, or rows where those are not known, there are in each row's group; 0 for rows without one."""
     inside = group >= 0
     if not inside.any():
@@ -120,13 +119,13 @@ class Wildcards:
     So the number is known from below, and only rows for which that is less than k are compared with all others.
     """
 
-    def __init__(self, evidence: Evidence, size: Numbers) -> None:
+    def __init__(self, evidence: Evidence, size: Ints) -> None:
         self._evidence = evidence
         self._alike, self._nulls = evidence.alike
         self._size = size
         self._keys = list(keys(evidence.published))
 
-    def matching(self) -> tuple[Numbers, int, int, Flags]:
+    def matching(self) -> tuple[Ints, int, int, Flags]:
         """How many match each row, the smallest such number found, a bound below it, and for which rows there may be more."""
         k, person, alike = self._evidence.policy.privacy.k, self._evidence.persons, self._alike
         size = np.maximum(self._size, counted(self._groups(), person))
@@ -154,7 +153,7 @@ class Wildcards:
         size[shown] = np.where(exact[alike[shown]] > 0, exact[alike[shown]], size[shown])
         return size, smallest, floor, np.append(unknown, False)[alike]
 
-    def _groups(self) -> Numbers:
+    def _groups(self) -> Ints:
         trace = self._evidence.trace
         if trace is not None:
             return self._consistent(np.where(self._alike >= 0, trace.cluster, NO_GROUP))
@@ -163,7 +162,7 @@ class Wildcards:
             return group
         return self._attached(self._consistent(self._by_parts()))
 
-    def _runs(self) -> Numbers:
+    def _runs(self) -> Ints:
         """Rows that follow each other and match: groups leave together."""
         clash = self._clashes()
         rows = len(clash)
@@ -182,7 +181,7 @@ class Wildcards:
         group[self._alike < 0] = NO_GROUP
         return group
 
-    def _clashes(self) -> Numbers:
+    def _clashes(self) -> Ints:
         """For each row the nearest row before, within a few, that it does not match."""
         rows = len(self._alike)
         clash = np.full(rows, -1)
@@ -195,7 +194,7 @@ class Wildcards:
             clash[lag:][differ] = np.flatnonzero(differ)
         return clash
 
-    def _by_parts(self) -> Numbers:
+    def _by_parts(self) -> Ints:
         """Rows that are equal in all of some quasi-identifiers, joined over several sets of them."""
         columns = self._keys
         rows = len(self._alike)
@@ -213,7 +212,7 @@ class Wildcards:
             group = _joined(group, part)
         return group
 
-    def _consistent(self, group: Numbers) -> Numbers:
+    def _consistent(self, group: Ints) -> Ints:
         """The groups whose rows all match each other; none for the rows of the others."""
         parts = _Parts.of(group)
         fine = np.ones(len(parts.starts), bool)
@@ -223,7 +222,7 @@ class Wildcards:
         result[parts.rows] = np.where(parts.spread(fine), group[parts.rows], NO_GROUP)
         return result
 
-    def _attached(self, group: Numbers) -> Numbers:
+    def _attached(self, group: Ints) -> Ints:
         """Rows without a group, or alone in theirs, get one whose generalization they show."""
         single = (group >= 0) & (counted(group, None) < 2)
         group = np.where(single, NO_GROUP, group)
@@ -243,7 +242,7 @@ class Wildcards:
             group[rows] = np.where(part[found] == shown, number[found], NO_GROUP)
         return group
 
-    def _patterns(self, rows: Numbers, groups: int) -> Iterator[tuple[Numbers, list[int]]]:
+    def _patterns(self, rows: Ints, groups: int) -> Iterator[tuple[Ints, list[int]]]:
         """These rows by which quasi-identifiers they miss, the most frequent patterns first, as many as can be afforded."""
         mask = np.zeros(len(rows), np.uint64)
         for place, each in enumerate(self._keys):
@@ -257,7 +256,7 @@ class Wildcards:
             yield rows[inside], [place for place in range(len(self._keys)) if bits >> place & 1]
 
 
-def _joined(group: Numbers, part: Numbers) -> Numbers:
+def _joined(group: Ints, part: Ints) -> Ints:
     """Rows without a group get that of their part, or a new one."""
     inside = part >= 0
     if not inside.any():
@@ -274,11 +273,11 @@ def _joined(group: Numbers, part: Numbers) -> Numbers:
 class _Parts(NamedTuple):
     """Rows sorted by their group, and where each group starts."""
 
-    rows: Numbers
-    starts: Numbers
+    rows: Ints
+    starts: Ints
 
     @classmethod
-    def of(cls, group: Numbers) -> _Parts:
+    def of(cls, group: Ints) -> _Parts:
         rows = np.flatnonzero(group >= 0)
         rows = rows[np.argsort(group[rows], kind="stable")]
         inside = group[rows]
@@ -307,7 +306,7 @@ class Classes(NamedTuple):
     """
 
     of: NDArray[np.int32]  # the class of each row, NO_CLASS if it is suppressed; under `maybe` as under `extended`
-    size: Numbers  # how many match each row, itself included: persons, or rows where those are not known; 0 if suppressed
+    size: Ints  # how many match each row, itself included: persons, or rows where those are not known; 0 if suppressed
     smallest: int  # of all sizes, as far as it was looked for; 0 where there are none
     floor: int  # no size is smaller; the same as `smallest` where that is certain
     unknown: Flags  # rows of which only that many are known to match, though there may be more and it is below k

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.audit.alignment import Tuples, placed
-from shoal.audit.cover import shows_roots
+from shoal.audit.alignment import Tuples, placed, shows_roots
 from shoal.audit.files import Source
 from shoal.audit.finding import Judged
 from shoal.audit.keys import Alike, alike

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from shoal.audit.block import Block, inside
 from shoal.audit.files import Source, blocks
 from shoal.audit.passed import Passed
-from shoal.audit.values import Flags, Floats, canonical_column, numbers, seconds, texts
+from shoal.audit.values import Flags, Floats, Ints, canonical_column, joined, numbers, seconds, texts
 from shoal.policy import Attribute, Hierarchy, Policy
 
-Integers = NDArray[np.int32]
 MISSING = -1
 UNKNOWN = -2
 _LATEST = 9e12  # seconds
@@ -35,9 +34,9 @@ class Tree(NamedTuple):
     """
 
     name: tuple[str, ...]
-    first: Integers
-    last: Integers
-    depth: Integers
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+    depth: NDArray[np.int32]
     leaves: int
 
     @classmethod
@@ -107,7 +106,7 @@ class Original(NamedTuple):
     person: NDArray[np.int32]
     time: Floats | None
     passed: dict[str, pa.ChunkedArray]
-    line: NDArray[np.int64]
+    line: Ints
     rows: int  # of the input, those that are rejected included
     persons: pa.Array  # the texts of the persons, by their numbers
     item: dict[str, pa.ChunkedArray]  # the texts of the fields that make the item
@@ -139,7 +138,7 @@ class _Reader:
         self._person: list[pa.Array] = []
         self._item: dict[str, list[pa.Array]] = {name: [] for name in policy.item.names} if policy.item else {}
         self._time: list[Floats] = []
-        self._line: list[NDArray[np.int64]] = []
+        self._line: list[Ints] = []
         self._rows = 0
 
     @property
@@ -225,16 +224,16 @@ class _Reader:
         return np.append(per_text, np.int32(MISSING))[found.code]
 
     def done(self) -> Original:
-        line = _joined(self._line, np.int64)
+        line = joined(self._line, np.int64)
         quasi: dict[str, Numeric | Category] = {}
         for name, attribute in self._policy.quasi:
             parts = self._quasi.pop(name)
             if attribute.quasi == "numeric":
-                quasi[name] = Numeric(_joined(parts, np.float64))
+                quasi[name] = Numeric(joined(parts, np.float64))
             else:
-                quasi[name] = Category(_joined(parts, np.int32), self._trees[name])
+                quasi[name] = Category(joined(parts, np.int32), self._trees[name])
         passed = {name: each.done() for name, each in self._passed.items()}
-        time = _joined(self._time, np.float64) if self._policy.time else None
+        time = joined(self._time, np.float64) if self._policy.time else None
         person, persons = self._person_codes(len(line))
         item = {name: pa.chunked_array(parts, pa.string()) for name, parts in self._item.items()}
         return Original(quasi, person, time, passed, line, self._rows, persons, item)
@@ -260,7 +259,3 @@ def _column(block: Block, name: str) -> pa.Array:
 def _blanked(text: pa.Array, nulls: frozenset[str]) -> pa.Array:
     missing = pc.is_in(text, value_set=pa.array(sorted(nulls), pa.string()))
     return pc.if_else(missing, pa.scalar(None, pa.string()), text)
-
-
-def _joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, kind)

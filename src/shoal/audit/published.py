@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from shoal.audit.files import Source, blocks
 from shoal.audit.original import Tree
 from shoal.audit.passed import Passed, Spare
-from shoal.audit.values import Flags, Floats, distinct, is_text, numbers, seconds
+from shoal.audit.values import Flags, Floats, distinct, is_text, joined, numbers, seconds
 from shoal.errors import InputError
 from shoal.policy import Policy
 
@@ -220,9 +221,14 @@ class _Reader:
         if policy.item and policy.person:
             names += [policy.person, *policy.item.names]
         self._passed = {name: Passed() for name in names}
-        self._parts: dict[str, list[Part]] = {name: [] for name, _ in policy.quasi}
-        self._moments: list[Part] = []
-        self._spare = {name: Spare(self._nodes.get(name, ())) for name in (*self._parts, *([field] if self._moment else []))}
+        self._read: dict[str, Callable[[pa.Array], Part]] = {
+            name: partial(paired, read=bands if attribute.quasi == "numeric" else nodes(self._nodes[name]))
+            for name, attribute in policy.quasi
+        }
+        if self._moment is not None:
+            self._read[self._moment] = moments
+        self._parts: dict[str, list[Part]] = {name: [] for name in self._read}
+        self._spare = {name: Spare(self._nodes.get(name, ())) for name in self._read}
         self._unlisted: dict[str, None] = {}
         self._seen: set[str] = set()
         self._rows = 0
@@ -230,26 +236,15 @@ class _Reader:
     def take(self, columns: dict[str, pa.Array], rows: int) -> None:
         self._seen.update(columns)
         self._rows += rows
-        for name, attribute in self._policy.quasi:
-            column = columns.pop(name, None)
-            if column is None:
-                column = pa.nulls(rows)
+        for name, read in self._read.items():
+            column = columns.pop(name, pa.nulls(rows))
             self._spare[name].take(column)
-            read = bands if attribute.quasi == "numeric" else nodes(self._nodes[name])
-            self._parts[name].append(self._noted(name, paired(column, read)))
-        if self._moment is not None:
-            column = columns.pop(self._moment, None)
-            column = pa.nulls(rows) if column is None else column
-            self._spare[self._moment].take(column)
-            self._moments.append(self._noted(self._moment, moments(column)))
+            part = read(column)
+            self._parts[name].append(part)
+            self._unlisted.update(dict.fromkeys(f"{name}.{inner}" for inner in part.extra))
         for name, passed in self._passed.items():
-            column = columns.pop(name, None)
-            passed.take(pa.nulls(rows) if column is None else column)
+            passed.take(columns.pop(name, pa.nulls(rows)))
         self._unlisted.update(dict.fromkeys(columns))
-
-    def _noted(self, name: str, part: Part) -> Part:
-        self._unlisted.update(dict.fromkeys(f"{name}.{inner}" for inner in part.extra))
-        return part
 
     def done(self) -> Published:
         quasi: dict[str, Band | Node] = {}
@@ -259,18 +254,17 @@ class _Reader:
             if attribute.quasi == "numeric":
                 quasi[name] = Band(*_band(parts), of, had)
             else:
-                quasi[name] = Node(_joined([part.node for part in parts], np.int32), self._trees[name], of, had)
+                quasi[name] = Node(joined([part.node for part in parts], np.int32), self._trees[name], of, had)
         passed = {name: each.done() for name, each in self._passed.items()}
-        moment = Band(*_band(self._moments)) if self._moment is not None else None
-        listed = [*quasi, *passed, *([self._moment] if self._moment is not None else [])]
-        absent = [name for name in listed if name not in self._seen and self._rows]
+        moment = Band(*_band(self._parts[self._moment])) if self._moment is not None else None
+        absent = [name for name in (*quasi, *passed, *self._parts) if name not in self._seen and self._rows]
         spare = {name: count for name, each in self._spare.items() if (count := each.count())}
         spare |= {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
         return Published(quasi, passed, moment, list(self._unlisted), absent, spare, self._rows)
 
 
 def _band(parts: list[Part]) -> tuple[Floats, Floats]:
-    return _joined([part.lo for part in parts], np.float64), _joined([part.hi for part in parts], np.float64)
+    return joined([part.lo for part in parts], np.float64), joined([part.hi for part in parts], np.float64)
 
 
 def _pairs(parts: list[Part]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
@@ -280,8 +274,4 @@ def _pairs(parts: list[Part]) -> tuple[NDArray[np.int32] | None, NDArray[np.int3
     none = [np.full(count, NO_PAIR, np.int32) for count in rows]
     of = [empty if part.of is None else part.of for part, empty in zip(parts, none, strict=True)]
     had = [empty if part.had is None else part.had for part, empty in zip(parts, none, strict=True)]
-    return _joined(of, np.int32), _joined(had, np.int32)
-
-
-def _joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, kind)
+    return joined(of, np.int32), joined(had, np.int32)

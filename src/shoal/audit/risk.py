@@ -12,9 +12,8 @@ from shoal.audit.classes import Classes
 from shoal.audit.evidence import Evidence
 from shoal.audit.original import MISSING, Category, Numeric
 from shoal.audit.published import NULL, Band, Node
+from shoal.audit.values import Flags, Integers
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 DRAWN = 100
 SMALLEST = 100
 ENOUGH = 1_000
@@ -30,7 +29,7 @@ class Histogram:
     counts: tuple[int, ...]
 
 
-def by_doubling(sizes: NDArray[np.integer]) -> Histogram:
+def by_doubling(sizes: Integers) -> Histogram:
     """Bars that double in width: 1, 2-3, 4-7, and so on; the count is of the sizes, those of 0 left out.
 
     >>> by_doubling(np.array([1, 2, 3, 0, 9]))
@@ -53,7 +52,7 @@ class Threat:
     above: float
 
     @classmethod
-    def of(cls, sizes: Ints, threshold: float) -> Threat:
+    def of(cls, sizes: Integers, threshold: float) -> Threat:
         """The threat to records that hide among so many each.
 
         >>> Threat.of(np.array([2, 2, 4, 4, 4, 4]), threshold=0.25)
@@ -72,7 +71,7 @@ class Population:
     `exact` says whether these are the fewest of all, or of the records that were looked at.
     """
 
-    sizes: Ints
+    sizes: Integers
     smallest: int
     exact: bool
 
@@ -100,7 +99,7 @@ class Risk:
     exact: bool = True
 
 
-def risk(size: Ints, threshold: float, population: Population | None = None, smallest: int = 1) -> Risk:
+def risk(size: Integers, threshold: float, population: Population | None = None, smallest: int = 1) -> Risk:
     """The risk of records that hide among so many each, 0 standing for a suppressed one; none hides among less than `smallest`.
 
     >>> found = risk(np.array([2, 2, 4, 4, 4, 4, 0]), threshold=0.25)
@@ -123,7 +122,7 @@ def risk(size: Ints, threshold: float, population: Population | None = None, sma
     return replace(found, journalist=journalist, marketer=drawn.average, exact=population.exact)
 
 
-def members(classes: Ints) -> Ints:
+def members(classes: Integers) -> Integers:
     """How many records each class has; a record whose class is negative is in none.
 
     >>> members(np.array([0, 1, 1, -1, 1]))
@@ -165,9 +164,9 @@ class _Crowd:
 
     def __init__(self, evidence: Evidence, patterns: bool) -> None:
         self._evidence = evidence
-        self._person: Ints = evidence.person if evidence.trace is not None else np.arange(evidence.accepted)
+        self._person: Integers = evidence.person if evidence.trace is not None else np.arange(evidence.accepted)
         self._enough = max(ENOUGH, 2 * evidence.policy.privacy.k)
-        self._order: Ints | None = None
+        self._order: Integers | None = None
         self._has_shown = patterns and evidence.policy.privacy.nulls_match != "maybe"
         if patterns and not self._has_shown:
             masks = _masks(evidence)
@@ -177,14 +176,14 @@ class _Crowd:
     def fitting(self, row: int) -> int:
         """How many persons have a record that this row could show, at least one."""
         order = _narrowest(self._evidence, row, self._has_shown and self._evidence.policy.privacy.nulls_match == "extended")
-        persons: Ints = np.zeros(0, dtype=np.int64)
+        persons: Integers = np.zeros(0, dtype=np.int64)
         for part in self._parts(row):
             persons = np.union1d(persons, self._person[part][self._found(row, order, part)])
             if len(persons) >= self._enough:
                 return self._enough
         return max(1, len(persons))
 
-    def _parts(self, row: int) -> Iterator[slice | Ints]:
+    def _parts(self, row: int) -> Iterator[slice | Integers]:
         """The records to compare with, in ever larger parts."""
         first, last = 0, len(self._person)
         if self._order is not None:
@@ -196,14 +195,14 @@ class _Crowd:
             yield part if self._order is None else self._order[part]
             first, step = first + step, 2 * step
 
-    def _found(self, row: int, order: list[str], part: slice | Ints) -> Ints:
-        found: Ints | None = None
+    def _found(self, row: int, order: list[str], part: slice | Integers) -> Integers:
+        found: Integers | None = None
         for name in order:
             fits = self._fits(name, row, part, found)
             found = np.flatnonzero(fits) if found is None else found[fits]
         return np.arange(len(self._person[part])) if found is None else found
 
-    def _fits(self, name: str, row: int, part: slice | Ints, among: Ints | None) -> NDArray[np.bool_]:
+    def _fits(self, name: str, row: int, part: slice | Integers, among: Integers | None) -> Flags:
         original, shown = self._evidence.original[name], self._evidence.published[name]
         if isinstance(original, Numeric) and isinstance(shown, Band):
             value = original.value[part] if among is None else original.value[part][among]

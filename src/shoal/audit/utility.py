@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.audit.algorithms import imputes
 from shoal.audit.answers import Answers, answers
@@ -14,7 +13,7 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.published import Band, Node
 from shoal.audit.risk import members
 from shoal.audit.trace import CLUSTER, NO_ROW, REUSE
-from shoal.audit.values import Flags, Floats
+from shoal.audit.values import Flags, Floats, Integers
 from shoal.policy import Attribute
 
 _STRETCHES = 60
@@ -142,7 +141,7 @@ class Utility:
     answers: Answers
 
 
-def utility(evidence: Evidence, classes: NDArray[np.integer]) -> Utility:
+def utility(evidence: Evidence, classes: Integers) -> Utility:
     """The utility of what was published; `classes` numbers the classes of equal rows, negative where suppressed."""
     each, attribute = losses(evidence)
     count = len(each)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from shoal.audit.text import canonical
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.integer]  # of any width
 _IS_CANONICAL = r"^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$"
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"nan", re.IGNORECASE)
@@ -50,6 +51,11 @@ def is_text(kind: pa.DataType) -> bool:
 def is_number(kind: pa.DataType) -> bool:
     of = pa.types
     return of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind)
+
+
+def joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    """The parts of a column as one array; an empty one of this type where there are none."""
+    return np.concatenate(parts) if parts else np.empty(0, kind)
 
 
 def distinct(column: pa.Array) -> tuple[Ints, pa.Array]:

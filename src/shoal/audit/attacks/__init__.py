@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.audit.attacks.attack import NO_TRACE, SEED, TARGETS, Attack, Attacker
 from shoal.audit.attacks.groups import ENDS, INTERSECTION, MINIMALITY, ends, groups, intersection, minimality
 from shoal.audit.attacks.linkage import LINKAGE, NULL_PATTERN, ORDER, TIMING, Inference, Order, inference_of, linkages
 from shoal.audit.attacks.view import view
 from shoal.audit.evidence import Evidence
+from shoal.audit.values import Integers
 
 __all__ = ["Attack", "attacks"]
 
@@ -19,7 +19,7 @@ _NO_GROUP = "not applicable: no group was published"
 
 
 def attacks(
-    evidence: Evidence, classes: NDArray[np.integer], sensitive: Mapping[str, NDArray[np.integer]], targets: int = TARGETS
+    evidence: Evidence, classes: Integers, sensitive: Mapping[str, Integers], targets: int = TARGETS
 ) -> tuple[Attack, ...]:
     """Every attack, each on at most so many targets; the same ones every time.
 

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.audit.attacks.attack import Attack
 from shoal.audit.attacks.view import View
@@ -31,9 +30,8 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.original import Numeric
 from shoal.audit.published import Band
 from shoal.audit.trace import CLUSTER, Trace
-from shoal.audit.values import Flags, Floats
+from shoal.audit.values import Flags, Floats, Integers
 
-Ints = NDArray[np.integer]
 ENDS = Attack(
     "end points",
     "the published intervals, and the grid",
@@ -64,10 +62,10 @@ class Groups:
     behind them.
     """
 
-    row: Ints
-    record: Ints
-    start: Ints
-    size: Ints
+    row: Integers
+    record: Integers
+    start: Integers
+    size: Integers
 
 
 def groups(trace: Trace) -> Groups | None:
@@ -125,14 +123,14 @@ class _Values:
             span = _Span(np.where(alone, interval.first, step.first), np.where(alone, interval.last, step.last))
         return self._members(at) > 0, self._chance(self._records(span), self._records(at), self._members(span))
 
-    def _records(self, span: _Span) -> Ints:
+    def _records(self, span: _Span) -> Integers:
         return np.searchsorted(self._all, span.last, side="right") - np.searchsorted(self._all, span.first)
 
-    def _members(self, span: _Span) -> Ints:
+    def _members(self, span: _Span) -> Integers:
         first, last = (np.repeat(each, self._groups.size) for each in span)
         return np.add.reduceat(((self._own >= first) & (self._own <= last)).astype(np.int64), self._groups.start)
 
-    def _chance(self, records: Ints, having: Ints, drawn: Ints) -> Floats:
+    def _chance(self, records: Integers, having: Integers, drawn: Integers) -> Floats:
         """That one of so many drawn has it: 1 - C(records - having, drawn) / C(records, drawn)."""
         rest = records - having - drawn
         log = self._logs
@@ -162,7 +160,7 @@ def minimality(evidence: Evidence, groups: Groups, draw: np.random.Generator) ->
     return MINIMALITY.run(tried, hit / tried, struck / others if others else 0.0)
 
 
-def _middle(value: NDArray[np.float64], shown: Band, row: NDArray[np.integer]) -> tuple[int, int]:
+def _middle(value: Floats, shown: Band, row: Integers) -> tuple[int, int]:
     lo, hi = shown.lo[row], shown.hi[row]
     asked = (hi > lo) & ~np.isnan(value)
     inside = np.abs(value - (lo + hi) / 2) <= 0.1 * (hi - lo)

@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.audit.algorithms import deadline
 from shoal.audit.attacks.attack import Attack, Tally
 from shoal.audit.attacks.view import Target, View
+from shoal.audit.values import Integers
 
 LINKAGE = Attack(
     "linkage",
@@ -77,7 +77,7 @@ def _by_time(view: View, target: Target) -> tuple[int, int]:
     return int(np.isin(target.own, rows).sum()), len(rows)
 
 
-def _in_time(view: View, target: Target) -> NDArray[np.integer]:
+def _in_time(view: View, target: Target) -> Integers:
     """The rows alike that left when the target can have left."""
     rows = view.rows_of(target.alike)
     waited = view.trace.released[rows] - view.trace.arrived[target.row]
@@ -128,7 +128,7 @@ class Order:
         """What came of it."""
         return ORDER.run(len(self._hits), float(np.mean(self._hits)) if self._hits else 0.0, self._without.rate)
 
-    def _best(self, rows: NDArray[np.integer], target: int) -> int:
+    def _best(self, rows: Integers, target: int) -> int:
         trace, length = self._view.trace, self._view.evidence.policy.window.length
         moment = np.searchsorted(self._starts, rows, side="right") - 1
         first = self._starts[moment]
@@ -141,7 +141,7 @@ class Order:
 class Inference:
     """Guesses of one sensitive attribute, whose values are coded for each output row, target by target."""
 
-    def __init__(self, view: View, name: str, codes: NDArray[np.integer]) -> None:
+    def __init__(self, view: View, name: str, codes: Integers) -> None:
         self._view, self._name, self._codes, self._hits = view, name, codes, list[bool]()
         count = np.bincount(codes) if len(codes) else np.zeros(1)
         self._usual, self._baseline = int(count.argmax()), float(count.max() / max(1, len(codes)))

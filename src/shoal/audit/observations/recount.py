@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.values import Flags, Floats, Ints
+from shoal.audit.values import Flags, Floats, Integers, Ints
 
 NO_NODE = -1
-Integers = NDArray[np.integer]
 
 
 def above(values: Integers, low: Integers, high: Integers, bound: Integers) -> Ints:

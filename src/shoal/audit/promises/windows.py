@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.audit.algorithms import imputes
+from shoal.audit.alignment import cover, is_root
 from shoal.audit.classes import classes, promised
-from shoal.audit.cover import cover, is_root
 from shoal.audit.equality import same_counts
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
