@@ -28,7 +28,7 @@ class Cover(NamedTuple):
     appeared: Flags  # null became a value
 
     def beyond(self, reading: NullsMatch, root: Flags) -> Cover:
-        """What is left of it where a policy reads nulls so; `root` tells which rows show the root.
+        """What stays wrong under a policy's reading of nulls; `root` marks the rows that show the root.
 
         Under `extended` a value may be blanked, for the group to look alike; under `root` the root stands for what is missing.
         """

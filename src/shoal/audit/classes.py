@@ -199,9 +199,9 @@ class Wildcards:
         columns = self._keys
         rows = len(self._alike)
         sample = np.linspace(0, rows - 1, min(_SAMPLE, rows)).astype(np.int64)
-        telling = sorted(range(len(columns)), key=lambda place: -len(np.unique(columns[place][sample])))
+        varied = sorted(range(len(columns)), key=lambda place: -len(np.unique(columns[place][sample])))
         group = np.full(rows, NO_GROUP)
-        for subset in (telling[start::_SUBSETS] for start in range(min(_SUBSETS, len(telling)))):
+        for subset in (varied[start::_SUBSETS] for start in range(min(_SUBSETS, len(varied)))):
             total, there = np.zeros(rows, np.uint64), self._alike >= 0
             for place in subset:
                 there &= columns[place] != NULL_KEY
@@ -223,7 +223,7 @@ class Wildcards:
         return result
 
     def _attached(self, group: Ints) -> Ints:
-        """Rows without a group, or alone in theirs, get one whose generalization they show."""
+        """Rows without a group, or alone in one, get a group whose generalization they show."""
         single = (group >= 0) & (counted(group, None) < 2)
         group = np.where(single, NO_GROUP, group)
         parts = _Parts.of(group)

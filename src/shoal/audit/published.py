@@ -1,4 +1,4 @@
-"""The output: what an outsider sees, whatever form a format gives it."""
+"""The output as an outsider sees it, in every form that a format gives it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 def paired(column: pa.Array, read: Callable[[pa.Array], Part]) -> Part:
-    """A column whose values may bear the pair of an imputed group."""
+    """A column whose values may have the counts of an imputed group."""
     names = {field.name for field in column.type} if pa.types.is_struct(column.type) else set()
     if "value" not in names:
         return read(column)
@@ -161,7 +161,7 @@ class Band(NamedTuple):
     lo: Floats  # NaN: null; above hi: what is there is no interval
     hi: Floats
     of: NDArray[np.int32] | None = None  # members and those of them that had a value, where a value is imputed
-    had: NDArray[np.int32] | None = None  # NO_PAIR where it bears none; None where no row bears one
+    had: NDArray[np.int32] | None = None  # NO_PAIR where the row has none; None where no row has one
 
     @property
     def null(self) -> Flags:

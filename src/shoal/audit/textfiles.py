@@ -32,7 +32,7 @@ def csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
         malformed.append(row.number - 2)
         return "skip"
 
-    encoding = _encoding(path)  # Arrow tells of a malformed record only if it can read it
+    encoding = _encoding(path)  # Arrow reports a malformed record only if it can read it
     names = _header(path, encoding)
     if not names:
         return
@@ -265,7 +265,7 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def texts_of(column: pa.Array) -> pa.Array:
-    """A column of whatever type as texts."""
+    """A column of any type as texts."""
     return _texts(column.to_pylist())
 
 

@@ -208,7 +208,7 @@ def _seconds_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
 
 
 class Codes(NamedTuple):
-    """A number for each different value, in their order, whatever file they came from; what is missing comes first."""
+    """A number for each different value, in their order, the same for every format; what is missing comes first."""
 
     code: Ints
     ordered: bool

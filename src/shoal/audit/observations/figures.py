@@ -56,7 +56,7 @@ def rotation(evidence: Observed, targets: int = TARGETS) -> tuple[Attack, ...]:
 
 
 class _Sight:
-    """What is published under each pseudonym of each period; `rows` are the rows of the output that tell of it."""
+    """What is published under each pseudonym of each period; `rows` are the rows of the output behind it."""
 
     def __init__(self, evidence: Observed) -> None:
         shown = evidence.linked[(evidence.nodes.shown[evidence.linked] >= 0) & evidence.formed[evidence.linked]]

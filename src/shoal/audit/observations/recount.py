@@ -80,7 +80,7 @@ def recount(path: NDArray[np.int32], user: NDArray[np.int32], time: Floats, wind
 def _live(base: Ints, at: Ints, since: Ints, user: NDArray[np.int32]) -> Ints:
     """The count of each exposure; those of a node follow each other, in the order of arrival.
 
-    `base` tells the node, `base + at` also the time; so one array in order serves all nodes at once.
+    `base` identifies the node, `base + at` also the time; so one sorted array serves all nodes at once.
     """
     newest, oldest = np.maximum.accumulate(base + at), np.maximum.accumulate(base + since)
     entries = _entries(base, at, user)
