@@ -26,20 +26,24 @@ def canonical(value: object) -> str | None:
     ValueError
         The value is not UTF-8, or too long or too deeply nested to be written out.
     """
+    text = value if value is None or isinstance(value, str) else _text(value)
+    return None if text is None else normalize("NFC", text).strip()
+
+
+def _text(value: object) -> str | None:
     if isinstance(value, bytes):
-        value = value.decode()
-    elif isinstance(value, list | tuple | dict):
+        return value.decode()
+    if isinstance(value, list | tuple | dict):
         try:
-            value = json.dumps(_plain(value), ensure_ascii=False, sort_keys=True)
+            return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True)
         except RecursionError:
             raise ValueError("nested too deeply") from None
-    elif isinstance(value, Decimal):
-        value = _decimal(value)
-    else:
-        value = _number(value)
-        if isinstance(value, bool):
-            value = str(value).lower()
-    return None if value is None else normalize("NFC", str(value)).strip()
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    found = _number(value)
+    if found is None:
+        return None
+    return str(found).lower() if isinstance(found, bool) else str(found)
 
 
 def _plain(value: object) -> object:
@@ -60,11 +64,13 @@ def _number(value: object) -> object:
     return None if math.isnan(value) else int(value) if value.is_integer() else value
 
 
-def _decimal(value: Decimal) -> object:
+def _decimal(value: Decimal) -> str | None:
     if not value.is_finite():
-        return None if value.is_nan() else float(value)
-    if max(abs(value.adjusted()), len(value.as_tuple().digits)) > _DIGITS and value:
+        return None if value.is_nan() else str(float(value))
+    if not value:
+        return "0"
+    if max(abs(value.adjusted()), len(value.as_tuple().digits)) > _DIGITS:
         raise ValueError("a number with too many digits")
     whole, _, part = format(value, "f").partition(".")
     part = part.rstrip("0")
-    return f"{whole}.{part}" if part else whole if value else 0
+    return f"{whole}.{part}" if part else whole
