@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.audit.attacks import attacks
-from shoal.audit.codes import codes
+from shoal.audit.values import codes
 from shoal.policy import Policy
 from tests.audit.base import POLICY, anonymized, both, people
 from tests.audit.stage import stage
@@ -37,7 +37,7 @@ def test_without_a_trace_nothing_can_be_checked(tmp_path):
     assert list(found) == NAMES
     for attack in found.values():
         assert (attack.tried, attack.success) == (0, None)
-        assert attack.obstacle == "not checkable: without the trace nobody can tell whether a guess is right"
+        assert attack.obstacle == "not checkable: without the trace it is unknown whether a guess is right"
         assert attack.knows and attack.meaning
 
 

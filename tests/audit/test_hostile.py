@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.audit import audit
-from shoal.audit.csv import _numbered
 from shoal.audit.files import blocks
+from shoal.audit.textfiles import _numbered
 from shoal.errors import InputError
 from tests.audit import visits
 from tests.audit.stage import Stage, said, stage

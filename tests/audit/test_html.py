@@ -107,7 +107,7 @@ def test_without_a_trace_it_says_what_could_not_be_checked(files):
     page = audit(Policy.parse(POLICY), *files[:2]).to_html()
     assert "Nothing broken, not everything checked" in page
     assert "It was not given, and none was run." in page
-    assert page.count("Not checkable: without the trace nobody can tell whether a guess is right.") == 9
+    assert page.count("Not checkable: without the trace it is unknown whether a guess is right.") == 9
 
 
 def test_no_person_and_no_raw_value_is_in_it(page, broken, files):

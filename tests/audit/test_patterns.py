@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from shoal.audit import Verdict
-from shoal.audit.report import WindowReport
+from shoal.audit import Verdict, WindowReport
 from tests.audit.stage import PULSE, Stage, said, stage
 
 TORN = "shows another pattern of nulls than its group"
@@ -102,7 +101,7 @@ def test_a_root_that_not_all_of_the_group_show() -> None:
     scene.leave(range(4), 3, pulse=PULSE)
     scene.output[0]["pulse"] = [60, 80]
     assert said(scene.report()) == {
-        "alike": ["output row 0, input row 0, 'pulse': wears another generalization than its group"]
+        "alike": ["output row 0, input row 0, 'pulse': shows another generalization than its group"]
     }
 
 

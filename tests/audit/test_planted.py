@@ -120,7 +120,7 @@ def test_a_member_with_a_generalization_of_its_own(algorithm: str, tmp_path: Pat
     row = next(row for row in group if bad.output[row]["age"] and bad.output[row]["age"] != [0, 100])
     bad.output[row]["age"] = [0, 100]
     told = the_only(bad.report(), "alike")
-    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'age': wears another generalization than its group"]
+    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'age': shows another generalization than its group"]
 
 
 def test_a_reuse_that_wears_something_else(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_reuse_that_wears_something_else(tmp_path: Path) -> None:
     bad.output[row]["city"] = "Europe"
     told = the_only(bad.report(), "alike")
     source = bad.trace[row]["row"]
-    assert told == [f"output row {row}, input row {source}, 'city': wears another generalization than its group"]
+    assert told == [f"output row {row}, input row {source}, 'city': shows another generalization than its group"]
 
 
 def test_a_dropped_line(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_dropped_line_without_a_trace(tmp_path: Path) -> None:
 def test_a_line_that_is_published_twice(tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.output.insert(100, dict(bad.output[100]))
-    assert the_only(bad.report(), "once") == ["output row 101: the trace does not tell of it"]
+    assert the_only(bad.report(), "once") == ["output row 101: the trace has no line for it"]
 
 
 def test_a_tuple_that_left_twice(tmp_path: Path) -> None:

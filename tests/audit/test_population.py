@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from shoal.audit.population import population
-from shoal.audit.risk import risk
+from shoal.audit.risk import population, risk
 from tests.audit.base import anonymized, both, people
 from tests.audit.test_attacks import fitting
 

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.audit.observations.dominance import above
-from shoal.audit.observations.recount import NO_NODE, recount
+from shoal.audit.observations.recount import NO_NODE, above, recount
 
 PATHS = ((0, 4, 6), (1, 4, 6), (2, 5, 6), (3, 6, NO_NODE), (4, 6, NO_NODE), (6, NO_NODE, NO_NODE), (7, NO_NODE, NO_NODE))
 OBSERVATIONS = st.lists(st.tuples(st.sampled_from(PATHS), st.integers(0, 6), st.integers(0, 60)), max_size=60)

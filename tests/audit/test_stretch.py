@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.audit.held import held
-from shoal.audit.trace import Trace
+from shoal.audit.trace import Trace, held
 from tests.audit.stage import Stage, said, stage
 
 KEPT = "kept longer than the window although k=3 persons were there"

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from shoal.audit.answers import _below, answers
 from shoal.audit.utility import utility
-from shoal.audit.utility.answers import _below, answers
 from shoal.policy.algorithm import WINDOWED
 from tests.audit.base import POLICY, anonymized, both, people
 

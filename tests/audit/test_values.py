@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from shoal.audit import Verdict, audit
-from shoal.audit.mixture import mixtures
+from shoal.audit.promises.sensitive import mixtures
 from tests.audit.stage import AGE, PULSE, said, stage, table
 from tests.audit.stream import write
 

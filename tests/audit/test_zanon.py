@@ -122,7 +122,7 @@ def test_another_way_of_leaving_than_the_trace_tells(tmp_path):
     told = case(tmp_path)
     row = at(told, "released")
     told.trace[row]["how"] = "generalized"
-    assert named(told) == [f"true: {place(told, row)}, 'site': the trace tells another way of leaving than the row shows"]
+    assert named(told) == [f"true: {place(told, row)}, 'site': the trace has another way of leaving than the row shows"]
 
 
 def test_left_blank_without_need(tmp_path):
@@ -208,7 +208,7 @@ def test_an_observation_twice(tmp_path):
 def test_a_row_that_the_trace_does_not_tell_of(tmp_path):
     told = case(tmp_path)
     told.output.insert(41, told.output[40])
-    assert named(told) == ["once: output row 41: the trace does not tell of it"]
+    assert named(told) == ["once: output row 41: the trace has no line for it"]
 
 
 def test_one_missing_in_the_output(tmp_path):
@@ -286,7 +286,7 @@ def test_a_withheld_item_in_the_dictionary(tmp_path):
 def test_a_z_that_is_not_the_policys(tmp_path):
     told = case(tmp_path)
     told.trace[7]["z"] = 2
-    assert named(told) == [f"z users: {place(told, 7)}: the trace tells another z than the policy"]
+    assert named(told) == [f"z users: {place(told, 7)}: the trace has another z than the policy"]
 
 
 def test_a_z_that_follows_the_stream_is_held_against_its_floor(tmp_path):
@@ -363,13 +363,13 @@ def test_a_late_one_withheld_without_need_and_without_a_trace(tmp_path, withheld
     assert exactly(told) == expected
 
 
-def test_what_is_far_behind_cannot_be_foretold(tmp_path):
+def test_what_is_far_behind_cannot_be_predicted(tmp_path):
     told = untraced(tmp_path, "drop", hierarchy=True, lags=(0, 0, 5, 80))
     assert told.report(traced=False)["exact"].verdict == Verdict.HELD
     del told.output[40]
     found = told.report(traced=False)["exact"]
     assert found.verdict == Verdict.NOT_CHECKABLE
-    assert found.note.endswith("observations more than a window behind the stream it cannot be foretold what left")
+    assert found.note.endswith("observations more than a window behind the stream cannot be predicted")
 
 
 def test_no_value_is_told(tmp_path):
@@ -424,7 +424,7 @@ def test_where_rows_cannot_be_linked_no_attack_is_run(tmp_path):
     told.output[40]["t"] += 0.25
     report = told.report(traced=False)
     assert {attack.obstacle for attack in report.figures.attacks} == {
-        "not checkable: without the trace nobody can tell whether a guess is right"
+        "not checkable: without the trace it is unknown whether a guess is right"
     }
     assert report.figures.crowds == told.report().figures.crowds
 

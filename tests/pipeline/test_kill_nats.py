@@ -17,8 +17,7 @@ from nats.js.api import AckPolicy, ConsumerConfig
 
 from connectors.conftest import nats_program  # noqa: F401
 from connectors.processes import Broker, nats_server, running
-from shoal.audit import audit
-from shoal.audit.finding import Verdict
+from shoal.audit import Verdict, audit
 
 from .base import kill, place, record, start, wait_until
 

@@ -1,31 +1,75 @@
-"""Which line of the trace tells of which row of the output, if one of them has lines too many."""
+"""Which line of the trace belongs to which row of the output, by what a row can show of a record."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.audit.cover import cover, imputes, is_root
+from shoal.audit.algorithms import imputes
 from shoal.audit.equality import joint
-from shoal.audit.original import Original
-from shoal.audit.published import Published
+from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, Original
+from shoal.audit.published import NULL, Band, Node, Published
 from shoal.audit.trace import SUPPRESSED, Trace
-from shoal.audit.values import Flags
-from shoal.policy import Policy
+from shoal.audit.values import Flags, Integers, Ints
+from shoal.policy import Attribute, Policy
 
-Rows = NDArray[np.int64]
-
+NullsMatch = Literal["extended", "root", "maybe"]
 _AHEAD = 512
 _MOST = 100  # lines too many that are looked for one by one
 
 
-def placed(rows: int, lines: int, fit: Callable[[], Callable[[Rows, Rows], Flags]]) -> Rows:
-    """The line of the trace of each row of the output, -1 where none tells of it.
+class Cover(NamedTuple):
+    """What is wrong with published values of one quasi-identifier, row by row."""
 
-    Both have one order. Where one is longer, the place at which lines are missing is where rows stop to fit; `fit` gives
-    what tells which rows fit which lines.
+    outside: Flags  # the value does not lie in what is published
+    vanished: Flags  # a value became null
+    appeared: Flags  # null became a value
+
+    def beyond(self, reading: NullsMatch, root: Flags) -> Cover:
+        """What stays wrong under a policy's reading of nulls; `root` marks the rows that show the root.
+
+        Under `extended` a value may be blanked, for the group to look alike; under `root` the root stands for what is missing.
+        """
+        if reading == "extended":
+            return self._replace(vanished=np.zeros_like(self.vanished))
+        return self._replace(appeared=self.appeared & ~root) if reading == "root" else self
+
+
+def cover(before: Numeric | Category, after: Band | Node, records: Integers, rows: Integers) -> Cover:
+    """Compare records of the input with rows of the output."""
+    if isinstance(before, Numeric) and isinstance(after, Band):
+        value, lo = before.value[records], after.lo[rows]
+        missing, null = np.isnan(value), np.isnan(lo)
+        inside = (lo <= value) & (value <= after.hi[rows])
+    else:
+        assert isinstance(before, Category) and isinstance(after, Node)
+        leaf, node = before.leaf[records], after.node[rows]
+        missing, null = leaf == MISSING, node == NULL
+        known = np.maximum(node, 0)
+        inside = (node >= 0) & (after.tree.first[known] <= leaf) & (leaf <= after.tree.last[known])
+        inside |= (leaf == UNKNOWN) & (node == 0)
+    return Cover(~missing & ~null & ~inside, ~missing & null, missing & ~null)
+
+
+def is_root(column: Band | Node, attribute: Attribute, rows: Integers | slice = slice(None)) -> Flags:
+    """Which of these rows show the whole range, or the root."""
+    if isinstance(column, Band):
+        return (column.lo[rows] == attribute.low) & (column.hi[rows] == attribute.high)
+    return column.node[rows] == 0
+
+
+def shows_roots(policy: Policy, quasi: Mapping[str, Band | Node]) -> Flags:
+    """Which rows show the whole range and the root everywhere."""
+    return np.logical_and.reduce([is_root(quasi[name], attribute) for name, attribute in policy.quasi])
+
+
+def placed(rows: int, lines: int, fit: Callable[[], Callable[[Ints, Ints], Flags]]) -> Ints:
+    """The line of the trace for each row of the output, -1 where there is none.
+
+    Both have the same order. Where one is longer, lines are missing at the place where rows stop to fit; `fit` makes the
+    function that says which rows fit which lines.
     """
     if rows == lines:
         return np.arange(rows)
@@ -54,9 +98,9 @@ def placed(rows: int, lines: int, fit: Callable[[], Callable[[Rows, Rows], Flags
 
 
 class _Fitting:
-    """Where rows of the output can be what lines of the trace tell of."""
+    """Where rows of the output can be what lines of the trace name."""
 
-    def __init__(self, rows: int, lines: int, fits: Callable[[Rows, Rows], Flags]) -> None:
+    def __init__(self, rows: int, lines: int, fits: Callable[[Ints, Ints], Flags]) -> None:
         self._rows, self._lines, self._fits = rows, lines, fits
 
     def step(self, row: int, line: int, missing: int) -> int:
@@ -82,18 +126,18 @@ class _Fitting:
 
 
 class Tuples:
-    """Whether rows of the output can be the tuples that lines of the trace tell of."""
+    """Whether rows of the output can be the tuples that lines of the trace name."""
 
-    def __init__(self, policy: Policy, before: Original, after: Published, told: Trace) -> None:
+    def __init__(self, policy: Policy, before: Original, after: Published, trace: Trace) -> None:
         self._policy = policy
         self._before = before
         self._after = after
-        self._told = told
+        self._trace = trace
         self._passed = [joint(before.passed[name], after.passed[name]) for name in after.passed]
 
-    def __call__(self, rows: Rows, lines: Rows) -> Flags:
-        record = self._told.row[lines]
-        hidden = self._told.how[lines] == SUPPRESSED
+    def __call__(self, rows: Ints, lines: Ints) -> Flags:
+        record = self._trace.row[lines]
+        hidden = self._trace.how[lines] == SUPPRESSED
         fits = record >= 0
         for name, attribute in self._policy.quasi:
             before, after = self._before.quasi[name], self._after.quasi[name]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
+from shoal.audit.values import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Diversity:
     uniform_records: int
 
 
-def diversity(classes: Ints, values: Ints, ordered: bool) -> Diversity:
+def diversity(classes: Integers, values: Integers, ordered: bool) -> Diversity:
     """The diversity of coded values over classes; a record whose class is negative is in none.
 
     Values are numbered from 0, in their order where `ordered`.
@@ -74,14 +72,14 @@ def diversity(classes: Ints, values: Ints, ordered: bool) -> Diversity:
     )
 
 
-def _equal(share: Floats, seen: Ints, start: Ints, overall: Floats) -> Floats:
+def _equal(share: Floats, seen: Integers, start: Integers, overall: Floats) -> Floats:
     """½ Σ |q - p|; a value that a class does not have adds p."""
     p = overall[seen]
     absent = 1.0 - np.add.reduceat(p, start)
     return 0.5 * (np.add.reduceat(np.abs(share - p), start) + absent)
 
 
-def _ordered(share: Floats, seen: Ints, start: Ints, overall: Floats) -> Floats:
+def _ordered(share: Floats, seen: Integers, start: Integers, overall: Floats) -> Floats:
     """Σ |Q - P| / (values - 1) over cumulative shares; Q is constant from one value of a class to its next."""
     width = len(overall)
     if width == 1:
@@ -98,7 +96,7 @@ def _ordered(share: Floats, seen: Ints, start: Ints, overall: Floats) -> Floats:
     return (np.add.reduceat(steps, start) + area[seen[start]]) / (width - 1)
 
 
-def _gap(level: Floats, first: Ints, end: Ints, below: Floats, area: Floats) -> Floats:
+def _gap(level: Floats, first: Integers, end: Integers, below: Floats, area: Floats) -> Floats:
     """Σ |level - below[v]| for v from first to end - 1."""
     turn = np.clip(np.searchsorted(below, level), first, end)
     under = level * (turn - first) - (area[turn] - area[first])

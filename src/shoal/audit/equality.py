@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from shoal.audit.values import Flags, distinct
-from shoal.policy import canonical
+from shoal.audit.text import canonical
+from shoal.audit.values import Flags, Ints, distinct
 
 _WRITTEN = {text: text for text in ("Infinity", "-Infinity")}
 
 
-def altered(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: NDArray[np.int64]) -> Flags:
+def altered(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: Ints) -> Flags:
     """Which values of `after` are not those of `before` at the same place of `rows`.
 
     >>> altered(pa.chunked_array([[1, 2, None]]), pa.chunked_array([["1", "3", ""]]), np.arange(3)).tolist()
@@ -62,20 +61,20 @@ def same_counts(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     return np.array_equal(np.bincount(old, minlength=most), np.bincount(new, minlength=most))
 
 
-def joint(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def joint(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Ints, Ints]:
     """Numbers for the values of both, equal where the values are."""
     old_code, old = _whole(before)
     new_code, new = _whole(after)
-    told = _text if old.type == new.type else _sense
+    as_text = _text if old.type == new.type else _sense
     numbers: dict[str, int] = {"": 0}
     found = []
     for code, values in ((old_code, old), (new_code, new)):
-        each = [numbers.setdefault(told(value), len(numbers)) for value in values.to_pylist()]
+        each = [numbers.setdefault(as_text(value), len(numbers)) for value in values.to_pylist()]
         found.append(np.array([*each, 0])[code])
     return found[0], found[1]
 
 
-def _whole(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+def _whole(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
     """Codes of a whole column and its values, each of them once; one null where there is none."""
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
@@ -91,7 +90,7 @@ def _whole(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     return code, values if len(values) else pa.nulls(1, values.type)
 
 
-def _place(new: pa.Array, old: pa.Array) -> NDArray[np.int64]:
+def _place(new: pa.Array, old: pa.Array) -> Ints:
     """For each new value the place of the equal old one, -2 where none is plainly equal; -1 would be a null's."""
     if new.type != old.type:
         try:

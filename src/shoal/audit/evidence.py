@@ -11,75 +11,32 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.audit.alignment import Tuples, placed
-from shoal.audit.cells import NO_NODE, NO_PAIR, NULL
-from shoal.audit.cover import shows_roots
+from shoal.audit.alignment import Tuples, placed, shows_roots
 from shoal.audit.files import Source
+from shoal.audit.finding import Judged
 from shoal.audit.keys import Alike, alike
-from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, original
+from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Band, Node, published
-from shoal.audit.replay import Replay, replay
-from shoal.audit.trace import CLUSTER, HOW, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace, trace
-from shoal.audit.tree import Tree
-from shoal.audit.values import Flags, Floats
+from shoal.audit.trace import SUPPRESSED, Replay, Trace, read_trace, replay
+from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Policy
 
-__all__ = [
-    "CLUSTER",
-    "HOW",
-    "MISSING",
-    "NO_CLUSTER",
-    "NO_NODE",
-    "NO_PAIR",
-    "NO_ROW",
-    "NULL",
-    "REUSE",
-    "SUPPRESSED",
-    "UNKNOWN",
-    "Band",
-    "Category",
-    "Evidence",
-    "Node",
-    "Numeric",
-    "Trace",
-    "Tree",
-    "gather",
-]
 
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence(Judged):
     """The accepted records, n of them in the order of arrival, and the m rows of the output."""
 
-    policy: Policy
     original: dict[str, Numeric | Category]  # the quasi-identifiers of the input
     person: NDArray[np.int32]  # a number for each person; where the policy says so, each record its own
     time: Floats | None  # seconds since 1970
     sensitive: dict[str, pa.ChunkedArray]  # of the input
     kept: dict[str, pa.ChunkedArray]  # of the input; the time too, where it is published as it is
-    line: NDArray[np.int64]  # the input row of each accepted record, from 0
-    rows: int  # of the input, those that are rejected included
     published: dict[str, Band | Node]  # the quasi-identifiers of the output
-    shown: dict[str, pa.ChunkedArray]  # sensitive and kept, of the output
     moment: Band | None  # the generalized time, of the output
-    unlisted: list[str]  # fields of the output that the policy does not list
-    absent: list[str]  # fields that the policy lists and the output does not have
-    spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
-    trace: Trace | None  # of each row of the output
-    releases: Trace | None  # the trace as it was written, line by line
-    place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
+    trace: Trace | None
+    releases: Trace | None
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
-    remembered: dict[str, Any] = field(default_factory=dict, repr=False)  # what was computed from it and is asked for again
-
-    @property
-    def accepted(self) -> int:
-        """How many records were accepted."""
-        return len(self.line)
-
-    @property
-    def released(self) -> int:
-        """How many rows the output has."""
-        return len(self.suppressed)
+    cache: dict[str, Any] = field(default_factory=dict, repr=False)  # results that several checks need
 
     @property
     def time_field(self) -> str | None:
@@ -96,13 +53,13 @@ class Evidence:
         """The trace by groups and moments."""
         return None if self.releases is None else replay(self.releases)
 
-    def person_of(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
+    def person_of(self, row: Ints) -> Ints:
         """The person of accepted records, -1 where there is no such record."""
         return np.append(self.person, -1)[row].astype(np.int64)
 
     @cached_property
-    def persons(self) -> NDArray[np.int64] | None:
-        """The person of each row of the output, where a trace tells; a row that it does not tell of is its own."""
+    def persons(self) -> Ints | None:
+        """The person of each row of the output, if there is a trace; a row without a record counts as a person of its own."""
         if self.trace is None:
             return None
         row = self.trace.row
@@ -115,21 +72,15 @@ def gather(
     policy: Policy,
     source: Source,
     target: Source,
-    told: Source | None = None,
+    trace: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
 ) -> Evidence:
-    """Read the input, the output and, if there is one, the trace.
-
-    Raises
-    ------
-    InputError
-        One of them cannot be used.
-    """
+    """Read the input, the output and, if there is one, the trace."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
     before = original(policy, source, trees, lambda rows: on_rows("input", rows), late)
     after = published(policy, target, trees, lambda rows: on_rows("output", rows))
-    releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
+    releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
     place = np.full(after.rows, -1, np.int64)
     if releases is not None:

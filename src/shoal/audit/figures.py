@@ -9,13 +9,12 @@ import numpy as np
 
 from shoal.audit.attacks import Attack, attacks
 from shoal.audit.classes import Classes, NullReading
-from shoal.audit.codes import codes
 from shoal.audit.diversity import Diversity, diversity
-from shoal.audit.evidence import NO_NODE, NULL, Band, Evidence, Node
-from shoal.audit.histogram import Histogram, by_doubling
-from shoal.audit.population import population
-from shoal.audit.risk import Risk, members, risk
+from shoal.audit.evidence import Evidence
+from shoal.audit.published import NO_NODE, NULL, Band, Node
+from shoal.audit.risk import Histogram, Risk, by_doubling, members, population, risk
 from shoal.audit.utility import Utility, utility
+from shoal.audit.values import codes
 
 STEPS = ("risk", "diversity", "utility", "attacks")
 
@@ -26,7 +25,7 @@ class Figures:
 
     - `risk`: under each reading of nulls, `extended` (a null is a value) and `maybe` (a null is any value).
     - `diversity`: of each sensitive attribute, over classes of equal rows, a null being a value; `group_diversity`: over all
-      rows that wear the generalization of one group, which needs a trace.
+      rows that show the generalization of one group, which needs a trace.
     - `class_sizes`: how many classes of equal rows have how many rows.
     """
 

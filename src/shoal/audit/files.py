@@ -11,10 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from shoal.audit.block import Block, named
-from shoal.audit.csv import csv
-from shoal.audit.jsonl import jsonl
-from shoal.audit.path import heads
+from shoal.audit.block import Block, heads, named
+from shoal.audit.textfiles import csv, jsonl
 from shoal.errors import InputError
 
 Source: TypeAlias = "str | PathLike[str] | pa.Table | pa.RecordBatch"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.audit.trace import NO_ROW
+from shoal.policy import Policy
 
 SHOWN = 20
 
@@ -63,32 +65,51 @@ class Finding:
 
 
 class Lines(Protocol):
-    """What is told of releases, one after the other."""
+    """The lines of a trace of either kind."""
 
     @property
     def row(self) -> NDArray[np.int64]: ...
 
 
-class Places(Protocol):
-    """What tells where a violation lies: see `Evidence`."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judged:
+    """What the evidence on tuples and on observations has in common."""
+
+    policy: Policy
+    rows: int  # of the input, rejected ones included
+    line: NDArray[np.int64]  # the input row of each record that can be read, from 0
+    shown: dict[str, pa.ChunkedArray]  # values that are passed through, of the output
+    unlisted: list[str]  # fields of the output that the policy does not list
+    absent: list[str]  # fields that the policy lists and the output does not have
+    spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
+    trace: Lines | None  # of each row of the output
+    releases: Lines | None  # the trace as it was written, line by line
+    place: NDArray[np.int64]  # the line of the trace for each row of the output, -1 where there is none
 
     @property
-    def line(self) -> NDArray[np.int64]: ...
+    def accepted(self) -> int:
+        """How many records were accepted."""
+        return len(self.line)
+
     @property
-    def trace(self) -> Lines | None: ...
-    @property
-    def releases(self) -> Lines | None: ...
-    @property
-    def place(self) -> NDArray[np.int64]: ...
+    def released(self) -> int:
+        """How many rows the output has."""
+        return len(self.place)
 
 
 class Docket:
     """Collects violations, of which only the first are kept."""
 
-    def __init__(self, evidence: Places) -> None:
+    def __init__(self, evidence: Judged) -> None:
         self._evidence = evidence
         self._found: list[Violation] = []
         self.broken = 0
+
+    def fields(self, names: Iterable[str]) -> None:
+        """A violation for each of these fields that the output does not have."""
+        for name in names:
+            if name in self._evidence.absent:
+                self.add("the output does not have this field", field=name)
 
     def add(self, what: str, output_row: int | None = None, input_row: int | None = None, field: str | None = None) -> None:
         """One violation."""
@@ -103,12 +124,12 @@ class Docket:
 
     def lines(self, lines: NDArray[np.integer], what: str, field: str | None = None) -> None:
         """A violation for each of these lines of the trace."""
-        told = self._evidence.releases
-        assert told is not None
+        releases = self._evidence.releases
+        assert releases is not None
         self.broken += len(lines)
         for line in lines[:SHOWN].tolist():
             shown = np.flatnonzero(self._evidence.place == line)
-            row = int(told.row[line])
+            row = int(releases.row[line])
             where = None if row == NO_ROW else int(self._evidence.line[row])
             self._found.append(Violation(what, int(shown[0]) if len(shown) else None, where, field))
 
@@ -118,13 +139,13 @@ class Docket:
         self._found.extend(Violation(what, None, int(self._evidence.line[row])) for row in rows[:SHOWN].tolist())
 
     def finding(self, promise: str, says: str, otherwise: Verdict = Verdict.HELD, **more: Any) -> Finding:
-        """The finding: broken if anything was entered, else as it is told."""
+        """The finding: broken if any violation was added, else the verdict `otherwise`."""
         verdict = Verdict.BROKEN if self.broken else otherwise
         order = sorted(self._found, key=lambda each: (each.output_row is None, each.output_row or 0, each.input_row or 0))
         return Finding(promise, says, verdict, broken=self.broken, violations=tuple(order[:SHOWN]), **more)
 
     def _input(self, row: int) -> int | None:
-        told = self._evidence.trace
-        if told is None or told.row[row] == NO_ROW:
+        trace = self._evidence.trace
+        if trace is None or trace.row[row] == NO_ROW:
             return None
-        return int(self._evidence.line[told.row[row]])
+        return int(self._evidence.line[trace.row[row]])

@@ -1,4 +1,4 @@
-"""The audit itself."""
+"""The audit itself: gather the evidence, check the promises, measure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.audit.classes import READINGS, classes
-from shoal.audit.evidence import Evidence, gather
+from shoal.audit.evidence import Evidence
+from shoal.audit.evidence import gather as gather_tuples
 from shoal.audit.figures import STEPS, figures
 from shoal.audit.files import Source
-from shoal.audit.observations import evidence as observations
+from shoal.audit.observations.evidence import Observed, observe
 from shoal.audit.observations.figures import transactions
-from shoal.audit.observations.promises import PROMISES as PROMISES_OF_Z
+from shoal.audit.observations.promises import PROMISES
 from shoal.audit.promises import promises
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.policy import Policy
@@ -63,19 +64,39 @@ def audit(
         read[what] = read.get(what, 0) + rows
         on_progress(Progress(f"reading the {what}", read[what], None))
 
-    if policy.is_filter:
-        return judge_filter(observations.gather(policy, input, output, trace, count, late), on_progress)
     return judge(gather(policy, input, output, trace, count, late), on_progress)
 
 
-def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda progress: None) -> WindowReport:
+def gather(
+    policy: Policy,
+    input: Source,
+    output: Source,
+    trace: Source | None = None,
+    on_rows: Callable[[str, int], None] = lambda what, rows: None,
+    late: float | None = None,
+) -> Evidence | Observed:
+    """Read the input, the output and, if there is one, the trace.
+
+    Raises
+    ------
+    InputError
+        One of them cannot be used.
+    """
+    return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late)
+
+
+def judge(evidence: Evidence | Observed, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
     """The report on evidence that has been gathered."""
+    return _judge_tuples(evidence, on_progress) if isinstance(evidence, Evidence) else _judge_filter(evidence, on_progress)
+
+
+def _judge_tuples(evidence: Evidence, on_progress: Callable[[Progress], None]) -> WindowReport:
     findings = []
     made = promises(evidence.policy)
     steps = len(made) + len(READINGS) + len(STEPS)
-    for done, (name, promise) in enumerate(made.items()):
+    for done, (name, check) in enumerate(made.items()):
         on_progress(Progress(f"checking: {name}", done, steps))
-        findings.append(promise.check(evidence))
+        findings.append(check(evidence))
     nulls: dict[str, Reading] = {}
     seen = {}
     for done, reading in enumerate(READINGS, len(made)):
@@ -107,15 +128,12 @@ def judge(evidence: Evidence, on_progress: Callable[[Progress], None] = lambda p
     return WindowReport(evidence.policy, tuple(findings), rows, unit, nulls, measured)
 
 
-def judge_filter(
-    evidence: observations.Observed, on_progress: Callable[[Progress], None] = lambda progress: None
-) -> FilterReport:
-    """The report on z-anonymity."""
+def _judge_filter(evidence: Observed, on_progress: Callable[[Progress], None]) -> FilterReport:
     findings = []
-    steps = len(PROMISES_OF_Z) + 1
-    for done, (name, promise) in enumerate(PROMISES_OF_Z.items()):
+    steps = len(PROMISES) + 1
+    for done, (name, check) in enumerate(PROMISES.items()):
         on_progress(Progress(f"checking: {name}", done, steps))
-        findings.append(promise.check(evidence))
+        findings.append(check(evidence))
     on_progress(Progress("measuring: attacks", steps - 1, steps))
     measured = transactions(evidence)
     on_progress(Progress("done", steps, steps))

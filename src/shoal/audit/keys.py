@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.cells import NO_PAIR
-from shoal.audit.published import Band, Node
+from shoal.audit.published import NO_PAIR, Band, Node
 from shoal.audit.values import Flags
 
 Keys = NDArray[np.uint64]

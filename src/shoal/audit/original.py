@@ -1,9 +1,10 @@
-"""The input: which records a policy accepts, and what they say."""
+"""The input: which records a policy accepts, and the values they hold."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,17 +12,70 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.audit.block import Block
+from shoal.audit.block import Block, inside
 from shoal.audit.files import Source, blocks
 from shoal.audit.passed import Passed
-from shoal.audit.path import inside
-from shoal.audit.tree import Tree
-from shoal.audit.values import Flags, Floats, canonical_column, numbers, seconds, texts
-from shoal.policy import Attribute, Policy
+from shoal.audit.values import Flags, Floats, Ints, canonical_column, joined, numbers, seconds, texts
+from shoal.policy import Attribute, Hierarchy, Policy
 
 MISSING = -1
 UNKNOWN = -2
 _LATEST = 9e12  # seconds
+
+
+class Tree(NamedTuple):
+    """Nodes in depth-first order, parents before children; node 0 is the root and covers leaves `first .. last`.
+
+    >>> tree = Tree.of(Hierarchy.of([["Paris", "France", "Europe"], ["Lyon", "France", "Europe"], ["Oslo", "Europe"]]))
+    >>> tree.name
+    ('Europe', 'France', 'Paris', 'Lyon', 'Oslo')
+    >>> tree.first.tolist(), tree.last.tolist(), tree.depth.tolist(), tree.leaves
+    ([0, 0, 0, 1, 2], [2, 1, 0, 1, 2], [0, 1, 2, 2, 1], 3)
+    """
+
+    name: tuple[str, ...]
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    leaves: int
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy) -> Tree:
+        """The tree that the lines of a policy's hierarchy make, each from a leaf to the root."""
+        below: dict[str, dict[str, None]] = {}
+        lines = hierarchy.lines()
+        for line in lines:
+            for child, parent in pairwise(line):
+                below.setdefault(parent, {})[child] = None
+        name: list[str] = []
+        depth: list[int] = []
+        first: list[int] = []
+        last: list[int] = []
+        leaves = 0
+        waiting = [(lines[0][-1], 0)]
+        while waiting:
+            label, level = waiting.pop()
+            name.append(label)
+            depth.append(level)
+            first.append(leaves)
+            leaves += label not in below
+            last.append(leaves - 1)
+            waiting.extend((child, level + 1) for child in reversed(below.get(label, ())))
+        for node in range(len(name) - 1, -1, -1):
+            after = node + 1
+            while after < len(name) and depth[after] > depth[node]:
+                last[node] = max(last[node], last[after])
+                after += 1
+        return cls(tuple(name), np.array(first, np.int32), np.array(last, np.int32), np.array(depth, np.int32), leaves)
+
+    def node_of(self) -> dict[str, int]:
+        """The number of each label's node."""
+        return {label: node for node, label in enumerate(self.name)}
+
+    def leaf_of(self) -> dict[str, int]:
+        """The number of each leaf's label."""
+        inner = np.append(self.depth[1:] > self.depth[:-1], False)
+        return {label: int(self.first[node]) for node, label in enumerate(self.name) if not inner[node]}
 
 
 class Numeric(NamedTuple):
@@ -52,7 +106,7 @@ class Original(NamedTuple):
     person: NDArray[np.int32]
     time: Floats | None
     passed: dict[str, pa.ChunkedArray]
-    line: NDArray[np.int64]
+    line: Ints
     rows: int  # of the input, those that are rejected included
     persons: pa.Array  # the texts of the persons, by their numbers
     item: dict[str, pa.ChunkedArray]  # the texts of the fields that make the item
@@ -61,13 +115,7 @@ class Original(NamedTuple):
 def original(
     policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], late: float | None = None
 ) -> Original:
-    """Read the input as the policy says; if `late` is given, without records that are further behind the newest before them.
-
-    Raises
-    ------
-    InputError
-        The file cannot be used.
-    """
+    """Read the input as the policy says; if `late` is given, without records that are further behind the newest before them."""
     reader = _Reader(policy, trees, math.inf if late is None else late)
     for block in blocks(source, reader.fields):
         reader.take(block)
@@ -90,7 +138,7 @@ class _Reader:
         self._person: list[pa.Array] = []
         self._item: dict[str, list[pa.Array]] = {name: [] for name in policy.item.names} if policy.item else {}
         self._time: list[Floats] = []
-        self._line: list[NDArray[np.int64]] = []
+        self._line: list[Ints] = []
         self._rows = 0
 
     @property
@@ -176,16 +224,16 @@ class _Reader:
         return np.append(per_text, np.int32(MISSING))[found.code]
 
     def done(self) -> Original:
-        line = _joined(self._line, np.int64)
+        line = joined(self._line, np.int64)
         quasi: dict[str, Numeric | Category] = {}
         for name, attribute in self._policy.quasi:
             parts = self._quasi.pop(name)
             if attribute.quasi == "numeric":
-                quasi[name] = Numeric(_joined(parts, np.float64))
+                quasi[name] = Numeric(joined(parts, np.float64))
             else:
-                quasi[name] = Category(_joined(parts, np.int32), self._trees[name])
+                quasi[name] = Category(joined(parts, np.int32), self._trees[name])
         passed = {name: each.done() for name, each in self._passed.items()}
-        time = _joined(self._time, np.float64) if self._policy.time else None
+        time = joined(self._time, np.float64) if self._policy.time else None
         person, persons = self._person_codes(len(line))
         item = {name: pa.chunked_array(parts, pa.string()) for name, parts in self._item.items()}
         return Original(quasi, person, time, passed, line, self._rows, persons, item)
@@ -197,8 +245,8 @@ class _Reader:
         coded = pa.chunked_array(self._person, pa.string()).combine_chunks().dictionary_encode()
         self._person = []
         code = coded.indices.fill_null(-1).to_numpy().copy()
-        nobody = code < 0
-        code[nobody] = code.max(initial=-1) + 1 + np.arange(nobody.sum())
+        without = code < 0
+        code[without] = code.max(initial=-1) + 1 + np.arange(without.sum())
         return code, coded.dictionary
 
 
@@ -211,7 +259,3 @@ def _column(block: Block, name: str) -> pa.Array:
 def _blanked(text: pa.Array, nulls: frozenset[str]) -> pa.Array:
     missing = pc.is_in(text, value_set=pa.array(sorted(nulls), pa.string()))
     return pc.if_else(missing, pa.scalar(None, pa.string()), text)
-
-
-def _joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, kind)

@@ -1,23 +1,158 @@
-"""The output: what an outsider sees."""
+"""The output as an outsider sees it, in every form that a format gives it."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.audit.cells import NO_PAIR, NULL, Part, bands, moments, nodes, paired
 from shoal.audit.files import Source, blocks
-from shoal.audit.passed import Passed
-from shoal.audit.spare import Spare
-from shoal.audit.tree import Tree
-from shoal.audit.values import Flags, Floats
+from shoal.audit.original import Tree
+from shoal.audit.passed import Passed, Spare
+from shoal.audit.values import Flags, Floats, distinct, is_text, joined, numbers, seconds
 from shoal.errors import InputError
 from shoal.policy import Policy
+
+NULL = -1
+NO_NODE = -2
+NO_PAIR = -1
+_BAND = {"lo", "hi"}
+_PAIR = {"value", "of", "had"}
+
+
+class Part(NamedTuple):
+    """A column of one block."""
+
+    lo: Floats = np.empty(0)
+    hi: Floats = np.empty(0)
+    node: NDArray[np.int32] = np.empty(0, np.int32)
+    of: NDArray[np.int32] | None = None
+    had: NDArray[np.int32] | None = None
+    extra: tuple[str, ...] = ()
+
+
+def paired(column: pa.Array, read: Callable[[pa.Array], Part]) -> Part:
+    """A column whose values may have the counts of an imputed group."""
+    names = {field.name for field in column.type} if pa.types.is_struct(column.type) else set()
+    if "value" not in names:
+        return read(column)
+    fields = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
+    part = read(fields["value"])
+    pair = [_counts(fields[name]) if name in fields else None for name in ("of", "had")]
+    return part._replace(of=pair[0], had=pair[1], extra=(*part.extra, *sorted(names - _PAIR)))
+
+
+def _counts(column: pa.Array) -> NDArray[np.int32]:
+    return np.nan_to_num(numbers(column).value, nan=NO_PAIR).astype(np.int32)
+
+
+def bands(column: pa.Array, number: Callable[[pa.Array], Any] = numbers) -> Part:
+    kind = column.type
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    extra: tuple[str, ...] = ()
+    lo, hi = np.full(len(column), math.nan), np.full(len(column), math.nan)
+    if pa.types.is_struct(kind):
+        names = {field.name for field in kind}
+        extra = tuple(sorted(names - _BAND))
+        if names >= _BAND:
+            fields = dict(zip((field.name for field in kind), column.flatten(), strict=True))
+            lo, hi = number(fields["lo"]).value, number(fields["hi"]).value
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        pairs = pc.list_value_length(column).fill_null(0).to_numpy() == 2
+        if (pairs == there).all():
+            ends = number(column.flatten()).value
+            lo[pairs], hi[pairs] = ends[::2], ends[1::2]
+        else:
+            return bands(pa.array([json.dumps(each) for each in column.to_pylist()]), number)
+    elif is_text(kind):
+        return _bands_of_texts(column, number)
+    return Part(lo=np.where(there & np.isnan(lo), math.inf, lo), hi=np.where(there & np.isnan(hi), -math.inf, hi), extra=extra)
+
+
+def _bands_of_texts(column: pa.Array, number: Callable[[pa.Array], Any]) -> Part:
+    code, values = distinct(column)
+    ends: list[Any] = []
+    pairs: list[tuple[int, int]] = []
+    extra: dict[str, None] = {}
+    for raw in values.to_pylist():
+        found, pair = _parsed(raw, extra)
+        pairs.append(pair)
+        ends.extend(found if isinstance(found, list) and len(found) == 2 else [None, None] if found is None else ["?", "?"])
+    texts = pa.array([end if end is None or isinstance(end, str) else json.dumps(end) for end in ends], pa.string())
+    value, bad = number(texts)
+    lo, hi = np.append(value[::2], math.nan), np.append(value[1::2], math.nan)
+    wrong = np.append(bad[::2] | bad[1::2] | (np.isnan(value[::2]) != np.isnan(value[1::2])), False)
+    lo[wrong], hi[wrong] = math.inf, -math.inf
+    of, had = _spread(pairs, code)
+    return Part(lo=lo[code], hi=hi[code], of=of, had=had, extra=tuple(extra))
+
+
+def _parsed(raw: str | bytes, extra: dict[str, None]) -> tuple[Any, tuple[int, int]]:
+    """What a cell of text says, and its pair; a cell that is empty says nothing."""
+    if not raw:
+        return None, (NO_PAIR, NO_PAIR)
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+        return text.removeprefix("[").removesuffix("]").split(", "), (NO_PAIR, NO_PAIR)
+    if isinstance(found, dict) and "value" in found:
+        extra.update(dict.fromkeys(sorted(found.keys() - _PAIR)))
+        return found["value"], (_whole(found.get("of")), _whole(found.get("had")))
+    return found, (NO_PAIR, NO_PAIR)
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**31 else NO_PAIR
+
+
+def _spread(pairs: list[tuple[int, int]], code: NDArray[np.int64]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    if all(pair == (NO_PAIR, NO_PAIR) for pair in pairs):
+        return None, None
+    table = np.array([*pairs, (NO_PAIR, NO_PAIR)], np.int32)
+    return table[code, 0], table[code, 1]
+
+
+def moments(column: pa.Array) -> Part:
+    return bands(column, seconds)
+
+
+def nodes(nodes: dict[str, int]) -> Callable[[pa.Array], Part]:
+    def read(column: pa.Array) -> Part:
+        there = column.is_valid().to_numpy(zero_copy_only=False)
+        if not is_text(column.type):
+            return Part(node=np.where(there, NO_NODE, NULL).astype(np.int32))
+        code, values = distinct(column)
+        found, pairs = [], []
+        extra: dict[str, None] = {}
+        for raw in values.to_pylist():
+            node, pair = _node(raw, nodes, extra)
+            found.append(node)
+            pairs.append(pair)
+        of, had = _spread(pairs, code)
+        return Part(node=np.array([*found, NULL], np.int32)[code], of=of, had=had, extra=tuple(extra))
+
+    return read
+
+
+def _node(raw: str | bytes, nodes: dict[str, int], extra: dict[str, None]) -> tuple[int, tuple[int, int]]:
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    if not text or text in nodes:
+        return nodes.get(text, NULL), (NO_PAIR, NO_PAIR)
+    with suppress(ValueError, RecursionError):
+        if isinstance(json.loads(text), dict):
+            value, pair = _parsed(text, extra)
+            return nodes.get(value, NO_NODE) if isinstance(value, str) else NULL if value is None else NO_NODE, pair
+    return NO_NODE, (NO_PAIR, NO_PAIR)
 
 
 class Band(NamedTuple):
@@ -26,7 +161,7 @@ class Band(NamedTuple):
     lo: Floats  # NaN: null; above hi: what is there is no interval
     hi: Floats
     of: NDArray[np.int32] | None = None  # members and those of them that had a value, where a value is imputed
-    had: NDArray[np.int32] | None = None  # NO_PAIR where it bears none; None where no row bears one
+    had: NDArray[np.int32] | None = None  # NO_PAIR where the row has none; None where no row has one
 
     @property
     def null(self) -> Flags:
@@ -59,13 +194,7 @@ class Published(NamedTuple):
 
 
 def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Published:
-    """Read an output as the policy says it looks.
-
-    Raises
-    ------
-    InputError
-        The file cannot be used.
-    """
+    """Read an output as the policy says it looks."""
     reader = _Reader(policy, trees)
     rows = 0
     for block in blocks(source):
@@ -92,9 +221,14 @@ class _Reader:
         if policy.item and policy.person:
             names += [policy.person, *policy.item.names]
         self._passed = {name: Passed() for name in names}
-        self._parts: dict[str, list[Part]] = {name: [] for name, _ in policy.quasi}
-        self._moments: list[Part] = []
-        self._spare = {name: Spare(self._nodes.get(name, ())) for name in (*self._parts, *([field] if self._moment else []))}
+        self._read: dict[str, Callable[[pa.Array], Part]] = {
+            name: partial(paired, read=bands if attribute.quasi == "numeric" else nodes(self._nodes[name]))
+            for name, attribute in policy.quasi
+        }
+        if self._moment is not None:
+            self._read[self._moment] = moments
+        self._parts: dict[str, list[Part]] = {name: [] for name in self._read}
+        self._spare = {name: Spare(self._nodes.get(name, ())) for name in self._read}
         self._unlisted: dict[str, None] = {}
         self._seen: set[str] = set()
         self._rows = 0
@@ -102,26 +236,15 @@ class _Reader:
     def take(self, columns: dict[str, pa.Array], rows: int) -> None:
         self._seen.update(columns)
         self._rows += rows
-        for name, attribute in self._policy.quasi:
-            column = columns.pop(name, None)
-            if column is None:
-                column = pa.nulls(rows)
+        for name, read in self._read.items():
+            column = columns.pop(name, pa.nulls(rows))
             self._spare[name].take(column)
-            read = bands if attribute.quasi == "numeric" else nodes(self._nodes[name])
-            self._parts[name].append(self._noted(name, paired(column, read)))
-        if self._moment is not None:
-            column = columns.pop(self._moment, None)
-            column = pa.nulls(rows) if column is None else column
-            self._spare[self._moment].take(column)
-            self._moments.append(self._noted(self._moment, moments(column)))
+            part = read(column)
+            self._parts[name].append(part)
+            self._unlisted.update(dict.fromkeys(f"{name}.{inner}" for inner in part.extra))
         for name, passed in self._passed.items():
-            column = columns.pop(name, None)
-            passed.take(pa.nulls(rows) if column is None else column)
+            passed.take(columns.pop(name, pa.nulls(rows)))
         self._unlisted.update(dict.fromkeys(columns))
-
-    def _noted(self, name: str, part: Part) -> Part:
-        self._unlisted.update(dict.fromkeys(f"{name}.{inner}" for inner in part.extra))
-        return part
 
     def done(self) -> Published:
         quasi: dict[str, Band | Node] = {}
@@ -131,18 +254,17 @@ class _Reader:
             if attribute.quasi == "numeric":
                 quasi[name] = Band(*_band(parts), of, had)
             else:
-                quasi[name] = Node(_joined([part.node for part in parts], np.int32), self._trees[name], of, had)
+                quasi[name] = Node(joined([part.node for part in parts], np.int32), self._trees[name], of, had)
         passed = {name: each.done() for name, each in self._passed.items()}
-        moment = Band(*_band(self._moments)) if self._moment is not None else None
-        listed = [*quasi, *passed, *([self._moment] if self._moment is not None else [])]
-        absent = [name for name in listed if name not in self._seen and self._rows]
+        moment = Band(*_band(self._parts[self._moment])) if self._moment is not None else None
+        absent = [name for name in (*quasi, *passed, *self._parts) if name not in self._seen and self._rows]
         spare = {name: count for name, each in self._spare.items() if (count := each.count())}
         spare |= {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
         return Published(quasi, passed, moment, list(self._unlisted), absent, spare, self._rows)
 
 
 def _band(parts: list[Part]) -> tuple[Floats, Floats]:
-    return _joined([part.lo for part in parts], np.float64), _joined([part.hi for part in parts], np.float64)
+    return joined([part.lo for part in parts], np.float64), joined([part.hi for part in parts], np.float64)
 
 
 def _pairs(parts: list[Part]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
@@ -152,8 +274,4 @@ def _pairs(parts: list[Part]) -> tuple[NDArray[np.int32] | None, NDArray[np.int3
     none = [np.full(count, NO_PAIR, np.int32) for count in rows]
     of = [empty if part.of is None else part.of for part, empty in zip(parts, none, strict=True)]
     had = [empty if part.had is None else part.had for part, empty in zip(parts, none, strict=True)]
-    return _joined(of, np.int32), _joined(had, np.int32)
-
-
-def _joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, kind)
+    return joined(of, np.int32), joined(had, np.int32)

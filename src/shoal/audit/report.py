@@ -10,8 +10,8 @@ from typing import Any
 
 from shoal.audit.figures import Figures
 from shoal.audit.finding import Finding, Verdict
-from shoal.audit.html import filtered, framed, windowed
 from shoal.audit.observations.figures import Transactions
+from shoal.audit.page import filtered, framed, windowed
 from shoal.policy import Policy
 
 

@@ -1,14 +1,46 @@
-"""Risk of re-identification, by the size of the class a record hides in."""
+"""Risk of re-identification, by the number of persons that a published row could be about."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
+from shoal.audit.classes import Classes
+from shoal.audit.evidence import Evidence
+from shoal.audit.original import MISSING, Category, Numeric
+from shoal.audit.published import NULL, Band, Node
+from shoal.audit.values import Flags, Integers
+
+DRAWN = 100
+SMALLEST = 100
+ENOUGH = 1_000
+SEED = 99
+_CHUNK = 1 << 14
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts between edges, of which there is one more; a value on an inner edge counts to its right."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+def by_doubling(sizes: Integers) -> Histogram:
+    """Bars that double in width: 1, 2-3, 4-7, and so on; the count is of the sizes, those of 0 left out.
+
+    >>> by_doubling(np.array([1, 2, 3, 0, 9]))
+    Histogram(edges=(1.0, 2.0, 4.0, 8.0, 16.0), counts=(1, 2, 0, 1))
+    """
+    sizes = sizes[sizes > 0]
+    if not len(sizes):
+        return Histogram((), ())
+    place = np.floor(np.log2(sizes)).astype(np.int64)
+    counts = np.bincount(place)
+    return Histogram(tuple((2.0 ** np.arange(len(counts) + 1)).tolist()), tuple(counts.tolist()))
 
 
 @dataclass(frozen=True)
@@ -20,7 +52,7 @@ class Threat:
     above: float
 
     @classmethod
-    def of(cls, sizes: Ints, threshold: float) -> Threat:
+    def of(cls, sizes: Integers, threshold: float) -> Threat:
         """The threat to records that hide among so many each.
 
         >>> Threat.of(np.array([2, 2, 4, 4, 4, 4]), threshold=0.25)
@@ -39,7 +71,7 @@ class Population:
     `exact` says whether these are the fewest of all, or of the records that were looked at.
     """
 
-    sizes: Ints
+    sizes: Integers
     smallest: int
     exact: bool
 
@@ -50,8 +82,8 @@ class Risk:
 
     - *prosecutor*: the attacker knows that the person is in the stream; a record's risk is 1 / size of its class.
     - *journalist*: the attacker does not know; the size is that of the class in the population, here the accepted input:
-      everybody whose record the published row could show.
-    - *marketer*: the share of the records that one who links them all with the population links rightly.
+      every person whose record the published row could show.
+    - *marketer*: the share of the records that an attacker links rightly who links them all with the population.
 
     Sizes count persons where these are known, otherwise records. Without a population the last two are None. `average` is the
     average size of a class: the inverse of the prosecutor's average risk.
@@ -67,7 +99,7 @@ class Risk:
     exact: bool = True
 
 
-def risk(size: Ints, threshold: float, population: Population | None = None, smallest: int = 1) -> Risk:
+def risk(size: Integers, threshold: float, population: Population | None = None, smallest: int = 1) -> Risk:
     """The risk of records that hide among so many each, 0 standing for a suppressed one; none hides among less than `smallest`.
 
     >>> found = risk(np.array([2, 2, 4, 4, 4, 4, 0]), threshold=0.25)
@@ -90,10 +122,126 @@ def risk(size: Ints, threshold: float, population: Population | None = None, sma
     return replace(found, journalist=journalist, marketer=drawn.average, exact=population.exact)
 
 
-def members(classes: Ints) -> Ints:
+def members(classes: Integers) -> Integers:
     """How many records each class has; a record whose class is negative is in none.
 
     >>> members(np.array([0, 1, 1, -1, 1]))
     array([1, 3])
     """
     return np.bincount(classes[classes >= 0])
+
+
+def population(evidence: Evidence, classes: Classes, patterns: bool) -> Population:
+    """The classes in the population of records drawn at random, and the smallest of all, if few enough need to be looked at.
+
+    With `patterns`, a row is about records that miss exactly what it does not show; where the policy blanks what a group does
+    not share, about those that have what it shows. Without, a null fits anything.
+
+    Counting ends at 1,000 (or twice k), so that a risk may be lower than stated, never higher. A class of the population
+    is no smaller than that of the output; so the search for the smallest goes from the smallest class of the output on, and
+    ends where these are no smaller than the smallest found.
+    """
+    rows = np.flatnonzero(classes.size > 0)
+    if not len(rows):
+        return Population(np.zeros(0, dtype=np.int64), 0, True)
+    crowd = _Crowd(evidence, patterns)
+    drawn = np.random.default_rng(SEED).choice(rows, min(DRAWN, len(rows)), replace=False)
+    sizes = np.array([crowd.fitting(int(row)) for row in drawn])
+    smallest = int(sizes.min())
+    _, first = np.unique(classes.of[rows], return_index=True)
+    candidates = rows[first]
+    candidates = candidates[np.argsort(classes.size[candidates], kind="stable")][: SMALLEST + 1]
+    for row in candidates[:SMALLEST].tolist():
+        if classes.size[row] >= smallest:
+            return Population(sizes, smallest, True)
+        smallest = min(smallest, crowd.fitting(row))
+    exact = len(candidates) <= SMALLEST or bool(classes.size[candidates[-1]] >= smallest)
+    return Population(sizes, smallest, exact)
+
+
+class _Crowd:
+    """The accepted records, to be compared with a published row; without a trace each counts, as each published row does."""
+
+    def __init__(self, evidence: Evidence, patterns: bool) -> None:
+        self._evidence = evidence
+        self._person: Integers = evidence.person if evidence.trace is not None else np.arange(evidence.accepted)
+        self._enough = max(ENOUGH, 2 * evidence.policy.privacy.k)
+        self._order: Integers | None = None
+        self._has_shown = patterns and evidence.policy.privacy.nulls_match != "maybe"
+        if patterns and not self._has_shown:
+            masks = _masks(evidence)
+            self._order = np.argsort(masks, kind="stable")
+            self._masks = masks[self._order]
+
+    def fitting(self, row: int) -> int:
+        """How many persons have a record that this row could show, at least one."""
+        order = _narrowest(self._evidence, row, self._has_shown and self._evidence.policy.privacy.nulls_match == "extended")
+        persons: Integers = np.zeros(0, dtype=np.int64)
+        for part in self._parts(row):
+            persons = np.union1d(persons, self._person[part][self._found(row, order, part)])
+            if len(persons) >= self._enough:
+                return self._enough
+        return max(1, len(persons))
+
+    def _parts(self, row: int) -> Iterator[slice | Integers]:
+        """The records to compare with, in ever larger parts."""
+        first, last = 0, len(self._person)
+        if self._order is not None:
+            mask = _mask(self._evidence, row)
+            first, last = (int(np.searchsorted(self._masks, mask, side)) for side in ("left", "right"))
+        step = _CHUNK
+        while first < last:
+            part = slice(first, min(first + step, last))
+            yield part if self._order is None else self._order[part]
+            first, step = first + step, 2 * step
+
+    def _found(self, row: int, order: list[str], part: slice | Integers) -> Integers:
+        found: Integers | None = None
+        for name in order:
+            fits = self._fits(name, row, part, found)
+            found = np.flatnonzero(fits) if found is None else found[fits]
+        return np.arange(len(self._person[part])) if found is None else found
+
+    def _fits(self, name: str, row: int, part: slice | Integers, among: Integers | None) -> Flags:
+        original, shown = self._evidence.original[name], self._evidence.published[name]
+        if isinstance(original, Numeric) and isinstance(shown, Band):
+            value = original.value[part] if among is None else original.value[part][among]
+            return ~((value < shown.lo[row]) | (value > shown.hi[row]) | (self._has_shown & np.isnan(value)))
+        assert isinstance(original, Category) and isinstance(shown, Node)
+        leaf = original.leaf[part] if among is None else original.leaf[part][among]
+        node = shown.node[row]
+        inside = (leaf >= shown.tree.first[node]) & (leaf <= shown.tree.last[node])
+        return inside | ((node == 0) & (leaf != MISSING)) if self._has_shown else inside | (leaf == MISSING)
+
+
+def _masks(evidence: Evidence) -> NDArray[np.uint64]:
+    mask = np.zeros(len(evidence.person), dtype=np.uint64)
+    for place, (name, _) in enumerate(evidence.policy.quasi):
+        mask |= evidence.original[name].missing.astype(np.uint64) << np.uint64(place)
+    return mask
+
+
+def _mask(evidence: Evidence, row: int) -> np.uint64:
+    mask = 0
+    for place, (name, _) in enumerate(evidence.policy.quasi):
+        shown = evidence.published[name]
+        null = np.isnan(shown.lo[row]) if isinstance(shown, Band) else shown.node[row] == NULL
+        mask |= int(null) << place
+    return np.uint64(mask)
+
+
+def _narrowest(evidence: Evidence, row: int, roots: bool) -> list[str]:
+    """The quasi-identifiers that the row shows and that rule some record out, the narrowest first; roots do so on request."""
+    widths = {}
+    for name, attribute in evidence.policy.quasi:
+        shown = evidence.published[name]
+        if isinstance(shown, Band):
+            width = float(shown.hi[row] - shown.lo[row]) / (attribute.high - attribute.low)
+        elif shown.node[row] == NULL:
+            continue
+        else:
+            node = shown.node[row]
+            width = float(shown.tree.last[node] - shown.tree.first[node] + 1) / shown.tree.leaves
+        if width < 1 or (roots and width == 1):
+            widths[name] = width
+    return sorted(widths, key=widths.__getitem__)

@@ -1,4 +1,4 @@
-"""Columns as the policy compares them: texts, numbers, times."""
+"""Columns as the policy compares them: texts, numbers, times, codes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.policy import canonical
+from shoal.audit.text import canonical
 
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
-
+Ints: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.integer]  # of any width
 _IS_CANONICAL = r"^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$"
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"nan", re.IGNORECASE)
@@ -36,7 +37,7 @@ class Readings(NamedTuple):
 class Texts(NamedTuple):
     """A column by its distinct values: the canonical text of each, None where it is missing or cannot be read."""
 
-    code: NDArray[np.int64]  # of each row; -1 null
+    code: Ints  # of each row; -1 null
     text: list[str | None]
     bad: Flags  # of each distinct value: it cannot be read as text
 
@@ -52,7 +53,12 @@ def is_number(kind: pa.DataType) -> bool:
     return of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind)
 
 
-def distinct(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
+def joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    """The parts of a column as one array; an empty one of this type where there are none."""
+    return np.concatenate(parts) if parts else np.empty(0, kind)
+
+
+def distinct(column: pa.Array) -> tuple[Ints, pa.Array]:
     """Codes of a column, -1 where it is null, and the values they stand for.
 
     >>> code, values = distinct(pa.array(["b", None, "b", "a"]))
@@ -67,7 +73,7 @@ def distinct(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
     return code, column.dictionary
 
 
-def _distinct_nested(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
+def _distinct_nested(column: pa.Array) -> tuple[Ints, pa.Array]:
     numbers: dict[str, int] = {}
     values = column.to_pylist()
     written = (None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values)
@@ -199,3 +205,44 @@ def _seconds_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
             found.value[i] = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
             found.bad[i] = False
     return found
+
+
+class Codes(NamedTuple):
+    """A number for each different value, in their order, the same for every format; what is missing comes first."""
+
+    code: Ints
+    ordered: bool
+
+
+def codes(column: pa.ChunkedArray) -> Codes:
+    """The codes of a column; texts that are all numbers are numbers.
+
+    >>> codes(pa.chunked_array([["10", "9", None, "10"]]))
+    Codes(code=array([2, 1, 0, 2]), ordered=True)
+    >>> codes(pa.chunked_array([["flu", None, "flu"]]))
+    Codes(code=array([1, 0, 1]), ordered=False)
+    """
+    if pa.types.is_nested(column.type):
+        column = pa.chunked_array([pa.array([None if each is None else repr(each) for each in column.to_pylist()])])
+    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if not pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_encode()
+    place = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    number = _as_numbers(whole.dictionary)
+    rank = _ranks(whole.dictionary) if number is None else np.unique(number, return_inverse=True)[1]
+    return Codes(np.append(rank, -1)[place] + 1, number is not None)
+
+
+def _ranks(values: pa.Array) -> Ints:
+    if not pa.types.is_string(values.type) and not pa.types.is_binary(values.type):
+        values = values.cast(pa.string())
+    return pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64) - 1
+
+
+def _as_numbers(values: pa.Array) -> Floats | None:
+    if pa.types.is_boolean(values.type) or pa.types.is_null(values.type) or not len(values):
+        return None
+    try:
+        return pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None

@@ -73,7 +73,7 @@ def _show(report: Report, target: str, console: Console) -> None:
 
 @contextmanager
 def _shown(console: Console) -> Iterator[Callable[[Progress], None]]:
-    """A line on a terminal that tells what is being done; nothing elsewhere."""
+    """A line on a terminal that shows what is being done; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda progress: None
         return
@@ -85,7 +85,7 @@ def _shown(console: Console) -> Iterator[Callable[[Progress], None]]:
 
         def drawn(progress: Progress) -> None:
             doing, done, total = progress
-            told = f"{doing}, {done:,} rows" if total is None else doing
-            bars.update(task, doing=told, completed=done, total=total)
+            line = f"{doing}, {done:,} rows" if total is None else doing
+            bars.update(task, doing=line, completed=done, total=total)
 
         yield drawn

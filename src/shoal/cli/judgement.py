@@ -10,8 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from shoal.audit import FilterReport, Finding, Verdict, WindowReport
-from shoal.audit.classes import promised
+from shoal.audit import FilterReport, Finding, Verdict, WindowReport, promised
 from shoal.cli.figures import count, plural, seconds, share
 from shoal.cli.terminal import say
 
@@ -60,10 +59,10 @@ def in_tables(report: Report, target: str, console: Console) -> None:
 
 
 def in_lines(report: Report, target: str, console: Console) -> None:
-    """For pipes: a line a promise, a line a violation."""
+    """For pipes: one line per promise and per violation."""
     for finding in report.promises:
-        told = found(report, finding)
-        say(console, f"{finding.verdict}: {finding.promise}{f': {told}' if told else ''}")
+        text = found(report, finding)
+        say(console, f"{finding.verdict}: {finding.promise}{f': {text}' if text else ''}")
         for line in violations(finding):
             say(console, f"{finding.promise}: {line}")
     if isinstance(report, WindowReport):
@@ -88,7 +87,7 @@ def verdict(report: Report, target: str) -> str:
 
 
 def violations(finding: Finding) -> list[str]:
-    """A line for each that is told, and one for the rest."""
+    """A line for each violation that is kept, and one for the rest."""
     lines = [str(each) for each in finding.violations]
     more = finding.broken - len(lines)
     return [*lines, f"and {count(more)} more"] if more else lines
@@ -97,31 +96,31 @@ def violations(finding: Finding) -> list[str]:
 def found(report: Report, finding: Finding) -> str:
     """What a check found, in one line."""
     figures = finding.figures
-    told: list[str] = []
+    parts: list[str] = []
     if finding.verdict == Verdict.BROKEN:
-        told.append(plural(finding.broken, "violation"))
+        parts.append(plural(finding.broken, "violation"))
     if finding.promise == "k persons" and figures.get("smallest"):
         fewest = figures.get("floor", figures["smallest"])
         kind = f"group of {plural(fewest, 'person')}" if "groups" in figures else f"class of at least {plural(fewest, 'row')}"
-        told.append(f"smallest {kind}, k = {figures['k']}")
+        parts.append(f"smallest {kind}, k = {figures['k']}")
     if finding.promise == "z users" and figures.get("smallest") is not None:
         least = "z" if figures["fixed"] else "floor"
-        told.append(f"at least {plural(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
+        parts.append(f"at least {plural(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
     if finding.promise == "once":
-        told.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
+        parts.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
     if finding.promise == "in time" and figures.get("longest") is not None:
-        told.append(f"longest wait {_wait(figures['longest'], figures['unit'])}")
+        parts.append(f"longest wait {_wait(figures['longest'], figures['unit'])}")
         if figures["deadline"] is not None:
-            told.append(f"deadline {_wait(figures['deadline'], figures['unit'])}")
+            parts.append(f"deadline {_wait(figures['deadline'], figures['unit'])}")
     if finding.promise in _CHECKED and finding.checked:
-        told.append(f"{count(finding.checked)} {_CHECKED[finding.promise]} checked")
+        parts.append(f"{count(finding.checked)} {_CHECKED[finding.promise]} checked")
     if finding.promise == "true" and figures.get("imputed"):
-        told.append(f"{count(figures['imputed'])} values imputed")
-    return "; ".join(filter(None, [", ".join(told), finding.note]))
+        parts.append(f"{count(figures['imputed'])} values imputed")
+    return "; ".join(filter(None, [", ".join(parts), finding.note]))
 
 
 def attacked(report: Report) -> list[str]:
-    """A line an attack that was run: of z-anonymity on pseudonyms, else on what nulls and the ends of intervals give away."""
+    """One line per attack that was run: under z-anonymity on pseudonyms, else on null patterns and the ends of intervals."""
     tried = report.figures.attacks if isinstance(report, FilterReport | WindowReport) else ()
     found = [attack for attack in tried if isinstance(report, FilterReport) or attack.name in _ATTACKS]
     found = [attack for attack in found if attack.success is not None and attack.baseline is not None]

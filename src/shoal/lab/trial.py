@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
 from shoal.anonymizer import Anonymizer, FilterStats, Stats
-from shoal.audit import Progress, Report
-from shoal.audit.attacks import Attack
-from shoal.audit.evidence import Evidence, gather
-from shoal.audit.judge import judge, judge_filter
-from shoal.audit.observations import evidence as observations
-from shoal.audit.utility.loss import of_tuples
+from shoal.audit import Attack, Evidence, Observed, Progress, Report, gather, judge, losses
 from shoal.errors import InputError
 from shoal.lab.sample import Sample
 from shoal.pipeline.cell import cell
@@ -60,15 +55,12 @@ class Trial:
         return cls(policy, sample, _table(published), _table(trace), anonymizer.stats, seconds)
 
     @cached_property
-    def _evidence(self) -> Evidence | observations.Observed:
-        source = pa.Table.from_batches([self.sample.batch])
-        collect = observations.gather if self.policy.is_filter else gather
-        return collect(self.policy, source, self.published, self.trace, lambda what, rows: None)
+    def _evidence(self) -> Evidence | Observed:
+        return gather(self.policy, pa.Table.from_batches([self.sample.batch]), self.published, self.trace)
 
     def judged(self, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
         """The audit of it."""
-        evidence = self._evidence
-        return judge(evidence, on_progress) if isinstance(evidence, Evidence) else judge_filter(evidence, on_progress)
+        return judge(self._evidence, on_progress)
 
     def told(self) -> dict[str, Any]:
         """The figures, in plain types."""
@@ -110,7 +102,7 @@ class Trial:
             "kind": "window",
             "k": self.policy.privacy.k,
             "loss": stats.loss,
-            "attributes": _losses(of_tuples(evidence)[1]),
+            "attributes": _losses(losses(evidence)[1]),
             "suppressed": stats.suppressed,
             "reused": stats.reused,
             "groups": stats.groups,

@@ -9,13 +9,17 @@ import numpy as np
 
 from shoal.audit.attacks.view import Target
 
+TARGETS = 200
+SEED = 4_242
+NO_TRACE = "not checkable: without the trace it is unknown whether a guess is right"
+
 
 @dataclass(frozen=True)
 class Attack:
     """One attack.
 
     `knows` is what the attacker knows, `meaning` what counts as success. `success` is the share of attempts that succeed,
-    `baseline` the same for one who goes without what the attack adds. Both are None where it was not run; `obstacle` says why.
+    `baseline` the same without what the attack adds. Both are None where it was not run; `obstacle` says why.
     """
 
     name: str
@@ -37,7 +41,7 @@ class Attack:
 
 
 class Attacker(Protocol):
-    """Tries target by target, and tells what came of it."""
+    """Tries target by target, and reports what came of it."""
 
     def attempt(self, target: Target) -> None: ...
 
@@ -45,7 +49,7 @@ class Attacker(Protocol):
 
 
 class Tally:
-    """How often an attacker is right who takes one of the rows that fit.
+    """How often it is right to take one of the rows that fit.
 
     >>> tally = Tally()
     >>> tally.add(own=1, fitting=4)

@@ -1,35 +1,159 @@
-"""Linkage: a known person's quasi-identifiers are looked for in the published stream.
+"""Attacks on single persons: a record that the attacker knows is looked for in the published stream.
 
-The attacker knows the quasi-identifiers of one record of a person, exactly, and reads a null as any value. One of the rows that
-fit is taken at random; success is that it is about the person. The baseline takes any row of the stream.
+- *Linkage*: the attacker knows the quasi-identifiers of one record of a person, exactly, and reads a null as any value. One of
+  the rows that fit is taken at random; success is that it is about the person. The baseline takes any row of the stream.
+- *Null pattern*: the attacker also knows which of the quasi-identifiers the record does not have; so a row fits only if it is
+  null there and nowhere else. Where a group shares its nulls (`extended`), it may also be null elsewhere; where it shares roots
+  (`root`), it must show the root there. The baseline is linkage.
+- *Timing*: the attacker also knows when the record was sent and when each row left; a row fits only if it left after that, no
+  later than the deadline. The baseline is the null pattern.
+- *Order*: the attacker also knows that tuples which leave at one moment leave in order of arrival: of m such, the first
+  probably came at the window's beginning, the last at its end. The row whose place fits the arrival best is taken. The baseline
+  is timing.
+- *Inference*: the attacker knows what linkage knows, and guesses a sensitive value without finding the person: the most
+  frequent one among the rows that fit or, where more than 10,000 different ones do, among some of them, evenly chosen. The
+  baseline takes the most frequent value of the whole stream.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from shoal.audit.algorithms import deadline
 from shoal.audit.attacks.attack import Attack, Tally
 from shoal.audit.attacks.view import Target, View
+from shoal.audit.values import Integers
 
-PLAN = Attack(
+LINKAGE = Attack(
     "linkage",
     "a person's exact quasi-identifiers",
     "a row taken at random among those that fit is about the person; baseline: among all rows",
 )
+NULL_PATTERN = Attack(
+    "null pattern",
+    "a person's exact quasi-identifiers, and which are missing",
+    "a row taken at random among those that fit is about the person; baseline: without the pattern",
+)
+TIMING = Attack(
+    "timing",
+    "a person's exact quasi-identifiers, which are missing, when the record was sent, and when each row left",
+    "a row taken at random among those that fit is about the person; baseline: without the times",
+)
+ORDER = Attack(
+    "order",
+    "what timing knows, and that tuples which leave at one moment leave in order of arrival",
+    "the row whose place fits the arrival best is about the person; baseline: without the order",
+)
+_CLASSES = 10_000
+
+Fit = Callable[[View, Target], tuple[int, int]]  # how many of the rows that fit are about the person, and how many fit
+
+
+def inference_of(name: str) -> Attack:
+    """The attack on one sensitive attribute."""
+    return Attack(
+        f"inference of {name}",
+        "a person's exact quasi-identifiers",
+        "the most frequent value among the rows that fit is the person's; baseline: the most frequent of all",
+    )
+
+
+def _all_rows(view: View, target: Target) -> tuple[int, int]:
+    return len(target.own), len(view.person)
+
+
+def _by_values(view: View, target: Target) -> tuple[int, int]:
+    return view.inside(target.own, target.fitting), view.count(target.fitting)
+
+
+def _by_pattern(view: View, target: Target) -> tuple[int, int]:
+    return view.inside(target.own, target.alike), view.count(target.alike)
+
+
+def _by_time(view: View, target: Target) -> tuple[int, int]:
+    rows = _in_time(view, target)
+    return int(np.isin(target.own, rows).sum()), len(rows)
+
+
+def _in_time(view: View, target: Target) -> Integers:
+    """The rows alike that left when the target can have left."""
+    rows = view.rows_of(target.alike)
+    waited = view.trace.released[rows] - view.trace.arrived[target.row]
+    return rows[(waited >= 0) & (waited <= deadline(view.evidence.policy))]
 
 
 class Linkage:
-    """Linkage, target by target."""
+    """An attacker that takes one of the rows that fit, target by target, beside a baseline that knows less."""
 
-    def __init__(self, view: View) -> None:
-        self._view, self._tally, self._blind = view, Tally(), list[float]()
+    def __init__(self, view: View, plan: Attack, fit: Fit, baseline: Fit) -> None:
+        self._view, self._plan, self._fit, self._baseline = view, plan, fit, baseline
+        self._tally, self._without = Tally(), Tally()
 
     def attempt(self, target: Target) -> None:
         """Try one target."""
-        self._tally.add(self._view.inside(target.own, target.fitting), self._view.count(target.fitting))
-        self._blind.append(len(target.own) / len(self._view.person))
+        self._tally.add(*self._fit(self._view, target))
+        self._without.add(*self._baseline(self._view, target))
 
     def result(self) -> Attack:
         """What came of it."""
-        baseline = float(np.mean(self._blind)) if self._blind else 0.0
-        return PLAN.run(len(self._blind), self._tally.rate, baseline, self._tally.detail)
+        tally = self._tally
+        return self._plan.run(len(tally.chances), tally.rate, self._without.rate, tally.detail)
+
+
+def linkages(view: View) -> list[Linkage]:
+    """Linkage, null pattern and timing."""
+    return [
+        Linkage(view, LINKAGE, _by_values, _all_rows),
+        Linkage(view, NULL_PATTERN, _by_pattern, _by_values),
+        Linkage(view, TIMING, _by_time, _by_pattern),
+    ]
+
+
+class Order:
+    """Linkage by the place among those that left at the same moment, target by target."""
+
+    def __init__(self, view: View) -> None:
+        self._view, self._without, self._hits = view, Tally(), list[bool]()
+        self._starts = np.flatnonzero(np.diff(view.trace.released, prepend=np.nan) != 0)
+
+    def attempt(self, target: Target) -> None:
+        """Try one target."""
+        rows = _in_time(self._view, target)
+        self._without.add(int(np.isin(target.own, rows).sum()), len(rows))
+        self._hits.append(bool(len(rows)) and bool((target.own == self._best(rows, target.row)).any()))
+
+    def result(self) -> Attack:
+        """What came of it."""
+        return ORDER.run(len(self._hits), float(np.mean(self._hits)) if self._hits else 0.0, self._without.rate)
+
+    def _best(self, rows: Integers, target: int) -> int:
+        trace, length = self._view.trace, self._view.evidence.policy.window.length
+        moment = np.searchsorted(self._starts, rows, side="right") - 1
+        first = self._starts[moment]
+        last = np.append(self._starts[1:], len(trace.released))[moment] - 1
+        place = (rows - first) / np.maximum(last - first, 1)
+        expected = 1.0 - (trace.released[rows] - trace.arrived[target]) / length
+        return int(rows[np.argmin(np.abs(place - expected))])
+
+
+class Inference:
+    """Guesses of one sensitive attribute, whose values are coded for each output row, target by target."""
+
+    def __init__(self, view: View, name: str, codes: Integers) -> None:
+        self._view, self._name, self._codes, self._hits = view, name, codes, list[bool]()
+        count = np.bincount(codes) if len(codes) else np.zeros(1)
+        self._usual, self._baseline = int(count.argmax()), float(count.max() / max(1, len(codes)))
+
+    def attempt(self, target: Target) -> None:
+        """Try one target."""
+        step = len(target.fitting) // _CLASSES + 1
+        codes = self._codes[self._view.rows_of(target.fitting[::step])]
+        guess = int(np.bincount(codes).argmax()) if len(codes) else self._usual
+        self._hits.append(bool(guess == self._codes[target.row]))
+
+    def result(self) -> Attack:
+        """What came of it."""
+        tried = len(self._hits)
+        return inference_of(self._name).run(tried, float(np.mean(self._hits)) if tried else 0.0, self._baseline)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.cover import is_root
-from shoal.audit.evidence import MISSING, NULL, UNKNOWN, Band, Evidence, Numeric, Trace
-
-Ints = NDArray[np.integer]
+from shoal.audit.alignment import is_root
+from shoal.audit.evidence import Evidence
+from shoal.audit.original import MISSING, UNKNOWN, Numeric
+from shoal.audit.published import NULL, Band
+from shoal.audit.trace import Trace
+from shoal.audit.values import Integers
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,9 @@ class Target:
     """
 
     row: int
-    own: Ints
-    fitting: Ints
-    alike: Ints
+    own: Integers
+    fitting: Integers
+    alike: Integers
 
 
 @dataclass(frozen=True)
@@ -36,18 +38,18 @@ class View:
     A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
     also lets pass what is in no hierarchy. `mask` has a bit for each quasi-identifier whose value may stand for a missing one.
     `rows` are the output's rows in the order of their classes, those of class c from `start[c]` to `start[c+1]`. `person` is
-    who each output row is about, -1 if nobody knows.
+    the person of each output row, -1 if unknown.
     """
 
     evidence: Evidence
     trace: Trace
-    classes: Ints
+    classes: Integers
     low: list[NDArray[Any]]
     high: list[NDArray[Any]]
     mask: NDArray[np.uint64]
-    rows: Ints
-    start: Ints
-    person: Ints
+    rows: Integers
+    start: Integers
+    person: Integers
 
     def target(self, row: int) -> Target:
         """The record behind an output row, as an attacker looks for it."""
@@ -58,17 +60,17 @@ class View:
         alike = fitting[(shown == missing) if exact else (shown & missing) == missing]
         return Target(row, self.own(int(self.person[row])), fitting, alike)
 
-    def own(self, person: int) -> Ints:
+    def own(self, person: int) -> Integers:
         """The output's rows about a person."""
         order, about = self._by_person
         first, last = np.searchsorted(about, [person, person + 1])
         return order[first:last]
 
-    def count(self, found: Ints) -> int:
+    def count(self, found: Integers) -> int:
         """How many rows these classes have."""
         return int(self.size[found].sum())
 
-    def inside(self, rows: Ints, found: Ints) -> int:
+    def inside(self, rows: Integers, found: Integers) -> int:
         """How many of these rows are in these classes, which are in order."""
         if not len(found):
             return 0
@@ -76,19 +78,19 @@ class View:
         place = np.minimum(np.searchsorted(found, classes), len(found) - 1)
         return int((found[place] == classes).sum())
 
-    def rows_of(self, found: Ints) -> Ints:
+    def rows_of(self, found: Integers) -> Integers:
         """The rows of these classes."""
         size = self.size[found]
         ends = np.cumsum(size)
         return self.rows[np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(self.start[found] - (ends - size), size)]
 
     @cached_property
-    def size(self) -> Ints:
+    def size(self) -> Integers:
         """How many rows each class has."""
         return np.diff(self.start)
 
     @cached_property
-    def _by_person(self) -> tuple[Ints, Ints]:
+    def _by_person(self) -> tuple[Integers, Integers]:
         order = np.argsort(self.person, kind="stable")
         return order, self.person[order]
 
@@ -102,7 +104,7 @@ class View:
             mask |= int(missing) << place
         return values, mask
 
-    def _fitting(self, values: list[float]) -> Ints:
+    def _fitting(self, values: list[float]) -> Integers:
         fits = np.ones(len(self.size), dtype=bool)
         for value, low, high in zip(values, self.low, self.high, strict=True):
             if not np.isnan(value):
@@ -111,7 +113,7 @@ class View:
         return np.flatnonzero(fits).astype(np.int32)
 
 
-def view(evidence: Evidence, trace: Trace, classes: Ints) -> View:
+def view(evidence: Evidence, trace: Trace, classes: Integers) -> View:
     """The attacker's view of rows with these classes; suppressed rows have none and are negative."""
     rows = np.argsort(classes, kind="stable")
     rows = rows[int((classes < 0).sum()) :]
@@ -121,7 +123,7 @@ def view(evidence: Evidence, trace: Trace, classes: Ints) -> View:
     return View(evidence, trace, classes, low, high, mask, rows, start, person)
 
 
-def _boxes(evidence: Evidence, first: Ints) -> tuple[list[NDArray[Any]], list[NDArray[Any]], NDArray[np.uint64]]:
+def _boxes(evidence: Evidence, first: Integers) -> tuple[list[NDArray[Any]], list[NDArray[Any]], NDArray[np.uint64]]:
     lows: list[NDArray[Any]] = []
     highs: list[NDArray[Any]] = []
     mask = np.zeros(len(first), dtype=np.uint64)

@@ -14,53 +14,37 @@ from numpy.typing import NDArray
 from shoal.audit.alignment import placed
 from shoal.audit.equality import altered, joint
 from shoal.audit.files import Source
-from shoal.audit.observations.nodes import BLANK, UNKNOWN, Nodes, nodes
-from shoal.audit.observations.prediction import predict
+from shoal.audit.finding import Judged
+from shoal.audit.observations.items import BLANK, Nodes, nodes, predict
 from shoal.audit.observations.recount import Recount, recount
-from shoal.audit.observations.trace import WITHHELD, Trace, trace
 from shoal.audit.original import original
 from shoal.audit.published import published
-from shoal.audit.trace import NO_ROW
-from shoal.audit.values import Flags, Floats, canonical_column, seconds
+from shoal.audit.trace import NO_ROW, WITHHELD, FilterTrace, read_filter_trace
+from shoal.audit.values import Flags, Floats, Ints, canonical_column, seconds
 from shoal.policy import Item, Policy, Zanon
-
-__all__ = ["BLANK", "NO_LEVEL", "NO_ROW", "UNKNOWN", "Observed", "gather"]
 
 NO_LEVEL = -1
 _PSEUDONYM = r"^[0-9a-f]{32}$"
 
 
-@dataclass(frozen=True, eq=False)
-class Observed:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Observed(Judged):
     """The n readable observations of the input in the order of arrival, and the m rows of the output."""
 
-    policy: Policy
     rule: Zanon
     item: Item
     nodes: Nodes
     user: NDArray[np.int32]
     time: Floats  # seconds since 1970
     kept: dict[str, pa.ChunkedArray]  # of the input; the time too
-    line: NDArray[np.int64]  # the input row of each observation, from 0
-    rows: int  # of the input, those that cannot be read included
-    shown: dict[str, pa.ChunkedArray]  # kept, of the output; the time too
-    pseudonym: NDArray[np.int64]  # of each row of the output, a number; -1 where there is none
+    pseudonym: Ints  # of each row of the output, a number; -1 where there is none
     raw: Flags  # of each row of the output: the person's field holds a user of the input
     formed: Flags  # of each row of the output: the person's field looks like a pseudonym
-    unlisted: list[str]
-    absent: list[str]
-    spare: dict[str, int]
     count: Recount  # the users of each item at each moment
-    trace: Trace | None  # of each row of the output; also if there is none, but the output is what was foretold
-    releases: Trace | None  # the trace as it was written, line by line
-    strange: NDArray[np.int64] | None  # without a trace: the rows that were not foretold; None if nothing could be
-    missing: NDArray[np.int64]  # the observations that should have left by that, and did not
-    place: NDArray[np.int64]  # the line of the trace that tells of each row of the output, -1 where none does
-
-    @property
-    def released(self) -> int:
-        """How many rows the output has."""
-        return len(self.place)
+    trace: FilterTrace | None  # where none was given, the predicted one if the output agrees with it
+    releases: FilterTrace | None
+    strange: Ints | None  # without a trace: the rows that were not predicted; None if no prediction is possible
+    missing: Ints  # the observations that were predicted to leave, and did not
 
     @property
     def time_field(self) -> str:
@@ -84,24 +68,24 @@ class Observed:
         return len(self.line) - int(self.count.rejected.sum())
 
     @cached_property
-    def linked(self) -> NDArray[np.int64]:
+    def linked(self) -> Ints:
         """The rows of the output whose observation the trace names."""
-        return np.flatnonzero(self.told.row != NO_ROW)
+        return np.flatnonzero(self.traced.row != NO_ROW)
 
     @property
-    def told(self) -> Trace:
-        """The trace of each row, where there is one."""
+    def traced(self) -> FilterTrace:
+        """The trace of each row, which there must be."""
         assert self.trace is not None
         return self.trace
 
     @cached_property
-    def level(self) -> NDArray[np.int64]:
+    def level(self) -> Ints:
         """How far above its item each linked row is shown: 0 is the item itself; NO_LEVEL: no ancestor of it, or blank."""
-        hit = self.nodes.path[self.told.row[self.linked]] == self.nodes.shown[self.linked, None]
+        hit = self.nodes.path[self.traced.row[self.linked]] == self.nodes.shown[self.linked, None]
         return np.where(hit.any(axis=1), hit.argmax(axis=1), NO_LEVEL)
 
     @cached_property
-    def period(self) -> NDArray[np.int64]:
+    def period(self) -> Ints:
         """The number of the period that each observation lies in, in the order of time."""
         window = self.rule.window
         return np.unique(np.floor_divide(self.time, window) if window else self.time, return_inverse=True)[1]
@@ -113,27 +97,21 @@ class Observed:
         return np.concatenate([seconds(chunk).value for chunk in column.chunks] or [np.empty(0)])
 
 
-def gather(
+def observe(
     policy: Policy,
     source: Source,
     target: Source,
-    told: Source | None = None,
+    trace: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
 ) -> Observed:
-    """Read the input, the output and, if there is one, the trace.
-
-    Raises
-    ------
-    InputError
-        One of them cannot be used.
-    """
+    """Read the input, the output and, if there is one, the trace."""
     rule, item, person = policy.algorithm, policy.item, policy.person
     assert isinstance(rule, Zanon) and item is not None and person is not None
     before = original(policy, source, {}, lambda rows: on_rows("input", rows), late)
     after = published(policy, target, {}, lambda rows: on_rows("output", rows))
     assert before.time is not None
-    releases = None if told is None else trace(told, before.line, lambda rows: on_rows("trace", rows))
+    releases = None if trace is None else read_filter_trace(trace, before.line, lambda rows: on_rows("trace", rows))
     found = nodes(item, before.item, after.passed)
     shown = {name: column for name, column in after.passed.items() if name in before.passed}
     count = recount(found.path, before.person, before.time, rule.window)
@@ -141,13 +119,13 @@ def gather(
     if releases is not None:
         place = placed(after.rows, len(releases.row), partial(_Fit, found, before.passed, shown, releases))
     elif isinstance(rule.z, int) and not {*item.names, *before.passed} & {*after.absent}:
-        told_so, node = predict(found.path, count, rule.z, rule.withheld == "blank")
+        predicted, node = predict(found.path, count, rule.z, rule.withheld == "blank")
         if np.array_equal(node, found.shown) and not any(
-            altered(before.passed[name], column, told_so.row).any() for name, column in shown.items()
+            altered(before.passed[name], column, predicted.row).any() for name, column in shown.items()
         ):
-            releases, place, strange = told_so, np.arange(after.rows), missing
+            releases, place, strange = predicted, np.arange(after.rows), missing
         else:
-            strange, missing = _differences(after.rows, told_so, _Fit(found, before.passed, shown, told_so, node))
+            strange, missing = _differences(after.rows, predicted, _Fit(found, before.passed, shown, predicted, node))
     parts = [canonical_column(chunk)[0] for chunk in after.passed[person].chunks]
     names = pa.chunked_array(parts, pa.string()).combine_chunks()
     return Observed(
@@ -176,27 +154,27 @@ def gather(
     )
 
 
-def _differences(rows: int, told: Trace, fit: _Fit) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of the output that were not foretold, and the observations that were and are not there."""
-    place = placed(rows, len(told.row), lambda: fit)
+def _differences(rows: int, predicted: FilterTrace, fit: _Fit) -> tuple[Ints, Ints]:
+    """The rows of the output that were not predicted, and the predicted observations that are not there."""
+    place = placed(rows, len(predicted.row), lambda: fit)
     known = np.flatnonzero(place >= 0)
     known = known[fit(known, place[known])]
-    return np.setdiff1d(np.arange(rows), known), np.delete(told.row, place[known])
+    return np.setdiff1d(np.arange(rows), known), np.delete(predicted.row, place[known])
 
 
 class _Fit:
-    """Whether rows of the output can be the observations that lines of the trace tell of; `node` is what each must show."""
+    """Whether rows of the output can be the observations that lines of the trace name; `node` is what each must show."""
 
     def __init__(
-        self, nodes: Nodes, before: dict[str, pa.ChunkedArray], after: dict[str, pa.ChunkedArray], told: Trace,
+        self, nodes: Nodes, before: dict[str, pa.ChunkedArray], after: dict[str, pa.ChunkedArray], trace: FilterTrace,
         node: NDArray[np.int32] | None = None,
     ) -> None:  # fmt: skip
-        self._nodes, self._told, self._node = nodes, told, node
+        self._nodes, self._trace, self._node = nodes, trace, node
         self._passed = [joint(before[name], after[name]) for name in after]
 
-    def __call__(self, rows: NDArray[np.int64], lines: NDArray[np.int64]) -> Flags:
-        record, shown = self._told.row[lines], self._nodes.shown[rows]
-        held = self._told.how[lines] == WITHHELD
+    def __call__(self, rows: Ints, lines: Ints) -> Flags:
+        record, shown = self._trace.row[lines], self._nodes.shown[rows]
+        held = self._trace.how[lines] == WITHHELD
         above = (self._nodes.path[record] == shown[:, None]).any(axis=1) if self._node is None else self._node[lines] == shown
         fits: Flags = (record != NO_ROW) & np.where(held, shown == BLANK, above)
         for old, new in self._passed:

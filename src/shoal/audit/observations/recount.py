@@ -2,7 +2,7 @@
 
 An observation (t, u, a) exposes a and every ancestor of a. Of a node n the newest time is the largest seen by then, and the
 time of a user the largest at which the user exposed n. The count is of the users whose time lies in [newest - Δt, t], the user
-at hand included: who was there before newest - Δt is forgotten, and in a stream in order newest is t itself. An observation
+at hand included: users from before newest - Δt are forgotten, and in a stream in order newest is t itself. An observation
 from before newest - Δt of its own item is rejected; before that of an ancestor, it counts as nothing there.
 """
 
@@ -13,11 +13,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.observations.dominance import above
-from shoal.audit.values import Flags, Floats
+from shoal.audit.values import Flags, Floats, Integers, Ints
 
-Ints = NDArray[np.int64]
 NO_NODE = -1
+
+
+def above(values: Integers, low: Integers, high: Integers, bound: Integers) -> Ints:
+    """For each query, how many of `values[low:high]` are above `bound`.
+
+    A wavelet matrix, bit by bit from the highest: the values are parted by the bit, and each query follows its bound.
+
+    >>> above(np.array([3, 1, 4, 1, 5]), np.array([0, 1]), np.array([5, 4]), np.array([2, 1])).tolist()
+    [3, 1]
+    """
+    values, low, high, bound = (each.astype(np.int32) for each in (values, low, high, bound))
+    found = np.zeros(len(low), np.int32)
+    top = int(max(values.max(initial=0), bound.max(initial=0)))
+    for bit in reversed(range(top.bit_length())):
+        ones = (values >> bit & 1).astype(bool)
+        ones_before = np.zeros(len(values) + 1, np.int32)
+        np.cumsum(ones, out=ones_before[1:])
+        zeros = np.int32(len(values) - ones_before[-1])
+        low_ones, high_ones = ones_before[low], ones_before[high]
+        up = (bound >> bit & 1).astype(bool)
+        found += np.where(up, 0, high_ones - low_ones)
+        low = np.where(up, zeros + low_ones, low - low_ones)
+        high = np.where(up, zeros + high_ones, high - high_ones)
+        values = np.concatenate([values[~ones], values[ones]])
+    return found.astype(np.int64)
 
 
 class Recount(NamedTuple):
@@ -57,7 +80,7 @@ def recount(path: NDArray[np.int32], user: NDArray[np.int32], time: Floats, wind
 def _live(base: Ints, at: Ints, since: Ints, user: NDArray[np.int32]) -> Ints:
     """The count of each exposure; those of a node follow each other, in the order of arrival.
 
-    `base` tells the node, `base + at` also the time; so one array in order serves all nodes at once.
+    `base` identifies the node, `base + at` also the time; so one sorted array serves all nodes at once.
     """
     newest, oldest = np.maximum.accumulate(base + at), np.maximum.accumulate(base + since)
     entries = _entries(base, at, user)

@@ -1,11 +1,15 @@
-"""HTML, with every text escaped."""
+"""HTML with every text escaped, and charts: shapes in SVG that stretch to any width, with their words in HTML beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
+from shoal.audit.page.number import count, plural
+from shoal.audit.risk import Histogram
+
 Part = object
+_WIDTH, _HEIGHT = 600, 160
 
 
 class Markup(str):
@@ -46,6 +50,99 @@ def table(caption: Part, head: Iterable[Part], rows: Iterable[Iterable[Part]], n
     return tag("div", whole, class_="wide", tabindex="0")
 
 
+def tiled(tiles: Iterable[tuple[str, str, str]]) -> Markup:
+    """Facts side by side: of each its name, its value, and a note."""
+    return tag("dl", *(tag("div", tag("dt", a), tag("dd", b, tag("small", c))) for a, b, c in tiles), class_="facts")
+
+
 def section(place: str, title: str, *parts: Part) -> Markup:
     """A section with a heading that can be linked to."""
     return tag("section", tag("h2", title, id=f"{place}-title"), *parts, id=place, aria_labelledby=f"{place}-title")
+
+
+def bars(caption: Part, rows: Iterable[tuple[Part, float, Part, str]], head: Sequence[Part]) -> Markup:
+    """A table with a bar in each row: a name, a share of the full length, what it says in words, and a class."""
+    body = [
+        tag(
+            "tr",
+            tag("th", name, scope="row"),
+            tag("td", _bar(share, kind), class_="bar"),
+            tag("td", words, class_="number"),
+        )
+        for name, share, words, kind in rows
+    ]
+    names = [tag("th", head[0], scope="col"), tag("td", ""), tag("th", head[1], scope="col", class_="number")]
+    return tag("table", tag("caption", caption), tag("thead", tag("tr", *names)), tag("tbody", *body), class_="bars")
+
+
+def sizes(caption: Part, found: Histogram, noun: str, head: Sequence[Part], fewest: int = 0) -> Markup:
+    """A table with a bar for each size, counted in a noun; bars of sizes below the fewest that should be stand out."""
+    most = max(found.counts, default=0) or 1
+    rows: list[tuple[Part, float, Part, str]] = []
+    for low, high, number in zip(found.edges, found.edges[1:], found.counts, strict=False):
+        name = plural(int(low), noun) if high - low == 1 else f"{count(low)} to {count(high - 1)} {noun}s"
+        rows.append((name, number / most, count(number), "alert" if high <= fewest else "mean"))
+    return bars(caption, rows, head)
+
+
+def _bar(share: float, kind: str) -> Markup:
+    width = 100 * min(max(share, 0.0), 1.0)
+    shape = Markup(f'<rect class="back" width="100" height="10"/><rect class="{kind}" width="{width:.2f}" height="10"/>')
+    return tag("svg", shape, viewBox="0 0 100 10", preserveAspectRatio="none", aria_hidden="true")
+
+
+def histogram(
+    caption: str, counts: Sequence[int], axis: Sequence[str], top: str, mark: tuple[float, str] | None = None
+) -> Markup:
+    """Columns side by side; `mark` is a place from 0 to 1 with its words, `caption` says in words what is seen."""
+    most = max(counts, default=0) or 1
+    width = _WIDTH / max(1, len(counts))
+    shapes = [
+        f'<rect class="mean" x="{place * width + 0.5:.2f}" y="{_HEIGHT * (1 - number / most):.2f}" '
+        f'width="{width - 1:.2f}" height="{_HEIGHT * number / most:.2f}"/>'
+        for place, number in enumerate(counts)
+    ]
+    if mark:
+        shapes.append(_upright(mark[0]))
+    return _figure(caption, shapes, axis, top, mark and mark[1])
+
+
+def line(caption: str, values: Sequence[float], axis: Sequence[str], top: str, level: float | None = None) -> Markup:
+    """A curve of values from 0 to 1; `level` is drawn across."""
+    last = max(1, len(values) - 1)
+    points = [(_WIDTH * place / last, _HEIGHT * (1 - min(max(value, 0.0), 1.0))) for place, value in enumerate(values)]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    shapes = [f'<polygon class="area" points="0,{_HEIGHT} {path} {_WIDTH},{_HEIGHT}"/>'] if points else []
+    if level is not None:
+        y = _HEIGHT * (1 - level)
+        shapes.append(f'<line class="mark" x1="0" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" vector-effect="non-scaling-stroke"/>')
+    shapes.append(f'<polyline class="curve" points="{path}" vector-effect="non-scaling-stroke"/>')
+    return _figure(caption, shapes, axis, top, None)
+
+
+def _upright(place: float) -> str:
+    x = _WIDTH * min(max(place, 0.0), 1.0)
+    return f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{_HEIGHT}" vector-effect="non-scaling-stroke"/>'
+
+
+def _figure(caption: str, shapes: Sequence[str], axis: Sequence[str], top: str, mark: str | None) -> Markup:
+    grid = "".join(
+        f'<line class="grid" x1="0" x2="{_WIDTH}" y1="{y}" y2="{y}" vector-effect="non-scaling-stroke"/>'
+        for y in (0, _HEIGHT / 2, _HEIGHT)
+    )
+    picture = tag(
+        "svg",
+        Markup(grid + "".join(shapes)),
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=caption,
+    )
+    over = tag("div", tag("span", top), tag("span", mark or ""), class_="axis", aria_hidden="true")
+    under = tag("div", *(tag("span", name) for name in axis), class_="axis", aria_hidden="true")
+    return tag("figure", over, picture, under, tag("figcaption", caption))
+
+
+def pair(*charts: Part) -> Markup:
+    """Pictures side by side where there is room."""
+    return tag("div", join(*charts), class_="pair")

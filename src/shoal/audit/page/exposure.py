@@ -1,17 +1,17 @@
-"""Who could be found: readings of nulls, classes, risk, sensitive values."""
+"""How well persons are hidden: readings of nulls, risk, sensitive values, attacks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from shoal.audit.attacks import Attack
 from shoal.audit.classes import promised
 from shoal.audit.diversity import Diversity
-from shoal.audit.page.chart import sizes
-from shoal.audit.page.element import Markup, Part, section, table, tag
-from shoal.audit.page.number import chance, count, decimal, percent, plural
+from shoal.audit.page.element import Markup, Part, bars, section, sizes, table, tag
+from shoal.audit.page.number import chance, count, decimal, percent, plural, sentence
 from shoal.audit.page.policy import asked
-from shoal.audit.population import ENOUGH
+from shoal.audit.risk import ENOUGH
 
 if TYPE_CHECKING:
     from shoal.audit.report import WindowReport
@@ -44,8 +44,8 @@ def nulls(report: WindowReport) -> Markup:
         else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken for values."
     )
     seen = table("Suppressed rows are no class.", head[:columns], rows)
-    told = f"Sizes of the classes of equal rows, nulls taken for values; amber: fewer rows than k = {k}"
-    bars = sizes(told, report.figures.class_sizes, "row", ("size", "classes"), fewest=k)
+    caption = f"Sizes of the classes of equal rows, nulls taken for values; amber: fewer rows than k = {k}"
+    bars = sizes(caption, report.figures.class_sizes, "row", ("size", "classes"), fewest=k)
     return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, bars)
 
 
@@ -72,8 +72,8 @@ def risk(report: WindowReport) -> Markup:
             "p",
             "The prosecutor knows that a person is in the stream, the journalist does not, the marketer tries to find all. "
             f"A row's risk is one in as many {report.unit} as could be behind it. The journalist's and the marketer's are "
-            f"counted in the input, on rows drawn at random, up to {count(ENOUGH)} {report.unit}: they may be lower than told, "
-            "not higher.",
+            f"counted in the input, on rows drawn at random, up to {count(ENOUGH)} {report.unit}: they may be lower than "
+            "stated, not higher.",
         ),
         table(
             f"Average class of equal rows, nulls taken for values: {decimal(average)} {report.unit}.",
@@ -95,7 +95,7 @@ def sensitive(report: WindowReport) -> Markup:
         )
     ]
     if figures.group_diversity is not None:
-        parts.append(_diversity("Within the groups that were published, with those who reuse them", figures.group_diversity))
+        parts.append(_diversity("Within published groups, with the rows that reuse them", figures.group_diversity))
     parts.append(_diversity("Within classes of equal rows, nulls taken for values", figures.diversity))
     return section("sensitive", "Sensitive values", *parts)
 
@@ -122,3 +122,38 @@ def _diversity(caption: str, found: Mapping[str, Diversity]) -> Markup:
         for name, each in found.items()
     ]
     return table(caption, head, rows)
+
+
+def attacks(report: WindowReport) -> Markup:
+    """Every attack, its success beside its baseline."""
+    k = report.policy.privacy.k
+    shared = "" if promised(report.policy) == "maybe" else ", nor should one who also knows which values a person lacks"
+    text = (
+        "Run for real on the published rows, on targets drawn at random; the trace tells whether a guess is right. The "
+        "attackers differ in what they know, most of it more than an outsider has. Where k holds, one who knows only "
+        f"quasi-identifiers and reads nulls as any value should not be right more often than {chance(1 / k)}{shared}."
+        if report.unit == "persons"
+        else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
+    )
+    return section("attacks", "Attacks", tag("p", text), *map(attack, report.figures.attacks))
+
+
+def attack(attack: Attack) -> Markup:
+    """One attack."""
+    parts = [tag("h3", sentence(attack.name)[:-1]), tag("p", tag("b", "Knows: "), f"{attack.knows}.")]
+    success, _, baseline = attack.meaning.partition("; baseline: ")
+    parts.append(tag("p", tag("b", "Success: "), f"{success}."))
+    if attack.success is None or attack.baseline is None:
+        return tag("article", *parts, tag("p", sentence(attack.obstacle), class_="note"), class_="attack")
+    look = "alert" if attack.success > 1.5 * attack.baseline and attack.success - attack.baseline > 0.01 else "mean"
+    rows = [
+        ("success", attack.success, _both(attack.success), look),
+        (f"baseline: {baseline}", attack.baseline, _both(attack.baseline), "base"),
+    ]
+    detail = f"{count(attack.tried)} tried. {sentence(attack.detail)}".strip()
+    parts.append(bars(f"{attack.name}: success and baseline", rows, ("", "chance")))
+    return tag("article", *parts, tag("p", detail, class_="note"), class_="attack")
+
+
+def _both(share: float) -> str:
+    return percent(share) if share > 0.4 or share == 0 else f"{chance(share)} ({percent(share)})"

@@ -43,8 +43,8 @@ def chance(share: float) -> str:
 def sentence(text: str) -> str:
     """A text with a capital and a full stop; the symbols k and z stay small.
 
-    >>> sentence("nobody left"), sentence("k persons."), sentence("")
-    ('Nobody left.', 'k persons.', '')
+    >>> sentence("no row left"), sentence("k persons."), sentence("")
+    ('No row left.', 'k persons.', '')
     """
     if not text:
         return ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shoal.audit.page.element import Markup, Part, section, table, tag
 from shoal.audit.page.number import count, decimal, plural, span
-from shoal.audit.promises.diversity import told
+from shoal.audit.promises.sensitive import in_short
 from shoal.policy import Attribute, Hierarchy, Policy
 from shoal.policy.demand import Demand
 
@@ -48,7 +48,7 @@ def asked(demand: Demand) -> str:
     'l=3, t=0.2 from the input so far'
     """
     reference = "input so far" if demand.distribution is None else "policy's distribution"
-    parts = [told(demand.l) if demand.l else "", f"t={demand.t:g} from the {reference}" if demand.t else ""]
+    parts = [in_short(demand.l) if demand.l else "", f"t={demand.t:g} from the {reference}" if demand.t else ""]
     return ", ".join(filter(None, parts))
 
 

@@ -1,13 +1,11 @@
-"""z-anonymity on the page: what left, who publishes the same, what links pseudonyms, what is not protected."""
+"""z-anonymity on the page: what left, which users publish the same, what links pseudonyms, what is not protected."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.audit.page import limits as unprotected
-from shoal.audit.page.attacks import attack
-from shoal.audit.page.chart import sizes
-from shoal.audit.page.element import Markup, Part, section, table, tag
+from shoal.audit.page.element import Markup, Part, section, sizes, table, tag, tiled
+from shoal.audit.page.exposure import attack
 from shoal.audit.page.number import count, decimal, percent, plural
 from shoal.audit.page.policy import hierarchy
 from shoal.policy import Zanon
@@ -24,7 +22,7 @@ CONTENTS = {
     "limits": "Not protected",
     "policy": "Policy",
 }
-_LIMITS = (
+LIMITS = (
     ("z is not k.", "Each item is shared by z users. A set of items may still be one user's alone."),
     ("Within a period", "all that a user publishes bears one pseudonym. One item known with its time finds the rest."),
     (
@@ -40,83 +38,66 @@ _LIMITS = (
     ("The secret.", "Who has it can link all pseudonyms with users. It is no part of these files, and was not judged."),
     ("The trace.", "It links rows with observations. With this report it is not needed any more; guard it like the input."),
 )
+HOW = {
+    True: "Which observation is behind each row is known, by the trace, or because the output is row for row what the input "
+    "and the policy lead to. So the users of every item were counted again for the moment at which it was published.",
+    False: "There was no trace, and the output is not surely what the input and the policy lead to. Rows cannot be linked with "
+    "observations, so that only what an outsider sees was judged, and users were counted over the whole input.",
+}
 
 
 def facts(report: FilterReport) -> Markup:
-    """The few numbers that everybody asks for."""
+    """The few most important numbers."""
     rule, rows, found = _rule(report), report.rows, report.figures
     fewest = report["z users"].figures.get("smallest")
-    told = f"fewest users at a release: {count(fewest)}" if fewest is not None else "nothing was released"
+    least = f"fewest users at a release: {count(fewest)}" if fewest is not None else "nothing was released"
     fixed = isinstance(rule.z, int)
     tiles: list[tuple[str, str, str]] = [
-        ("z" if fixed else "floor of z", count(rule.z if isinstance(rule.z, int) else rule.z.floor), told),
+        ("z" if fixed else "floor of z", count(rule.z if isinstance(rule.z, int) else rule.z.floor), least),
         ("published with an item", count(found.shown), f"of {plural(rows['accepted'], 'accepted observation')}"),
         ("withheld", percent(rows["withheld"] / rows["accepted"]) if rows["accepted"] else "0", rule.withheld),
     ]
     if found.generalized is not None and report.policy.item and report.policy.item.hierarchy:
         tiles.append(("generalized", percent(found.generalized / found.shown) if found.shown else "0", "of those published"))
     tiles.append(("different items", count(found.published), f"of {count(found.items)} that came"))
-    return tag("dl", *(tag("div", tag("dt", a), tag("dd", b, tag("small", c))) for a, b, c in tiles), class_="facts")
+    return tiled(tiles)
 
 
 def users(report: FilterReport) -> Markup:
     """How many users an item had when it was published."""
     found = report.figures.users
     if found is None:
-        told = "How many users an item had when it was published can be told with a trace, which was not given."
-        return section("users", "Users of an item", tag("p", told, class_="note"))
-    told = "How many users had exposed what a row shows, within the window before, by the recount. None may be below z."
+        text = "How many users an item had when it was published can be counted with a trace, which was not given."
+        return section("users", "Users of an item", tag("p", text, class_="note"))
+    text = "How many users had exposed what a row shows, within the window before, by the recount. None may be below z."
     bars = sizes("Releases by the users of the item", found, "user", ("users", "how many"))
-    return section("users", "Users of an item", tag("p", told), bars)
+    return section("users", "Users of an item", tag("p", text), bars)
 
 
 def crowds(report: FilterReport) -> Markup:
-    """Who publishes the same as others."""
+    """How many users publish the same."""
     found = report.figures.crowds
     if not found.pseudonyms:
         return section("crowds", "Who is alike", tag("p", "Nothing was published."))
-    told = (
+    text = (
         f"z is a promise about items, not about sets of them. Of {plural(found.pseudonyms, 'pseudonym')} that publish, "
-        f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that nobody else publishes "
+        f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that no other publishes "
         "in the same period. Nothing is promised about it."
     )
     alike = sizes("Sets by how many publish them", found.sizes, "pseudonym", ("pseudonyms", "how many"))
-    return section("crowds", "Who is alike", tag("p", told), alike)
+    return section("crowds", "Who is alike", tag("p", text), alike)
 
 
 def attacks(report: FilterReport) -> Markup:
     """What links the pseudonyms of two periods."""
-    told = (
+    text = (
         "Counting slides and identities tumble: at the end of each period every pseudonym changes. Who is who in the next one "
         "is guessed from what is published alone, for users drawn at random among those who publish in both. Since it is known "
         "which observation is behind each row, it is known whether a guess is right."
         if report.traced
         else "Attacks need to know which observation is behind each row. Without a trace that is not known here: none was run."
     )
-    return section("attacks", "Attacks", tag("p", told), *map(attack, report.figures.attacks))
-
-
-def method(report: FilterReport) -> Markup:
-    """What was checked and how."""
-    rows = report.rows
-    how = (
-        "Which observation is behind each row is known, by the trace, or because the output is row for row what the input and "
-        "the policy lead to. So the users of every item were counted again for the moment at which it was published."
-        if report.traced
-        else "There was no trace, and the output is not surely what the input and the policy lead to. Rows cannot be linked "
-        "with observations, so that only what an outsider sees was judged, and users were counted over the whole input."
-    )
-    told = (
-        f"The input ({plural(rows['input'], 'record')}, {count(rows['accepted'])} of them accepted), the output "
-        f"({plural(rows['output'], 'row')}) and the policy were read by code that shares nothing with the code that "
-        f"anonymized them. {how} A promise is broken if one row breaks it. Rows count from 0, without a header."
-    )
-    return section("method", "What was checked, and how", tag("p", told))
-
-
-def limits() -> Markup:
-    """What no promise covers."""
-    return unprotected.limits(_LIMITS)
+    return section("attacks", "Attacks", tag("p", text), *map(attack, report.figures.attacks))
 
 
 def policy(report: FilterReport) -> Markup:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from shoal.audit.page.chart import bars, histogram, line, pair
-from shoal.audit.page.element import Markup, Part, section, table, tag
+from shoal.audit.answers import CategoryAnswer, NumberAnswer
+from shoal.audit.page.element import Markup, Part, bars, histogram, line, pair, section, table, tag
 from shoal.audit.page.number import count, decimal, percent, span
-from shoal.audit.utility import CategoryAnswer, NumberAnswer
 
 if TYPE_CHECKING:
     from shoal.audit.report import WindowReport
@@ -22,13 +21,13 @@ def _waiting(report: WindowReport) -> Markup:
         return tag("p", "How long tuples were held stands in the trace, which was not given.", class_="note")
     unit, top = figures["unit"], figures["histogram"]["edges"][-1]
     shares = {float(share): wait for share, wait in figures["shares"].items()}
-    told = (
+    caption = (
         f"Waiting: half of the tuples at most {span(shares[0.5], unit)}, nine in ten at most {span(shares[0.9], unit)}, "
         f"the longest {span(figures['longest'], unit)}."
     )
     deadline = figures.get("deadline")
     mark = (deadline / top, f"deadline {span(deadline, unit)}") if deadline and deadline <= top * 1.0001 else None
-    return histogram(told, counts, ("0", span(top / 2, unit), span(top, unit)), f"{count(max(counts))} tuples", mark)
+    return histogram(caption, counts, ("0", span(top / 2, unit), span(top, unit)), f"{count(max(counts))} tuples", mark)
 
 
 def utility(report: WindowReport) -> Markup:
@@ -40,13 +39,14 @@ def utility(report: WindowReport) -> Markup:
     ]
     over_time = use.loss.over_time
     spread = f"from {decimal(min(over_time))} to {decimal(max(over_time))}" if over_time else "unknown"
-    told = f"Loss over time: means of {len(over_time)} stretches of the output, {spread}; dashed: mean of all, {decimal(mean)}."
+    stretches = f"means of {len(over_time)} stretches of the output, {spread}"
+    caption = f"Loss over time: {stretches}; dashed: mean of all, {decimal(mean)}."
     axis = ("first row", f"row {count(report.rows['output'])}")
     measures = [
-        ("mean loss", decimal(mean), "0: as it came; 1: nothing told"),
-        ("mean cost with waiting", _told(use.cost), "loss, doubled for who waits the window's length (FAST, equation 8)"),
+        ("mean loss", decimal(mean), "0: as it came; 1: nothing shown"),
+        ("mean cost with waiting", _or_trace(use.cost), "loss, doubled for a wait of the window's length (FAST, equation 8)"),
         ("suppressed", percent(use.suppressed), "rows that show the root everywhere"),
-        ("reused", "needs a trace" if use.reused is None else percent(use.reused), "rows that wear an earlier generalization"),
+        ("reused", "needs a trace" if use.reused is None else percent(use.reused), "rows that show an earlier generalization"),
         (
             "cluster purity",
             "needs a trace" if use.purity is None else f"{percent(use.purity.mean)}, least {percent(use.purity.smallest)}",
@@ -59,13 +59,13 @@ def utility(report: WindowReport) -> Markup:
         "Loss and waiting",
         pair(
             bars("Loss per attribute, over the rows that show it", losses, ("attribute", "loss")),
-            tag("div", line(told, over_time, axis, "loss 1", mean), _waiting(report)),
+            tag("div", line(caption, over_time, axis, "loss 1", mean), _waiting(report)),
         ),
         table("Measures of the papers", ("measure", "value", "what it is"), measures, numbers=9),
     )
 
 
-def _told(number: float | None) -> str:
+def _or_trace(number: float | None) -> str:
     return "needs a trace" if number is None else decimal(number)
 
 
@@ -84,11 +84,11 @@ def answers(report: WindowReport) -> Markup:
     if found.categories:
         parts.append(_categories(found.categories))
     if found.pairs:
-        told = (
+        text = (
             f"Counts with conditions on two attributes at once, {found.pairs} of them: median error "
             f"{_times(found.pair_median)}, mean {_times(found.pair_mean)}."
         )
-        parts.append(tag("p", told))
+        parts.append(tag("p", text))
     return section("answers", "Answers", *parts)
 
 

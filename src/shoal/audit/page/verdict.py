@@ -1,19 +1,53 @@
-"""The verdict on top, and the promises one by one."""
+"""The verdict, the promises one by one, the method, and what is not protected."""
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from shoal.audit.classes import promised
 from shoal.audit.finding import Finding, Verdict
-from shoal.audit.page.element import Markup, Part, section, tag
+from shoal.audit.page.element import Markup, Part, section, tag, tiled
 from shoal.audit.page.number import count, decimal, percent, plural, sentence, span
+from shoal.policy import Policy
 
 if TYPE_CHECKING:
     from shoal.audit.report import Report, WindowReport
 
+if TYPE_CHECKING:
+    from shoal.audit.report import WindowReport
+
+HOW = {
+    True: "The trace tells which record is behind each row, so that every value was compared with what is published, and every "
+    "group was counted in persons at the moment it left.",
+    False: "There was no trace. Rows cannot be linked with records, so that only what an outsider sees was judged: classes of "
+    "equal rows, names and forms of fields, numbers of records and of values.",
+}
+FIGURES = (
+    "Figures of risk and utility count all rows, unless it is said that they look at some; attacks look at targets drawn at "
+    "random, the same every time. "
+)
 _LOOKS = {Verdict.HELD: "held", Verdict.BROKEN: "broken"}
 _MARKS = {Verdict.HELD: "✓ ", Verdict.BROKEN: "✕ "}
+_MAYBE = (
+    "Nulls.",
+    "k is promised where a null may stand for any value. Who knows which values a person lacks sees smaller classes, "
+    "down to one.",
+)
+_SHARED = ("Shared values.", "If all members of a group have the same sensitive value, it is known of each of them.")
+_SKEWED = ("Skewed values.", "A sensitive value that is rare in the stream and frequent in a group is likely for its members.")
+_ENDS = ("Ends of intervals.", "Without a grid, both ends of a published interval are values of members.")
+_LIMITS = (
+    ("Suppressed rows.", "They still show their sensitive and kept values, and are hidden among the suppressed rows only."),
+    ("Several rows of one person.", "Who can tell that rows are about one person can intersect the groups they are in."),
+    ("Kept attributes and times.", "k does not count them. Who recognises a person by one needs no quasi-identifier."),
+    ("Order and timing.", "Members of a group leave together, in order of arrival, soon after they came."),
+    ("Who knows who was there.", "Who knows all but one of a group's members, or put them there, finds the last one."),
+    ("The trace.", "It links rows with records. With this report it is not needed any more; guard it like the input."),
+)
 
 
 def banner(report: Report) -> Markup:
@@ -27,17 +61,17 @@ def banner(report: Report) -> Markup:
         look, verdict = "open", "Nothing broken, not everything checked"
     else:
         look, verdict = "held", "✓ Every promise held"
-    told = [f"{plural(len(report.promises) - len(broken) - len(unknown) - len(absent), 'promise')} held."]
+    text = [f"{plural(len(report.promises) - len(broken) - len(unknown) - len(absent), 'promise')} held."]
     if unknown:
-        told.append(f"Not checkable from these files: {', '.join(unknown)}.")
+        text.append(f"Not checkable from these files: {', '.join(unknown)}.")
     if absent:
-        told.append(f"Not promised by this policy: {', '.join(absent)}.")
-    told.append("What no promise covers stands under “What is not protected”.")
-    return tag("div", tag("strong", verdict), tag("p", " ".join(told)), class_=f"verdict {look}", role="status")
+        text.append(f"Not promised by this policy: {', '.join(absent)}.")
+    text.append("What no promise covers stands under “What is not protected”.")
+    return tag("div", tag("strong", verdict), tag("p", " ".join(text)), class_=f"verdict {look}", role="status")
 
 
 def facts(report: WindowReport) -> Markup:
-    """The few numbers that everybody asks for."""
+    """The few most important numbers."""
     policy, rows, use = report.policy, report.rows, report.figures.utility
     waits = report["in time"].figures
     smallest = report.nulls[promised(policy)].smallest
@@ -45,13 +79,13 @@ def facts(report: WindowReport) -> Markup:
         ("k", count(policy.privacy.k), f"smallest class: {plural(smallest, report.unit[:-1])}"),
         ("rows published", count(rows["output"]), f"of {plural(rows['accepted'], 'accepted record')}"),
         ("suppressed", percent(use.suppressed), plural(rows["suppressed"], "row")),
-        ("mean loss", decimal(use.loss.mean), "0 as it came, 1 nothing told"),
+        ("mean loss", decimal(use.loss.mean), "0 as it came, 1 nothing shown"),
     ]
     tiles += _values(report)
     if waits.get("longest") is not None:
         bound = f"deadline {span(waits['deadline'], waits['unit'])}" if waits.get("deadline") else "no deadline"
         tiles.append(("longest wait", span(waits["longest"], waits["unit"]), bound))
-    return tag("dl", *(tag("div", tag("dt", a), tag("dd", b, tag("small", c))) for a, b, c in tiles), class_="facts")
+    return tiled(tiles)
 
 
 def _values(report: WindowReport) -> list[tuple[str, str, str]]:
@@ -84,3 +118,49 @@ def _promise(finding: Finding) -> Markup:
         parts.append(tag("p", tag("b", f"{plural(finding.broken, 'violation')}{more}:")))
         parts.append(tag("ul", *(tag("li", str(violation)) for violation in finding.violations)))
     return tag("article", *parts, class_=f"promise {look}")
+
+
+def method(rows: Mapping[str, int], how: str, figures: str = "") -> Markup:
+    """What was checked and how."""
+    read = (
+        f"The input ({plural(rows['input'], 'record')}, {count(rows['accepted'])} of them accepted), the output "
+        f"({plural(rows['output'], 'row')}) and the policy were read by code that shares nothing with the code that "
+        f"anonymized them. {how}"
+    )
+    judged = f"A promise is broken if one row breaks it. {figures}Rows count from 0, without a header."
+    parts = [tag("p", read), tag("p", judged)] if figures else [tag("p", f"{read} {judged}")]
+    return section("method", "What was checked, and how", *parts)
+
+
+def versions() -> Markup:
+    """What made this report, and when."""
+    found = [f"{name} {_version(name)}" for name in ("shoal", "numpy", "pyarrow")]
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return tag("footer", tag("p", f"Made {made} by {', '.join(found)}, Python {platform.python_version()}."))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+def open_to(held: Policy) -> list[tuple[str, str]]:
+    """What a policy leaves open."""
+    sensitive = [name for name, attribute in held.attributes.items() if attribute.sensitive]
+    has_l = {demand.name for demand in held.diverse if demand.l}
+    has_t = {demand.name for demand in held.diverse if demand.t}
+    some = {
+        _MAYBE: held.privacy.nulls_match == "maybe",
+        _SHARED: any(name not in has_l for name in sensitive),
+        _SKEWED: any(name not in has_t for name in sensitive),
+        _ENDS: any(attribute.range is not None and attribute.grid is None for _, attribute in held.quasi),
+    }
+    return [*(limit for limit, is_open in some.items() if is_open), *_LIMITS]
+
+
+def limits(found: Iterable[tuple[str, str]]) -> Markup:
+    """What no promise covers."""
+    items = (tag("li", tag("b", name), " ", what) for name, what in found)
+    return section("limits", "What is not protected", tag("ul", *items))

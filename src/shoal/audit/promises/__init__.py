@@ -1,22 +1,34 @@
-"""The promises, a file each; every one is checked from the evidence alone."""
+"""The promises: by window algorithms, by z-anonymity (in `observations`), and what both share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import ModuleType
+from collections.abc import Callable
 
-from shoal.audit.promises import alike, closeness, diversity, in_time, k_persons, once, silent, support, true, unaltered
+from shoal.audit.evidence import Evidence
+from shoal.audit.finding import Finding
+from shoal.audit.promises.in_time import in_time
+from shoal.audit.promises.sensitive import closeness, diversity
+from shoal.audit.promises.windows import alike, k_persons, once, silent, support, true, unaltered
 from shoal.policy import Policy
 
-PROMISES: Mapping[str, ModuleType] = {
-    promise.NAME: promise
-    for promise in (k_persons, diversity, closeness, support, once, in_time, true, alike, unaltered, silent)
-}
-_ON_REQUEST = (diversity, closeness, support)
 
-__all__ = ["PROMISES", "promises"]
-
-
-def promises(policy: Policy) -> dict[str, ModuleType]:
-    """Those that this policy makes: some must be asked for."""
-    return {name: promise for name, promise in PROMISES.items() if promise not in _ON_REQUEST or promise.is_asked(policy)}
+def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
+    """The check of each promise that this policy makes."""
+    found: dict[str, Callable[[Evidence], Finding]] = {
+        "k persons": k_persons,
+        "diversity": diversity,
+        "closeness": closeness,
+        "support": support,
+        "once": once,
+        "in time": in_time,
+        "true": true,
+        "alike": alike,
+        "unaltered": unaltered,
+        "silent": silent,
+    }
+    asked = {
+        "diversity": any(demand.l for demand in policy.diverse),
+        "closeness": any(demand.t is not None for demand in policy.diverse),
+        "support": policy.privacy.min_support > 1,
+    }
+    return {name: check for name, check in found.items() if asked.get(name, True)}

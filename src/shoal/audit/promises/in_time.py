@@ -8,85 +8,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import NO_ROW, Evidence, Trace
+from shoal.audit.algorithms import deadline, rule, stays
+from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
-from shoal.audit.held import held
-from shoal.audit.values import Flags, Floats
-from shoal.policy import Policy
+from shoal.audit.trace import NO_ROW, Trace, held
+from shoal.audit.values import Flags, Floats, Ints
 
-NAME = "in time"
-SAYS = "no tuple is held past its deadline, measured on the stream's own clock"
 _SHARES = (0.5, 0.9, 0.99)
 _BARS = 20
 INSTANT = 2e-6  # seconds
 
 
-def check(evidence: Evidence) -> Finding:
-    """Compare when each tuple came and left, by the trace; its arrivals are checked against the input."""
-    docket, policy, told = Docket(evidence), evidence.policy, evidence.releases
-    longest = deadline(policy)
-    figures: dict[str, Any] = {"deadline": None if math.isinf(longest) else longest, "unit": _unit(policy)}
-    if math.isinf(longest):
-        otherwise, note = Verdict.NOT_PROMISED, _why(policy)
-    else:
-        otherwise, note = Verdict.HELD, ""
-    if told is None:
-        otherwise = Verdict.NOT_PROMISED if math.isinf(longest) else Verdict.NOT_CHECKABLE
-        return docket.finding(NAME, SAYS, otherwise=otherwise, note=note or "needs a trace", figures=figures)
-    wait = told.released - told.arrived
+def in_time(evidence: Evidence) -> Finding:
+    """Compare when each tuple came and left, by the trace; the trace's arrivals are checked against the input."""
+    says = "no tuple is held past its deadline, measured on the stream's own clock"
+    docket, policy, trace = Docket(evidence), evidence.policy, evidence.releases
+    longest, unit = deadline(policy), "seconds" if policy.window.timed else "arrivals"
+    bounded = math.isfinite(longest)
+    figures: dict[str, Any] = {"deadline": longest if bounded else None, "unit": unit}
+    note = "" if bounded else rule(policy).unbounded
+    if trace is None:
+        otherwise = Verdict.NOT_CHECKABLE if bounded else Verdict.NOT_PROMISED
+        return docket.finding("in time", says, otherwise=otherwise, note=note or "needs a trace", figures=figures)
+    otherwise = Verdict.HELD if bounded else Verdict.NOT_PROMISED
+    wait = trace.released - trace.arrived
     now = clock(evidence)
-    known = told.row != NO_ROW
-    came = np.where(known, now[told.row] if len(now) else math.nan, math.nan)
+    known = trace.row != NO_ROW
+    came = np.where(known, now[trace.row] if len(now) else math.nan, math.nan)
     if policy.window.timed:
-        docket.lines(np.flatnonzero(told.arrived < came - INSTANT), "the trace lets it arrive before its own time")
-        docket.lines(_overtaken(told), "the trace lets it arrive after a record that came later")
-        now = _ticked(now, told)
-        ticked = int((told.arrived > came + INSTANT).sum())
+        docket.lines(np.flatnonzero(trace.arrived < came - INSTANT), "the trace lets it arrive before its own time")
+        docket.lines(_overtaken(trace), "the trace lets it arrive after a record that came later")
+        now = _ticked(now, trace)
+        ticked = int((trace.arrived > came + INSTANT).sum())
         if ticked:
             said = f"{ticked:,} tuples arrived later by the trace than by their own time, as they do after clock ticks"
             note = "; ".join(filter(None, [note, said]))
     else:
-        docket.lines(np.flatnonzero(known & (told.arrived != came)), "the trace gives it another arrival than the input")
+        docket.lines(np.flatnonzero(known & (trace.arrived != came)), "the trace gives it another arrival than the input")
     docket.lines(np.flatnonzero(wait < 0), "left before it came")
-    late = told.released > _due(told, now, _stretched(policy))
-    docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {_unit(policy)}")
-    docket.lines(_displaced(told, late), "the trace lets it leave out of order")
+    late = trace.released > _due(trace, now, stays(policy))
+    docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {unit}")
+    docket.lines(_displaced(trace, late), "the trace lets it leave out of order")
     if policy.stretch > 1:
-        stretched = figures["stretched"] = _stretch(evidence, docket, told, _due(told, now, stays(policy)), late)
+        due = _due(trace, now, stays(policy, stretched=False))
+        stretched = figures["stretched"] = _stretch(evidence, docket, trace, due, late)
         note = "; ".join(filter(None, [note, f"{stretched:,} tuples were held past the window, for want of k persons"]))
     figures |= {"late": int(late.sum()), **_waiting(wait)}
-    return docket.finding(NAME, SAYS, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
-
-
-def deadline(policy: Policy) -> float:
-    """The longest that a tuple may wait, in arrivals or seconds; infinite where nothing is promised."""
-    return sum(_stretched(policy))
-
-
-def _stretched(policy: Policy) -> tuple[float, ...]:
-    return tuple(policy.stretch * stay for stay in stays(policy))
-
-
-def stays(policy: Policy) -> tuple[float, ...]:
-    """How long a tuple is held in the window and, of X-BAND, after that in the pocket, while k persons are there."""
-    algorithm, window = policy.algorithm, policy.window
-    if window.kind == "buffer" or (algorithm.name == "fast" and window.timed):
-        return (math.inf,)
-    if algorithm.name == "fast":
-        return (float(window.length if algorithm.deadline is None else algorithm.deadline),)
-    return (window.length, policy.reuse.age) if algorithm.name == "xband" else (window.length,)
-
-
-def _why(policy: Policy) -> str:
-    if policy.window.kind == "buffer":
-        return "a buffer window bounds memory, not waiting"
-    if policy.algorithm.name == "fast":
-        return "fast waits for full rounds under a time window, whatever the clock says"
-    return "reuse_age is unbounded"
-
-
-def _unit(policy: Policy) -> str:
-    return "seconds" if policy.window.timed else "arrivals"
+    return docket.finding("in time", says, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
 
 
 def clock(evidence: Evidence) -> Floats:
@@ -96,51 +64,51 @@ def clock(evidence: Evidence) -> Floats:
     return np.maximum.accumulate(evidence.time)
 
 
-def _ticked(now: Floats, told: Trace) -> Floats:
-    """When each record arrived, if one that is older than a tick counts as arriving at the tick."""
-    known, moved = told.row != NO_ROW, now.copy()
-    moved[told.row[known]] = np.maximum(now[told.row[known]], told.arrived[known])
+def _ticked(now: Floats, trace: Trace) -> Floats:
+    """When each record arrived, where one that is older than a tick arrives at the tick."""
+    known, moved = trace.row != NO_ROW, now.copy()
+    moved[trace.row[known]] = np.maximum(now[trace.row[known]], trace.arrived[known])
     return moved
 
 
-def _overtaken(told: Trace) -> NDArray[np.int64]:
+def _overtaken(trace: Trace) -> Ints:
     """The lines whose arrival is later than that of a record behind them: the clock never runs backwards."""
-    lines = np.flatnonzero(told.row != NO_ROW)
-    lines = lines[np.argsort(told.row[lines], kind="stable")]
-    arrived = told.arrived[lines]
+    lines = np.flatnonzero(trace.row != NO_ROW)
+    lines = lines[np.argsort(trace.row[lines], kind="stable")]
+    arrived = trace.arrived[lines]
     behind = np.minimum.accumulate(arrived[::-1])[::-1]
     return np.sort(lines[arrived > behind + INSTANT])
 
 
-def _due(told: Trace, clock: Floats, stays: tuple[float, ...]) -> Floats:
+def _due(trace: Trace, clock: Floats, stays: tuple[float, ...]) -> Floats:
     """When each tuple has to leave at the latest.
 
-    The clock moves only when a record arrives or a tick comes, of which those are known that let something go. So a
-    stay is over at the first such moment that is its end or later, where the next stay begins.
+    The clock moves only when a record arrives or a tick comes; ticks that released nothing are unknown. So a stay is over at
+    the first known moment that is its end or later, and there the next stay begins.
     """
-    if math.isinf(sum(stays)) or not len(told.row):
-        return np.full(len(told.row), math.inf)
-    moments = np.unique(np.concatenate([clock, told.released]))
-    due = told.arrived
+    if math.isinf(sum(stays)) or not len(trace.row):
+        return np.full(len(trace.row), math.inf)
+    moments = np.unique(np.concatenate([clock, trace.released]))
+    due = trace.arrived
     for stay in stays:
         due = _first(moments, due, stay)
     return due
 
 
-def _stretch(evidence: Evidence, docket: Docket, told: Trace, due: Floats, late: Flags) -> int:
-    """How many were held past the window; enter those who were although k persons were there. The late are named already."""
-    k, stretched = evidence.policy.privacy.k, told.released > due
-    if len(stays(evidence.policy)) == 1 and evidence.policy.algorithm.name != "fast":
+def _stretch(evidence: Evidence, docket: Docket, trace: Trace, due: Floats, late: Flags) -> int:
+    """How many tuples were held past the window; a violation for each that was although k persons were there, unless late."""
+    k, stretched = evidence.policy.privacy.k, trace.released > due
+    if rule(evidence.policy).leaves_at_k:
         lines = np.flatnonzero(stretched & ~late)
-        there = held(told, evidence.person_of(told.row), due[lines]) if len(lines) else lines
+        there = held(trace, evidence.person_of(trace.row), due[lines]) if len(lines) else lines
         docket.lines(lines[there >= k], f"kept longer than the window although k={k} persons were there")
     return int(stretched.sum())
 
 
-def _displaced(told: Trace, late: Flags) -> NDArray[np.int64]:
-    """The lines that left before one above them, or after one below, whichever are fewer; not those that are late anyway."""
+def _displaced(trace: Trace, late: Flags) -> Ints:
+    """The lines that left before one above them, or after one below, whichever are fewer; late ones are left out."""
     lines = np.flatnonzero(~late)
-    released = told.released[lines]
+    released = trace.released[lines]
     early = released < np.maximum.accumulate(released)
     delayed = released > np.minimum.accumulate(released[::-1])[::-1]
     return lines[early if early.sum() <= delayed.sum() else delayed]
@@ -156,7 +124,7 @@ def _first(moments: Floats, since: Floats, stay: float) -> Floats:
     """
     ended = np.append(moments, math.inf)
     place = np.maximum(np.searchsorted(moments, since + stay) - 1, 0)
-    with np.errstate(invalid="ignore"):  # where there is no end, there is none of what follows
+    with np.errstate(invalid="ignore"):  # a stay without an end is not followed by another
         for _ in range(2):
             place = place + (ended[place] - since < stay)
     return ended[place]

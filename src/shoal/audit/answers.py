@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.evidence import Band, Category, Evidence, Node, Numeric
+from shoal.audit.evidence import Evidence
+from shoal.audit.original import Category, Numeric
+from shoal.audit.published import Band, Node
+from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Attribute
-
-Floats = NDArray[np.float64]
 
 QUERIES = 100
 SEED = 20_240
@@ -84,7 +85,7 @@ def answers(evidence: Evidence) -> Answers:
 
 
 def _number(
-    original: Numeric, shown: Band, attribute: Attribute, plain: NDArray[np.bool_], scale: float, draw: np.random.Generator
+    original: Numeric, shown: Band, attribute: Attribute, plain: Flags, scale: float, draw: np.random.Generator
 ) -> NumberAnswer | None:
     true = original.value[~np.isnan(original.value)]
     there = plain & ~np.isnan(shown.lo)
@@ -116,7 +117,7 @@ def half_step(values: Floats) -> float:
     return 0.5 if bool((values == np.rint(values)).all()) else 0.0
 
 
-def _weight(shown: Band | Node, there: NDArray[np.bool_]) -> Floats:
+def _weight(shown: Band | Node, there: Flags) -> Floats:
     """How much of a value each row stands for: less than one where some were imputed."""
     weight = np.ones(int(there.sum()))
     if shown.of is not None and shown.had is not None:
@@ -139,10 +140,10 @@ def _below(lo: Floats, hi: Floats, weight: Floats, edges: Floats) -> Floats:
     flat = width <= 0
     slope = np.divide(weight, width, out=np.zeros_like(width), where=~flat)
 
-    def first_at(place: Floats) -> NDArray[np.int64]:
+    def first_at(place: Floats) -> Ints:
         return np.clip(np.ceil((place - edges[0]) / step), 0, len(edges)).astype(np.int64)
 
-    def summed(place: NDArray[np.int64], amount: Floats) -> Floats:
+    def summed(place: Ints, amount: Floats) -> Floats:
         return np.cumsum(np.bincount(place, amount, len(edges) + 1), dtype=np.float64)[: len(edges)]
 
     rise, fall = first_at(lo), first_at(hi)
@@ -163,11 +164,11 @@ def _range_errors(counted: Floats, below: Floats, draw: np.random.Generator) -> 
     ends.sort(axis=1)
     first, last = np.maximum(ends[:, 0] - 1, 0), np.minimum(ends[:, 1], len(counted) - 1)
     true = counted[last] - counted[first]
-    told = below[last] - below[first]
-    return np.abs(told - true) / np.maximum(true, _RARE * counted[-1])
+    estimate = below[last] - below[first]
+    return np.abs(estimate - true) / np.maximum(true, _RARE * counted[-1])
 
 
-def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: float) -> CategoryAnswer | None:
+def _category(original: Category, shown: Node, plain: Flags, scale: float) -> CategoryAnswer | None:
     tree = shown.tree
     there = plain & (shown.node >= 0)
     true = np.bincount(original.leaf[original.leaf >= 0], minlength=tree.leaves).astype(np.float64)
@@ -176,17 +177,17 @@ def _category(original: Category, shown: Node, plain: NDArray[np.bool_], scale: 
         return None
     nodes = np.bincount(shown.node[there], _weight(shown, there), len(tree.first)) * scale
     share = nodes / (tree.last - tree.first + 1)
-    told = np.zeros(tree.leaves + 1)
-    np.add.at(told, tree.first, share)
-    np.add.at(told, tree.last + 1, -share)
-    told = np.cumsum(told)[:-1]
+    estimate = np.zeros(tree.leaves + 1)
+    np.add.at(estimate, tree.first, share)
+    np.add.at(estimate, tree.last + 1, -share)
+    estimate = np.cumsum(estimate)[:-1]
     best = np.argsort(-true, kind="stable")[:top]
-    guessed = np.argsort(-told, kind="stable")[:top]
-    error = float(np.abs(told[best] - true[best]).sum() / true[best].sum())
+    guessed = np.argsort(-estimate, kind="stable")[:top]
+    error = float(np.abs(estimate[best] - true[best]).sum() / true[best].sum())
     return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
 
 
-def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.random.Generator) -> list[float]:
+def _pairs(evidence: Evidence, plain: Flags, scale: float, draw: np.random.Generator) -> list[float]:
     """Errors of counts with conditions on two attributes: a range between two records' values, a leaf of a record."""
     names = [name for name, _ in evidence.policy.quasi]
     records = len(evidence.line)
@@ -196,7 +197,7 @@ def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.
     halves: dict[str, float] = {}
     for _ in range(_PAIRS):
         true = np.ones(records, dtype=bool)
-        told: Floats = plain.astype(np.float64)
+        estimate: Floats = plain.astype(np.float64)
         for name in (names[place] for place in draw.choice(len(names), 2, replace=False)):
             original, shown = evidence.original[name], evidence.published[name]
             if isinstance(original, Numeric) and isinstance(shown, Band):
@@ -204,15 +205,15 @@ def _pairs(evidence: Evidence, plain: NDArray[np.bool_], scale: float, draw: np.
                 if name not in halves:
                     halves[name] = half_step(original.value[~np.isnan(original.value)])
                 true &= (original.value >= a) & (original.value <= b)
-                told *= _overlap(shown, a, b, halves[name])
+                estimate *= _overlap(shown, a, b, halves[name])
             elif isinstance(original, Category) and isinstance(shown, Node):
                 leaf = _one(original.leaf, draw)
                 true &= original.leaf == leaf
                 tree = shown.tree
                 inside = (tree.first <= leaf) & (leaf <= tree.last)
-                told *= np.append(inside / (tree.last - tree.first + 1), 0.0)[np.maximum(shown.node, -1)]
+                estimate *= np.append(inside / (tree.last - tree.first + 1), 0.0)[np.maximum(shown.node, -1)]
         count = float(true.sum())
-        errors.append(abs(float(told.sum()) * scale - count) / max(count, _RARE * records))
+        errors.append(abs(float(estimate.sum()) * scale - count) / max(count, _RARE * records))
     return errors
 
 

@@ -1,4 +1,4 @@
-"""Items and their ancestors as numbers, the same for input and output."""
+"""Items and their ancestors as numbers, and what has to leave by the input and the policy alone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.audit.observations.recount import NO_NODE
-from shoal.audit.values import canonical_column
+from shoal.audit.observations.recount import NO_NODE, Recount
+from shoal.audit.trace import GENERALIZED, RELEASED, WITHHELD, FilterTrace
+from shoal.audit.values import Ints, canonical_column
 from shoal.policy import Hierarchy, Item
 
 BLANK = -3
 UNKNOWN = -2
-Ints = NDArray[np.int64]
 
 
 class Nodes(NamedTuple):
@@ -27,7 +27,7 @@ class Nodes(NamedTuple):
 
 
 def nodes(item: Item, before: Mapping[str, pa.ChunkedArray], after: Mapping[str, pa.ChunkedArray]) -> Nodes:
-    """Number them."""
+    """Number the items of input and output, and all their ancestors."""
     labels = pa.array(item.hierarchy.labels if item.hierarchy else [], pa.string())
     old, new, count = None, None, 0
     for name in item.names:
@@ -69,3 +69,28 @@ def _paths(hierarchy: Hierarchy, count: int) -> NDArray[np.int32]:
         for place, node in enumerate(line):
             found[node, : len(line) - place] = line[place:]
     return found
+
+
+class Prediction(NamedTuple):
+    """The rows that must leave, in order. With a fixed z, input and policy determine them, and no trace is needed."""
+
+    trace: FilterTrace
+    node: NDArray[np.int32]  # what each shows
+
+
+def predict(path: NDArray[np.int32], count: Recount, z: int, blank: bool) -> Prediction:
+    """Predict what leaves; `path` holds the nodes of each observation from its item to the root.
+
+    With `blank`, an observation that is withheld leaves without its item.
+
+    >>> count = Recount(np.array([[1, 1], [1, 2], [2, 3]], np.int32), np.zeros(3, bool), np.zeros(3, bool))
+    >>> predict(np.array([[0, 2], [1, 2], [0, 2]], np.int32), count, 2, blank=False).node.tolist()
+    [2, 0]
+    """
+    enough = count.users >= z
+    level = enough.argmax(axis=1)
+    public = enough.any(axis=1)
+    rows = np.flatnonzero(~count.rejected & (public | blank))
+    shown = np.where(public, path[np.arange(len(path)), level], BLANK).astype(np.int32)
+    how = np.where(~public, WITHHELD, np.where(level > 0, GENERALIZED, RELEASED)).astype(np.int8)
+    return Prediction(FilterTrace(rows, how[rows], np.full(len(rows), z)), shown[rows])

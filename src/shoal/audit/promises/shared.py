@@ -1,0 +1,81 @@
+"""Promises on tuples and on observations alike: once, unaltered, silent. What differs is passed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.audit.equality import altered
+from shoal.audit.finding import Docket, Finding, Judged, Verdict
+from shoal.audit.trace import NO_ROW
+from shoal.audit.values import Flags
+
+
+def once(
+    evidence: Judged, says: str, *, noun: str, counts_agree: bool, unknown: str, barred: Mapping[str, Flags], due: Flags
+) -> Finding:
+    """Count in the trace how often each record left, and whether trace and output hold the same releases.
+
+    `noun` is what a record is called, and `unknown` what is said of a line of the trace that names none. Records may be
+    `barred` from leaving for a reason; those that are `due` must leave. Without a trace only numbers are compared.
+    """
+    docket, releases = Docket(evidence), evidence.releases
+    figures = {"accepted": evidence.accepted, "rejected": evidence.rows - evidence.accepted, "released": evidence.released}
+    if releases is None:
+        if not counts_agree:
+            docket.add(f"{evidence.released:,} rows left, but {evidence.accepted:,} {noun} were accepted")
+        note = f"needs a trace; without one only the numbers of {noun} can be compared"
+        return docket.finding("once", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
+    lines = len(releases.row)
+    known = np.flatnonzero(releases.row != NO_ROW)
+    row = releases.row[known]
+    first = np.full(len(evidence.line), lines)
+    np.minimum.at(first, row, known)
+    docket.lines(np.flatnonzero(releases.row == NO_ROW), f"left, but is no {unknown}")
+    for reason, flags in barred.items():
+        docket.lines(known[flags[row]], f"left, but is {reason}")
+    docket.lines(known[first[row] != known], "left before")
+    docket.records(np.flatnonzero((first == lines) & due), "never left")
+    docket.rows(np.flatnonzero(evidence.place < 0), "the trace has no line for it")
+    shown = np.zeros(lines, bool)
+    shown[evidence.place[evidence.place >= 0]] = True
+    docket.lines(np.flatnonzero(~shown), "left by the trace, but is not in the output")
+    return docket.finding("once", says, checked=evidence.accepted, figures=figures)
+
+
+def unaltered(
+    evidence: Judged,
+    says: str,
+    passed: Mapping[str, pa.ChunkedArray],
+    outsider: Callable[[Docket, Mapping[str, pa.ChunkedArray]], str],
+) -> Finding:
+    """Compare each value that is passed through with the record that the trace names.
+
+    Without a trace, `outsider` adds what can be seen, and returns a note on how little that is.
+    """
+    docket, trace = Docket(evidence), evidence.trace
+    docket.fields(passed)
+    passed = {name: column for name, column in passed.items() if name not in evidence.absent}
+    if trace is None:
+        note = f"needs a trace; {outsider(docket, passed)}"
+        return docket.finding("unaltered", says, otherwise=Verdict.NOT_CHECKABLE, note=note)
+    rows = np.flatnonzero(trace.row != NO_ROW)
+    for name, before in passed.items():
+        after = evidence.shown[name]
+        wrong = altered(before, after if len(rows) == evidence.released else after.take(rows), trace.row[rows])
+        docket.rows(rows[wrong], "the value is not the one that came", name)
+    return docket.finding("unaltered", says, checked=len(rows) * len(passed))
+
+
+def silent(evidence: Judged, says: str, checked: int, look: Callable[[Docket], None]) -> Finding:
+    """Look at the names of the output's fields and at their dictionaries; `look` adds what is wrong with the values."""
+    docket = Docket(evidence)
+    for name in evidence.unlisted:
+        identity = name == evidence.policy.person
+        docket.add("the person's field is published" if identity else "the policy does not list this field", field=name)
+    for name in evidence.spare:
+        docket.add("the file holds values in its dictionary that no row shows", field=name)
+    look(docket)
+    return docket.finding("silent", says, checked=checked, note="" if evidence.released else "the output has no rows")

@@ -1,0 +1,372 @@
+"""Promises of an algorithm that holds a window; each is checked from the evidence alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.audit.algorithms import imputes
+from shoal.audit.alignment import cover, is_root
+from shoal.audit.classes import classes, promised
+from shoal.audit.equality import same_counts
+from shoal.audit.evidence import Evidence
+from shoal.audit.finding import Docket, Finding, Verdict
+from shoal.audit.keys import NULL_KEY, Keys, keys
+from shoal.audit.original import Category, Numeric
+from shoal.audit.promises import shared
+from shoal.audit.published import NO_NODE, NO_PAIR, NULL, Band, Node
+from shoal.audit.trace import CLUSTER, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace
+from shoal.audit.values import Flags, Floats, Ints
+from shoal.policy import Attribute
+
+_TRUE = "each original value lies inside what is published, {}, a suppressed tuple shows the root"
+_NULLS = {
+    "maybe": "a missing value stays missing",
+    "extended": "or is blanked with its group, a missing value stays missing",
+    "root": "a missing value is shown as the root",
+}
+_ALIKE = {
+    "maybe": "all members of a group, and all tuples that reuse it, show the same generalization",
+    "extended": "all members of a group, and all tuples that reuse it, show exactly the same, nulls included",
+    "root": "all members of a group, and all tuples that reuse it, show exactly the same",
+}
+_BARE = "is null, where nulls_match: root shows the root"
+_INSTANT = 2e-6  # seconds; times are written to the microsecond
+_ROUNDING = 4  # times the distance to the next double
+
+
+def k_persons(evidence: Evidence) -> Finding:
+    """Replay the trace; without one, count the rows that an outsider cannot tell apart."""
+    says = "whenever a tuple leaves unsuppressed, the group whose generalization it shows counts at least k persons"
+    releases, replay = evidence.releases, evidence.replay
+    if releases is None or replay is None:
+        return _k_rows(evidence, says)
+    docket, k = Docket(evidence), evidence.policy.privacy.k
+    member = replay.is_member
+    member_person = np.where(member, evidence.person_of(releases.row[replay.line]), -1)
+    count, left = replay.so_far(replay.first_seen(member_person)), replay.so_far(member.astype(np.int64))
+    few = count < k
+    docket.lines(replay.line[member & few], f"left in a group of fewer than k={k} persons")
+    docket.lines(replay.line[~member & (left == 0)], "reuses a group that was not published before")
+    docket.lines(replay.line[~member & (left > 0) & few], f"reuses a group of fewer than k={k} persons")
+    nameless = releases.cluster == NO_CLUSTER
+    docket.lines(np.flatnonzero((releases.how == CLUSTER) & nameless), "left in a group that is not named")
+    docket.lines(np.flatnonzero((releases.how == REUSE) & nameless), "reuses a group that was not published before")
+    sizes = count[member][np.unique(replay.group[member], return_index=True)[1]]
+    figures: dict[str, Any] = {"k": k, "groups": len(sizes), "smallest": int(sizes.min()) if len(sizes) else None}
+    note = "rows are counted as persons, since the policy names none" if evidence.policy.person is None else ""
+    checked = int((releases.how != SUPPRESSED).sum())
+    return docket.finding("k persons", says, checked=checked, figures=figures, note=note)
+
+
+def _k_rows(evidence: Evidence, says: str) -> Finding:
+    docket, k = Docket(evidence), evidence.policy.privacy.k
+    reading = promised(evidence.policy)
+    found = classes(evidence, reading)
+    size = found.size
+    if reading == "maybe":
+        size = size + np.where(_shows_nothing(evidence), np.count_nonzero(evidence.suppressed), 0)
+    few = np.flatnonzero((size < k) & ~evidence.suppressed & ~found.unknown)
+    docket.rows(few, f"fewer than k={k} rows look like it")
+    figures = {"k": k, "smallest": found.smallest, "floor": found.floor}
+    note = "without a trace rows that look alike are counted, as an outsider sees them, not persons"
+    unknown = int(found.unknown.sum())
+    if unknown:
+        note += f"; {unknown:,} rows match few others at sight and were not compared with all"
+    checked = int((~evidence.suppressed).sum()) - unknown
+    otherwise = Verdict.NOT_CHECKABLE if unknown else Verdict.HELD
+    return docket.finding("k persons", says, otherwise=otherwise, checked=checked, figures=figures, note=note)
+
+
+def _shows_nothing(evidence: Evidence) -> Flags:
+    """Which rows show a root or null everywhere: rows that show roots alone, suppressed or not, look like them."""
+    shown = ((evidence.published[name], attribute) for name, attribute in evidence.policy.quasi)
+    return np.logical_and.reduce([is_root(column, attribute) | column.null for column, attribute in shown])
+
+
+def support(evidence: Evidence) -> Finding:
+    """Count, for each group, the members who have each quasi-identifier."""
+    says = "what fewer than min_support persons of a group have is shown as the root by every row that shows it"
+    docket, trace, least = Docket(evidence), evidence.trace, evidence.policy.privacy.min_support
+    figures = {"min_support": least, "groups": 0}
+    if trace is None:
+        note = "needs a trace, which names the groups"
+        return docket.finding("support", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
+    grouped = np.flatnonzero(~evidence.suppressed & (trace.cluster >= 0))
+    _, group = np.unique(trace.cluster[grouped], return_inverse=True)
+    groups = int(group.max(initial=-1)) + 1
+    record = trace.row[grouped]
+    is_member = (trace.how[grouped] == CLUSTER) & (record != NO_ROW)
+    person = evidence.person_of(record)
+    width = int(person.max(initial=0)) + 1
+    bared = np.zeros(groups, bool)
+    for name, attribute in evidence.policy.quasi:
+        if name in evidence.absent:
+            continue
+        counted = np.flatnonzero(is_member & ~evidence.original[name].missing[record])
+        persons = np.bincount(np.unique(group[counted] * width + person[counted]) // width, minlength=groups)
+        scarce = (persons > 0) & (persons < least)
+        column = evidence.published[name]
+        shows = ~column.null[grouped] & ~is_root(column, attribute, grouped)
+        what = f"is not the root, though fewer than min_support={least} persons of its group have it"
+        docket.rows(grouped[shows & scarce[group]], what, name)
+        bared |= scarce
+    figures["groups"] = int(bared.sum())
+    note = f"{figures['groups']:,} of {groups:,} groups have something that fewer than {least} persons of theirs have"
+    return docket.finding("support", says, note=note, checked=len(grouped), figures=figures)
+
+
+def once(evidence: Evidence) -> Finding:
+    """Every record must leave."""
+    return shared.once(
+        evidence,
+        "every accepted record left exactly once",
+        noun="records",
+        counts_agree=evidence.accepted == evidence.released,
+        unknown="accepted record",
+        barred={},
+        due=np.ones(evidence.accepted, bool),
+    )
+
+
+def true(evidence: Evidence) -> Finding:
+    """Compare each row of the output with the record that the trace names."""
+    docket, reading = Docket(evidence), evidence.policy.privacy.nulls_match
+    says = _TRUE.format(_NULLS[reading])
+    missing = sum(int(each.missing.sum()) for each in evidence.original.values())
+    nulls = sum(int(each.null.sum()) for each in evidence.published.values())
+    cells = len(evidence.original) * evidence.accepted
+    figures: dict[str, Any] = {"missing": missing, "missing_published": nulls}
+    figures["missing_pollution_rate"] = (nulls - missing) / cells if cells else 0.0
+    docket.fields(name for name in evidence.absent if name not in evidence.shown)
+    if evidence.trace is None:
+        if reading == "maybe" and not docket.broken and nulls > missing:
+            docket.add("more values are null in the output than in the input")
+        for name in evidence.published:
+            docket.rows(_bare(evidence, name), _BARE, name)
+        note = "needs a trace, which names the record of each row"
+        return docket.finding("true", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
+    figures |= _compare(evidence, docket)
+    _times(evidence, docket)
+    note = "iot imputes: it shows values for records that had none" if imputes(evidence.policy) else ""
+    if figures["blanked"]:
+        note = f"{figures['blanked']:,} values were blanked, for the rows of a group to look alike"
+    return docket.finding("true", says, note=note, checked=evidence.released, figures=figures)
+
+
+def _untrue(evidence: Evidence) -> Flags:
+    """Which rows are untrue in one of their quasi-identifiers."""
+    if "untrue" not in evidence.cache:
+        _compare(evidence, Docket(evidence))
+    found: Flags = evidence.cache["untrue"]
+    return found
+
+
+def _compare(evidence: Evidence, docket: Docket) -> dict[str, int]:
+    """Add what is untrue; the result is how many values are imputed, and how many blanked."""
+    trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
+    assert trace is not None
+    found, imputed, blanked = np.zeros(evidence.released, bool), 0, 0
+    shown = np.flatnonzero(~evidence.suppressed & (trace.row != NO_ROW))
+    hidden = np.flatnonzero(evidence.suppressed)
+    records = trace.row[shown]
+    for name, attribute in evidence.policy.quasi:
+        if name in evidence.absent:
+            continue
+        before, after = evidence.original[name], evidence.published[name]
+        covered = cover(before, after, records, shown)
+        wrong = covered.beyond(reading, is_root(after, attribute, shown))
+        blanked += int((covered.vanished & ~wrong.vanished).sum())
+        made_up = _imputed(evidence, after, shown) & wrong.appeared
+        imputed += int(made_up.sum())
+        kinds = {
+            "the value lies outside what is published": shown[wrong.outside],
+            "the value became null": shown[wrong.vanished & (reading != "root")],
+            _BARE: _bare(evidence, name),
+            "a missing value became a value": shown[wrong.appeared & ~made_up],
+            "the tuple is suppressed, but does not show the root": hidden[~is_root(after, attribute, hidden)],
+            "the counts of an imputed group are wrong": _miscounted(trace, before, after),
+        }
+        for what, rows in kinds.items():
+            found[rows] = True
+            docket.rows(rows, what, name)
+    evidence.cache["untrue"] = found
+    return {"imputed": imputed, "blanked": blanked}
+
+
+def _bare(evidence: Evidence, name: str) -> Ints:
+    """The rows that show null where the policy allows none."""
+    if evidence.policy.privacy.nulls_match != "root" or name in evidence.absent:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(evidence.published[name].null & ~evidence.suppressed)
+
+
+def _imputed(evidence: Evidence, after: Band | Node, rows: Ints) -> Flags:
+    if not imputes(evidence.policy) or after.of is None or after.had is None:
+        return np.zeros(len(rows), bool)
+    return (after.of[rows] != NO_PAIR) & (after.had[rows] < after.of[rows])
+
+
+def _miscounted(trace: Trace, before: Numeric | Category, after: Band | Node) -> Ints:
+    """The rows whose pair is not that of their group: how many members, and how many of them had a value."""
+    if after.of is None or after.had is None:
+        return np.empty(0, np.int64)
+    paired = np.flatnonzero((after.of != NO_PAIR) | (after.had != NO_PAIR))
+    members = np.flatnonzero((trace.how == CLUSTER) & (trace.cluster >= 0) & (trace.row != NO_ROW))
+    if not len(members):
+        return paired
+    most = int(trace.cluster.max()) + 1
+    of = np.bincount(trace.cluster[members], minlength=most)
+    had = np.bincount(trace.cluster[members], ~before.missing[trace.row[members]], minlength=most)
+    group = trace.cluster[paired]
+    wrong = (group < 0) | (after.of[paired] != of[group]) | (after.had[paired] != had[group])
+    return paired[wrong]
+
+
+def _times(evidence: Evidence, docket: Docket) -> None:
+    """A generalized time is the interval of the window's length, counted from 1970, that holds the record's time."""
+    trace, moment, time = evidence.trace, evidence.moment, evidence.time
+    if trace is None or moment is None or time is None:
+        return
+    rows = np.flatnonzero(trace.row != NO_ROW)
+    length, own = evidence.policy.window.length, time[trace.row[rows]]
+    lo, hi = moment.lo[rows], moment.hi[rows]
+    aligned = (np.abs(lo - length * np.round(lo / length)) < _INSTANT) & (np.abs(hi - lo - length) < _INSTANT)
+    holds = (lo - _INSTANT <= own) & (own <= hi + _INSTANT)
+    docket.rows(rows[~(aligned & holds)], "the time is not the interval that it lies in", evidence.time_field)
+
+
+def alike(evidence: Evidence) -> Finding:
+    """Compare what the rows of each group show; rows that are already untrue are not named twice."""
+    docket = Docket(evidence)
+    trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
+    says = _ALIKE[reading]
+    if trace is None:
+        return docket.finding("alike", says, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which names the groups")
+    grouped = np.flatnonzero(~evidence.suppressed & (trace.cluster >= 0) & ~_untrue(evidence))
+    order = grouped[np.argsort(trace.cluster[grouped], kind="stable")]
+    cluster = trace.cluster[order]
+    starts = np.flatnonzero(np.append(True, cluster[1:] != cluster[:-1])) if len(order) else np.empty(0, np.int64)
+    for name, each in zip(evidence.published, keys(evidence.published), strict=True):
+        if name in evidence.absent or not len(order):
+            continue
+        values = each[order]
+        odd, torn = _odd(evidence, name, values, order, starts)
+        docket.rows(odd, "shows another generalization than its group", name)
+        docket.rows(torn, "shows another pattern of nulls than its group", name)
+        if reading == "maybe":
+            docket.rows(_beyond(values, trace, order, starts), "shows what no member of its group shows", name)
+    return docket.finding("alike", says, checked=len(order), figures={"groups": len(starts)})
+
+
+def _odd(evidence: Evidence, name: str, values: Keys, order: Ints, starts: Ints) -> tuple[Ints, Ints]:
+    """The rows that show another value than the generalization of their group; and those that differ in being null at all.
+
+    Under `maybe` each row has its own nulls, and no null is odd.
+    """
+    own_nulls = evidence.policy.privacy.nulls_match == "maybe"
+    largest = np.maximum.reduceat(values, starts)
+    compared = np.where(values == NULL_KEY, np.iinfo(np.uint64).max, values) if own_nulls else values
+    smallest = np.minimum.reduceat(compared, starts)
+    ends = np.append(starts[1:], len(order))
+    odd, torn = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for group in np.flatnonzero((smallest != largest) & (largest != NULL_KEY)).tolist():
+        part = slice(int(starts[group]), int(ends[group]))
+        rows, shown = order[part], values[part]
+        if own_nulls:
+            rows, shown = rows[shown != NULL_KEY], shown[shown != NULL_KEY]
+        usual = _generalization(evidence, name, rows, shown)
+        is_torn = (shown == NULL_KEY) != (usual == NULL_KEY)
+        odd.append(rows[(shown != usual) & ~is_torn])
+        torn.append(rows[is_torn])
+    return np.concatenate(odd), np.concatenate(torn)
+
+
+def _generalization(evidence: Evidence, name: str, rows: Ints, shown: Keys) -> np.uint64:
+    """The generalization of a group whose rows differ: it holds all members, most show it, or it is the narrowest."""
+    trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
+    assert trace is not None
+    before, after = evidence.original[name], evidence.published[name]
+    attribute = evidence.policy.attributes[name]
+    records = trace.row[rows[(trace.how[rows] == CLUSTER) & (trace.row[rows] != NO_ROW)]]
+    each, first, count = np.unique(shown, return_index=True, return_counts=True)
+    ranks = []
+    for row, votes in zip(rows[first].tolist(), count.tolist(), strict=True):
+        same = np.full(len(records), row)
+        wrong = cover(before, after, records, same).beyond(reading, is_root(after, attribute, same))
+        holds = not (wrong.outside | (wrong.appeared & (reading != "maybe"))).any()
+        ranks.append((not holds, -votes, _width(after, row), row))
+    return np.uint64(each[ranks.index(min(ranks))])
+
+
+def _width(after: Band | Node, row: int) -> float:
+    """How wide a row's value is; null is the widest."""
+    if isinstance(after, Band):
+        width = float(after.hi[row] - after.lo[row])
+        return math.inf if math.isnan(width) else width
+    node = after.node[row]
+    return math.inf if node == NULL else float(after.tree.last[node] - after.tree.first[node])
+
+
+def _beyond(values: Keys, trace: Trace, order: Ints, starts: Ints) -> Ints:
+    """The rows that show a value by reuse where no member of the group does."""
+    is_member = trace.how[order] == CLUSTER
+    shown = values != NULL_KEY
+    lengths = np.diff(np.append(starts, len(order)))
+    some = np.logical_or.reduceat(is_member & shown, starts)
+    grouped = np.logical_or.reduceat(is_member, starts)
+    return order[np.repeat(~some & grouped, lengths) & shown & ~is_member]
+
+
+def unaltered(evidence: Evidence) -> Finding:
+    """Without a trace, compare how often each value appears."""
+
+    def outsider(docket: Docket, passed: Mapping[str, pa.ChunkedArray]) -> str:
+        for name, before in passed.items():
+            if evidence.accepted == evidence.released and not same_counts(before, evidence.shown[name]):
+                docket.add("the values are not those of the input", field=name)
+        return "without one only the numbers of each value can be compared"
+
+    says = "sensitive and kept values are published as they came"
+    return shared.unaltered(evidence, says, {**evidence.sensitive, **evidence.kept}, outsider)
+
+
+def silent(evidence: Evidence) -> Finding:
+    """Look at the form of every published quasi-identifier too."""
+
+    def look(docket: Docket) -> None:
+        for name, attribute in evidence.policy.quasi:
+            column = evidence.published[name]
+            if not imputes(evidence.policy) and column.of is not None:
+                docket.rows(np.flatnonzero(column.of != NO_PAIR), "bears counts of its group", name)
+            if isinstance(column, Band):
+                _look_at_intervals(docket, name, column, attribute)
+            else:
+                docket.rows(np.flatnonzero(column.node == NO_NODE), "what is published is no node of the hierarchy", name)
+
+    says = "no identity, no field that the policy does not list, no raw quasi-identifier"
+    return shared.silent(evidence, says, evidence.released * len(evidence.published), look)
+
+
+def _look_at_intervals(docket: Docket, name: str, column: Band, attribute: Attribute) -> None:
+    shown = ~column.null
+    formed = column.lo <= column.hi
+    within = (column.lo >= attribute.low) & (column.hi <= attribute.high)
+    docket.rows(np.flatnonzero(shown & ~formed), "what is published is no interval", name)
+    docket.rows(np.flatnonzero(shown & formed & ~within), "the interval leaves the range", name)
+    off = ~(_on_grid(column.lo, attribute) & _on_grid(column.hi, attribute))
+    docket.rows(np.flatnonzero(shown & formed & within & off), "an end of the interval is not on the grid", name)
+
+
+def _on_grid(ends: Floats, attribute: Attribute) -> Flags:
+    """Which ends are multiples of the grid, or an end of the range."""
+    if attribute.grid is None:
+        return np.ones(len(ends), bool)
+    with np.errstate(invalid="ignore"):
+        multiple = np.round(ends / attribute.grid) * attribute.grid
+        near = np.abs(ends - multiple) <= _ROUNDING * np.spacing(np.abs(ends))
+    return near | (ends == attribute.low) | (ends == attribute.high)
