@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from shoal.columns.interval import interval
+from shoal.column_types import interval
 from shoal.formats import open_writer
 
 BATCH = pa.RecordBatch.from_pydict(

@@ -39,21 +39,36 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_public_names() -> None:
     assert shoal.policy.__all__ == [
+        "DEFAULT",
+        "FILTER",
+        "KNOWN",
+        "MOST_QUASI",
+        "NAMES",
+        "NOBODY",
+        "WINDOWED",
         "Algorithm",
         "Attribute",
+        "Diversity",
         "Fads",
+        "Fast",
         "Hierarchy",
         "Idea",
         "Item",
         "Kvarp",
+        "Parameters",
         "Policy",
         "Privacy",
+        "Requirement",
         "Reuse",
         "Time",
         "Tuned",
         "Window",
         "Zanon",
         "canonical",
+        "decode",
+        "parse_file",
+        "parse_tree",
+        "schema_text",
     ]
 
 
@@ -88,7 +103,7 @@ def test_defaults() -> None:
     policy = Policy.parse(RIGHT)
     assert (policy.person_missing, policy.time, policy.nulls) == ("reject", None, ("",))
     assert (policy.privacy.nulls_match, policy.privacy.min_support) == ("extended", 1)
-    assert (policy.diverse, dict(policy.weights), policy.stretch) == ((), {}, 1.0)
+    assert (policy.requirements, dict(policy.weights), policy.stretch) == ((), {}, 1.0)
     age, city = policy.attributes["age"], policy.attributes["city"]
     assert (age.out_of_range, city.unknown) == ("reject", "reject")
     assert Policy.parse(changed(time={"field": "ts"})).time == Time(field="ts", publish="drop")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.columns.uniform import plain
+from shoal.columns.convert import plain
 from shoal.errors import InputError
 from shoal.path import ABSENT, in_record
 from shoal.policy import canonical

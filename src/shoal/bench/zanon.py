@@ -23,7 +23,7 @@ from shoal.bench.session import Session
 from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import NOTHING, Table, count, megabytes, percent, rate, times, whole
 from shoal.bench.visits import WINDOW, Z, visits, write, write_filter
-from shoal.columns.identity import identities
+from shoal.columns.fingerprint import keys_of
 from shoal.formats import open_reader
 
 PEER = "zanon"
@@ -121,7 +121,7 @@ def _in_memory(policy: Policy, batches: list[pa.RecordBatch]) -> int:
 
 def _keys(batch: pa.RecordBatch) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]:
     unused = np.zeros(2, np.uint64)  # a secret for texts, and here are only numbers
-    user, site = (identities(batch.column(name), (), unused).keys for name in ("user", "site"))
+    user, site = (keys_of(batch.column(name), (), unused).keys for name in ("user", "site"))
     return batch.column("t").to_numpy().copy(), user, site
 
 

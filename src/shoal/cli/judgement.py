@@ -12,8 +12,9 @@ from rich.text import Text
 
 from shoal.audit import FilterReport, Finding, Verdict, WindowReport
 from shoal.audit.classes import promised
-from shoal.cli.figures import count, plural, seconds, share
+from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
+from shoal.text import counted
 
 if TYPE_CHECKING:
     from shoal.audit import Reading, Report
@@ -80,7 +81,7 @@ def verdict(report: Report, target: str) -> str:
     """The last line."""
     broken = [finding.promise for finding in report.promises if finding.verdict == Verdict.BROKEN]
     if broken:
-        return f"{target}: {plural(len(broken), 'promise')} broken: {', '.join(broken)}"
+        return f"{target}: {counted(len(broken), 'promise')} broken: {', '.join(broken)}"
     open_ones = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_CHECKABLE]
     if open_ones:
         return f"{target}: no promise broken; not checkable: {', '.join(open_ones)}"
@@ -99,14 +100,14 @@ def found(report: Report, finding: Finding) -> str:
     figures = finding.figures
     told: list[str] = []
     if finding.verdict == Verdict.BROKEN:
-        told.append(plural(finding.broken, "violation"))
+        told.append(counted(finding.broken, "violation"))
     if finding.promise == "k persons" and figures.get("smallest"):
         fewest = figures.get("floor", figures["smallest"])
-        kind = f"group of {plural(fewest, 'person')}" if "groups" in figures else f"class of at least {plural(fewest, 'row')}"
+        kind = f"group of {counted(fewest, 'person')}" if "groups" in figures else f"class of at least {counted(fewest, 'row')}"
         told.append(f"smallest {kind}, k = {figures['k']}")
     if finding.promise == "z users" and figures.get("smallest") is not None:
         least = "z" if figures["fixed"] else "floor"
-        told.append(f"at least {plural(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
+        told.append(f"at least {counted(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
     if finding.promise == "once":
         told.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
     if finding.promise == "in time" and figures.get("longest") is not None:
@@ -140,7 +141,7 @@ def size(reading: Reading) -> str:
 
 
 def _wait(length: float, unit: str) -> str:
-    return seconds(length) if unit == "seconds" else plural(length, "arrival")
+    return seconds(length) if unit == "seconds" else counted(length, "arrival")
 
 
 def _nulls(report: WindowReport) -> Table:

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer
-from shoal.columns.dictionary import only_used
-from shoal.columns.encode import policy_fields
+from shoal.columns.floats import only_used
 from shoal.errors import RecordError
 from shoal.frames.kind import Kind, kind
 from shoal.policy import Policy
@@ -69,7 +68,7 @@ class _Stream:
     def __init__(self, policy: Policy, found: Kind, frame: Any, strict: bool) -> None:
         self._strict = strict
         self._anonymizer = Anonymizer(policy)
-        self._arrived = found.arrow(frame, policy_fields(policy))
+        self._arrived = found.arrow(frame, policy.fields)
         self._names = self._arrived.names
         self.schema = _plain(self._anonymizer.push_batch(pa.RecordBatch.from_pylist([], self._arrived.schema))).schema
 

@@ -127,7 +127,7 @@ def _checked(table: pa.Table, fields: Sequence[str]) -> pa.Table:
     names = wanted(table.schema.names, fields)
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"'{name}': {names.count(name)} columns bear this name; keep one")
+            raise InputError(f"'{name}': {names.count(name)} columns have this name; keep one")
     return table.select(names)
 
 

@@ -20,7 +20,7 @@ class Pandas(Kind):
         names = wanted(frame.columns, fields)
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"'{name}': {names.count(name)} columns bear this name; keep one")
+                raise InputError(f"'{name}': {names.count(name)} columns have this name; keep one")
         table = pa.table({name: _arrow(name, frame[name]) for name in names})
         return Arrived(table.schema, table.to_batches(), [str(name) for name in frame.columns])
 

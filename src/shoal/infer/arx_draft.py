@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path, PurePath
 
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.errors import InputError
 from shoal.infer.arx import Attribute, Criterion, Project, project
 from shoal.infer.draft import K, placeholder
 from shoal.infer.entry import Entry, flow, prose
-from shoal.infer.scalar import named, scalar
 from shoal.policy import Hierarchy, Privacy
 
 _SHOWN = 20
@@ -39,10 +39,9 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
     files = {} if hierarchies is None else _written(Path(hierarchies), found)
     entries = [_entry(attribute, files.get(attribute.name)) for attribute in found.attributes]
     active = [entry for entry in entries if entry.active and "quasi:" in "".join(entry.settings)]
+    project_name = quoted_name(PurePath(path).name)
     lines = [
-        *prose(
-            f"A draft by `shoal infer --from-arx`, from the project {named(PurePath(path).name)}. Go through it before use."
-        ),
+        *prose(f"A draft by `shoal infer --from-arx`, from the project {project_name}. Go through it before use."),
         *prose(
             "A # that one space follows begins a comment; any other # hides a setting. Afterwards: shoal check POLICY INPUT"
         ),
@@ -62,18 +61,18 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
 
 
 def _persons(found: Project) -> str:
-    identifying = [named(attribute.name) for attribute in found.attributes if attribute.role == "identifying"]
+    identifying = [quoted_name(attribute.name) for attribute in found.attributes if attribute.role == "identifying"]
     more = f" The project calls identifying: {', '.join(identifying[:_SHOWN])}." if identifying else ""
     return f"In ARX each row is a person. If persons come back in your stream, name the field that tells them apart.{more}"
 
 
 def _entry(attribute: Attribute, file: str | None) -> Entry:
-    name, told = attribute.name, named(attribute.name)
+    name, told = attribute.name, quoted_name(attribute.name)
     match attribute.role:
         case "sensitive":
-            return Entry("Sensitive in ARX.", [f"{scalar(name)}: {{sensitive: true}}"], active=True)
+            return Entry("Sensitive in ARX.", [f"{yaml_scalar(name)}: {{sensitive: true}}"], active=True)
         case "kept":
-            return Entry("Insensitive in ARX: published as it is.", [f"{scalar(name)}: {{publish: keep}}"], active=True)
+            return Entry("Insensitive in ARX: published as it is.", [f"{yaml_scalar(name)}: {{publish: keep}}"], active=True)
         case "identifying":
             return Entry(f"{told} is left out: identifying in ARX.")
     if attribute.hierarchy is None:
@@ -88,8 +87,8 @@ def _entry(attribute: Attribute, file: str | None) -> Entry:
     facts = [f"Quasi-identifying in ARX, as {attribute.datatype or 'text'}."]
     facts += ["Some levels are forbidden there, which is not carried over."] * attribute.limited
     facts += ["It is aggregated there, which is not carried over."] * attribute.aggregated
-    tree = [f"  hierarchy: {scalar(file)}"] if file else ["  hierarchy:", *_tree(attribute.hierarchy)]
-    return Entry(" ".join(facts), [f"{scalar(name)}:", "  quasi: categorical", *tree], active=True)
+    tree = [f"  hierarchy: {yaml_scalar(file)}"] if file else ["  hierarchy:", *_tree(attribute.hierarchy)]
+    return Entry(" ".join(facts), [f"{yaml_scalar(name)}:", "  quasi: categorical", *tree], active=True)
 
 
 def _tree(tree: Hierarchy) -> Iterator[str]:
@@ -99,11 +98,11 @@ def _tree(tree: Hierarchy) -> Iterator[str]:
         below.setdefault(int(tree.parent[node]), []).append(node)
 
     def branch(node: int, indent: str) -> Iterator[str]:
-        label, children = scalar(tree.labels[node]), below.get(node, [])
+        label, children = yaml_scalar(tree.labels[node]), below.get(node, [])
         if not children:
             yield f"{indent}{label}: {label}"
         elif all(child < tree.leaves for child in children):
-            yield from flow(f"{indent}{label}: [", [scalar(tree.labels[child]) for child in children])
+            yield from flow(f"{indent}{label}: [", [yaml_scalar(tree.labels[child]) for child in children])
         else:
             yield f"{indent}{label}:"
             for child in children:

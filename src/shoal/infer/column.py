@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.columns.uniform import numbers, texts, times, unreadable
+from shoal.columns.convert import numbers, texts, times, unreadable
 from shoal.infer.sample import Field
 
 ALMOST = 0.9

@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from pathlib import PurePath
 from typing import NamedTuple
 
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.formats import kind
 from shoal.infer import missing
 from shoal.infer.attribute import Context, attribute
@@ -17,8 +18,8 @@ from shoal.infer.header import refuse_record
 from shoal.infer.moment import Moments, moments
 from shoal.infer.person import Persons, persons
 from shoal.infer.sample import RARE, Sample, sample
-from shoal.infer.scalar import counted, named, scalar
-from shoal.policy.document import MOST_QUASI
+from shoal.policy.sections import MOST_QUASI
+from shoal.text import counted
 
 K = 20
 WINDOW = 50 * K
@@ -88,7 +89,7 @@ def study(path: str, rows: int) -> Study:
 def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
     seen = counted(found.rows + found.bad, "row")
     extent = f"all {seen}" if found.complete else f"the first {seen}"
-    place = "standard input" if path == "-" else named(PurePath(path).name)
+    place = "standard input" if path == "-" else quoted_name(PurePath(path).name)
     more = "" if found.complete else " (more follow, and may differ)"
     yield from prose(f"A draft by `shoal infer`, from {extent} of {place}{more}. Go through it before you use it.")
     yield from prose(
@@ -135,7 +136,7 @@ def placeholder(taken: set[str]) -> Entry:
         "DECIDE what to publish: no field is clearly a quasi-identifier, and a policy needs one. Enable some below, "
         "then remove this one: it stands for no field and publishes nothing, and `shoal check` stumbles over it."
     )
-    return Entry(note, [f"{scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
+    return Entry(note, [f"{yaml_scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
 
 
 def _closing() -> Iterator[str]:

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from shoal.config.yaml_text import yaml_scalar
 from shoal.infer.interval import Interval
-from shoal.infer.scalar import scalar
 
 WIDTH = 110
 
@@ -39,7 +39,7 @@ def numeric(name: str, bounds: Interval) -> list[str]:
     >>> numeric("age", Interval("15", "95", "5"))
     ['age: {quasi: numeric, range: [15, 95], grid: 5}']
     """
-    return [f"{scalar(name)}: {{quasi: numeric, range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
+    return [f"{yaml_scalar(name)}: {{quasi: numeric, range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
 
 
 def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
@@ -56,8 +56,8 @@ def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
     while root in leaves:
         root = f"{root} value"
     unknown = ["  unknown: root"] if is_open else []
-    tree = flow(f"    {root}: [", [scalar(leaf) for leaf in leaves])
-    return [f"{scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
+    tree = flow(f"    {root}: [", [yaml_scalar(leaf) for leaf in leaves])
+    return [f"{yaml_scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
 
 
 def flow(start: str, items: Sequence[str]) -> list[str]:

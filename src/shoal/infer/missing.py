@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.infer.column import Column
 from shoal.infer.entry import Entry
 from shoal.infer.forms import is_missing
 from shoal.infer.sample import Field
-from shoal.infer.scalar import named, scalar
 
 _MOST = 6
 
@@ -32,10 +32,10 @@ def entry(found: dict[str, list[str]]) -> Entry:
 
 
 def _quoted(text: str) -> str:
-    written = scalar(text)
+    written = yaml_scalar(text)
     return written if written.startswith('"') else f'"{written}"'
 
 
 def _places(names: list[str]) -> str:
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(named(name) for name in names[:_MOST]) + more
+    return ", ".join(quoted_name(name) for name in names[:_MOST]) + more

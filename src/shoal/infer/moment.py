@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.infer.column import Column
 from shoal.infer.entry import Entry
 from shoal.infer.forms import form
-from shoal.infer.scalar import named, scalar
 from shoal.infer.words import is_birth, is_time, words
 
 EARLIEST, LATEST = 1e8, 4e9  # seconds since 1970: 1973 to 2096
@@ -36,7 +36,7 @@ def moments(columns: Sequence[Column]) -> Moments:
         )
         return Moments(best[0], [Entry(note, [_setting(best[0])], active=True)])
     if best:
-        names = ", ".join(map(named, best))
+        names = ", ".join(map(quoted_name, best))
         note = f"Several fields hold a time ({names}); a window of arrivals needs none. To use one:"
         return Moments(None, [Entry(note, [_setting(name) for name in best])])
     return Moments(None, [])
@@ -51,4 +51,4 @@ def _is_time(column: Column) -> bool:
 
 
 def _setting(name: str) -> str:
-    return f"time: {{field: {scalar(name)}, publish: drop}}"
+    return f"time: {{field: {yaml_scalar(name)}, publish: drop}}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.infer.column import Column
 from shoal.infer.entry import Entry
-from shoal.infer.scalar import named, percent, scalar
 from shoal.infer.words import person_rank
+from shoal.text import percent
 
 MANY = 20
 _RISK = (
@@ -52,9 +53,9 @@ def _is_key(column: Column) -> bool:
 
 def _undecided(several: list[str]) -> list[Entry]:
     if several:
-        names = ", ".join(map(named, several))
+        names = ", ".join(map(quoted_name, several))
         note = f"DECIDE who is a person: several fields may tell persons apart ({names}). {_RISK} Enable one of these:"
-        settings = [f"person: {scalar(name)}" for name in several]
+        settings = [f"person: {yaml_scalar(name)}" for name in several]
         return [Entry(note, settings), Entry("and remove this one.", ["person: none"], active=True)]
     note = f"DECIDE who is a person: no field clearly tells persons apart. {_RISK} If so, name the field that tells."
     return [Entry(note, ["person: none"], active=True)]
@@ -67,10 +68,10 @@ def _chosen(column: Column, others: list[str]) -> list[Entry]:
     else:
         note += "Values come back, as persons do."
     if others:
-        note += f" Also thinkable: {', '.join(map(named, others))}."
-    entries = [Entry(note, [f"person: {scalar(column.name)}"], active=True)]
+        note += f" Also thinkable: {', '.join(map(quoted_name, others))}."
+    entries = [Entry(note, [f"person: {yaml_scalar(column.name)}"], active=True)]
     if column.missing:
-        share = percent(column.missing, column.rows)
+        share = percent(column.missing / column.rows, digits=0)
         note = f"Missing in {share} of the rows: those are rejected; own would make each a person of its own."
         entries.append(Entry(note, ["person_missing: reject"], active=True))
     return entries

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from shoal.columns.uniform import column
+from shoal.columns.convert import column
 from shoal.errors import InputError
 from shoal.formats import field_names, kind, open_reader
-from shoal.formats.records import Records, first_records
-from shoal.formats.values import column as typed
+from shoal.formats.json_values import typed_column as typed
+from shoal.formats.reading.jsonl import Records, first_records
 
 RARE = 5
 """What fewer persons than these have could tell who they are: it is never written down."""

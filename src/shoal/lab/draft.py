@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoal.config.yaml_text import read_yaml as yaml
 from shoal.errors import PolicyError
 from shoal.infer.draft import WINDOW, K
 from shoal.infer.entry import Entry as Drafted
@@ -11,9 +12,8 @@ from shoal.lab.outline import outline
 from shoal.lab.sample import Sample
 from shoal.lab.sheet import Entry, Sheet
 from shoal.policy import Hierarchy
-from shoal.policy.document import MOST_QUASI
-from shoal.policy.hierarchy_tree import parse as tree
-from shoal.policy.source import parse as yaml
+from shoal.policy.hierarchy_forms import parse_tree as tree
+from shoal.policy.sections import MOST_QUASI
 
 
 def draft(sample: Sample) -> Sheet:

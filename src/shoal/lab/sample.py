@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal.columns.uniform import column, texts
+from shoal.columns.convert import column, texts
 from shoal.errors import InputError
 from shoal.formats import field_names, open_reader
 from shoal.infer.column import Column, persons, support

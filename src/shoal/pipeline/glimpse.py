@@ -91,13 +91,7 @@ class Glimpses:
 
 def _columns(policy: Policy) -> tuple[list[str], list[str]]:
     """What is shown, and what is published but not shown."""
-    time = policy.time
-    if policy.item:
-        assert policy.person and time
-        return list(policy.item.names), [time.field, policy.person, *policy.kept]
-    timed = [time.field] if time and time.publish == "generalize" else []
-    raw = [time.field] if time and time.publish == "keep" else []
-    return [*timed, *(name for name, _ in policy.quasi)], [*raw, *policy.kept]
+    return list(policy.generalized), [name for name in policy.published if name not in policy.generalized]
 
 
 def _text(value: Any, attribute: Attribute | None) -> str:

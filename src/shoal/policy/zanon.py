@@ -18,8 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from shoal.policy.part import Part, refusal
-from shoal.policy.scalar import Count, Span, name, number, whole
+from shoal.config.model import Count, FrozenModel, Span, name, number, refusal, whole
 
 SHORTEST = 0.001  # seconds
 
@@ -54,7 +53,7 @@ def _secret(value: object, info: ValidationInfo) -> str:
     return str(path)
 
 
-class Auto(Part):
+class Auto(FrozenModel):
     """What a z that follows the stream is to reach."""
 
     k: Annotated[int, Field(ge=2), BeforeValidator(whole)] = Field(description="the users who must publish the same")
@@ -63,7 +62,7 @@ class Auto(Part):
     ] = Field(description="the part of the users for whom that should hold")
 
 
-class Tuned(Part):
+class Tuned(FrozenModel):
     """A z that follows the stream."""
 
     auto: Auto = Field(description="what is to be reached, such as {k: 2, probability: 0.95}")
@@ -74,7 +73,7 @@ def _written(value: object) -> str:
     return TUNED if isinstance(value, Mapping | Tuned) else FIXED
 
 
-class Zanon(Part):
+class Zanon(FrozenModel):
     """z-anonymity."""
 
     name: Literal["zanon"] = Field(description="the algorithm's name")

@@ -15,7 +15,7 @@ from shoal.audit.promises.in_time import INSTANT, clock
 from shoal.audit.reference import Given, Stream
 from shoal.audit.sensitive import Showing, Values, showing, shown, values
 from shoal.policy import Policy
-from shoal.policy.demand import Demand
+from shoal.policy.sensitive import Requirement
 
 NAME = "closeness"
 SAYS = (
@@ -30,13 +30,13 @@ Floats = NDArray[np.float64]
 
 
 def is_asked(policy: Policy) -> bool:
-    return any(demand.t is not None for demand in policy.diverse)
+    return any(demand.t is not None for demand in policy.requirements)
 
 
 def check(evidence: Evidence) -> Finding:
     """Compare each group at each moment with the policy's distribution, or with the input that had been accepted."""
     docket, who = Docket(evidence), showing(evidence)
-    asked = [demand for demand in evidence.policy.diverse if demand.t is not None]
+    asked = [demand for demand in evidence.policy.requirements if demand.t is not None]
     figures: dict[str, Any] = {
         each.name: {"t": each.t, "reference": "input so far" if each.distribution is None else "distribution", "largest": None}
         for each in asked
@@ -58,7 +58,7 @@ def check(evidence: Evidence) -> Finding:
     return docket.finding(NAME, SAYS, otherwise=otherwise, note="; ".join(notes), checked=checked, figures=figures)
 
 
-def _judge(evidence: Evidence, docket: Docket, who: Showing, demand: Demand) -> float | None:
+def _judge(evidence: Evidence, docket: Docket, who: Showing, demand: Requirement) -> float | None:
     """Enter the moments at which one attribute is too far from the reference; the largest distance."""
     assert demand.t is not None
     bound = demand.t * (1 + _ROUNDING)
@@ -80,7 +80,7 @@ class _Measured:
     several at one instant, how many. So the most favourable reading is taken.
     """
 
-    def __init__(self, evidence: Evidence, who: Showing, demand: Demand, found: Values, bound: float) -> None:
+    def __init__(self, evidence: Evidence, who: Showing, demand: Requirement, found: Values, bound: float) -> None:
         self._bound = bound
         self._given = None if demand.distribution is None else Given.of(demand.distribution, found.text)
         if self._given is None:

@@ -12,7 +12,7 @@ from shoal.audit.finding import Docket, Finding, Verdict
 from shoal.audit.mixture import mixtures
 from shoal.audit.sensitive import Showing, showing, shown
 from shoal.policy import Policy
-from shoal.policy.diversity import Diversity
+from shoal.policy.sensitive import Diversity
 
 NAME = "diversity"
 SAYS = "whenever a tuple leaves unsuppressed, the sensitive values that its group has shown by then differ as much as l asks"
@@ -25,13 +25,13 @@ Floats = NDArray[np.float64]
 
 
 def is_asked(policy: Policy) -> bool:
-    return any(demand.l for demand in policy.diverse)
+    return any(demand.l for demand in policy.requirements)
 
 
 def check(evidence: Evidence) -> Finding:
     """Count the values of each group at each moment; without a trace those of rows that look alike."""
     docket, who = Docket(evidence), showing(evidence)
-    asked = {demand.name: demand.l for demand in evidence.policy.diverse if demand.l}
+    asked = {demand.name: demand.l for demand in evidence.policy.requirements if demand.l}
     figures: dict[str, Any] = {name: {**bound._asdict(), "least": None} for name, bound in asked.items()}
     if who is None:
         return docket.finding(NAME, SAYS, otherwise=Verdict.NOT_CHECKABLE, note=UNKNOWN, figures=figures)
