@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from shoal.datasets.dataset import DataSet, with_persons
-from shoal.datasets.source import found
+from shoal.datasets.dataset import DataSet, found, with_persons
 from shoal.errors import InputError
 
 QUASI: Mapping[str, tuple[int, int] | None] = {

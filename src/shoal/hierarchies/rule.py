@@ -63,16 +63,6 @@ def listed(value: object) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def written_out(value: Decimal) -> str:
-    """A number as the values of the data are compared.
-
-    >>> [written_out(Decimal(text)) for text in ("5.0", "0.50", "-0", "1E+2")]
-    ['5', '0.5', '0', '100']
-    """
-    text = format(value.normalize(), "f")
-    return "0" if value == 0 else text
-
-
 def sizes(written: Mapping[str, Any], what: str, example: str) -> list[Decimal]:
     """The levels of a rule that cuts numbers: each a multiple of the one before."""
     levels = written.get("levels")

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.config.yaml_text import quoted_name, yaml_scalar
-from shoal.infer.column import Column, support
 from shoal.infer.entry import Entry, categorical, numeric
-from shoal.infer.forms import form
-from shoal.infer.interval import interval
-from shoal.infer.sample import RARE
-from shoal.infer.words import direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive
+from shoal.infer.ranges import rounded_range
+from shoal.infer.recognize import direct, form, is_birth, is_coded, is_identifier, is_quasi, is_sensitive
+from shoal.infer.sample import RARE, Column, support
 from shoal.text import counted, percent
 
 MOST_LEAVES = 100
@@ -90,7 +88,7 @@ def _number(column: Column) -> Entry:
     name = quoted_name(column.name)
     if not np.isfinite(values).all():
         return Entry(f"{name} is left out: some values are infinite, and their records would be rejected.")
-    bounds = interval(float(values.min()), float(values.max()), column.is_whole)
+    bounds = rounded_range(float(values.min()), float(values.max()), column.is_whole)
     if bounds is None:
         return Entry(f"{name} is left out: its values are too far apart for a range.")
     facts = ["whole numbers" if column.is_whole else "numbers", *_facts(column)]

@@ -9,15 +9,10 @@ from typing import NamedTuple
 
 from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.formats import kind
-from shoal.infer import missing
 from shoal.infer.attribute import Context, attribute
-from shoal.infer.column import Column
-from shoal.infer.column import persons as numbered
 from shoal.infer.entry import Entry, prose
-from shoal.infer.header import refuse_record
-from shoal.infer.moment import Moments, moments
-from shoal.infer.person import Persons, persons
-from shoal.infer.sample import RARE, Sample, sample
+from shoal.infer.roles import Persons, Times, find_nulls, find_person, find_time, nulls_entry
+from shoal.infer.sample import RARE, Column, Sample, person_numbers, refuse_record, sample
 from shoal.policy.sections import MOST_QUASI
 from shoal.text import counted
 
@@ -46,10 +41,10 @@ def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
     path = fspath(source)
     seen = study(path, rows)
     lines = [*_opening(path, seen.sample, seen.noun), ""]
-    for entries in (seen.who.entries, seen.when.entries, [missing.entry(seen.nulls)]):
+    for entries in (seen.person.entries, seen.time.entries, [nulls_entry(seen.nulls)]):
         lines += [line for entry in entries for line in entry.lines()]
         lines += [""] * bool(entries)
-    lines += [*_attributes(seen.told), "", *_closing()]
+    lines += [*_attributes(seen.entries), "", *_closing()]
     return "\n".join(lines) + "\n"
 
 
@@ -57,10 +52,10 @@ class Study(NamedTuple):
     """What a draft is made of."""
 
     sample: Sample
-    who: Persons
-    when: Moments
+    person: Persons
+    time: Times
     nulls: dict[str, list[str]]  # texts that mean missing, and where they were found
-    told: dict[str, Entry]  # of every other field, in order
+    entries: dict[str, Entry]  # of every other field, in order
     noun: str  # what is counted: person or row
 
 
@@ -73,17 +68,17 @@ def study(path: str, rows: int) -> Study:
         The file cannot be read, or has no records.
     """
     found = sample(path, rows)
-    nulls = missing.nulls(field for field in found.fields if not field.nested)
+    nulls = find_nulls(field for field in found.fields if not field.nested)
     columns = [Column(field, tuple(nulls)) for field in found.fields]
     if kind(path) == "csv":
         refuse_record(path, columns)
-    who = persons(columns)
-    when = moments([column for column in columns if column is not who.column])
-    context = Context(numbered(who.counted, found.rows), who.candidates, found.complete, "person" if who.counted else "row")
-    told = {
-        column.name: attribute(column, context) for column in columns if column is not who.column and column.name != when.name
-    }
-    return Study(found, who, when, nulls, told, context.noun)
+    person = find_person(columns)
+    time = find_time([column for column in columns if column is not person.column])
+    noun = "person" if person.counted else "row"
+    context = Context(person_numbers(person.counted, found.rows), person.candidates, found.complete, noun)
+    others = [column for column in columns if column is not person.column and column.name != time.name]
+    entries = {column.name: attribute(column, context) for column in others}
+    return Study(found, person, time, nulls, entries, noun)
 
 
 def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
@@ -107,9 +102,9 @@ def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
         )
 
 
-def _attributes(told: dict[str, Entry]) -> Iterator[str]:
-    active = [entry for entry in told.values() if entry.active]
-    rest = [entry for entry in told.values() if not entry.active]
+def _attributes(entries: dict[str, Entry]) -> Iterator[str]:
+    active = [entry for entry in entries.values() if entry.active]
+    rest = [entry for entry in entries.values() if not entry.active]
     full = f"Left out: a policy has at most {MOST_QUASI} quasi-identifiers."
     rest += [entry._replace(active=False, note=f"{full} {entry.note}") for entry in active[MOST_QUASI:]]
     yield from prose(
@@ -119,7 +114,7 @@ def _attributes(told: dict[str, Entry]) -> Iterator[str]:
         "the leaves, put groups that make sense to your readers, and less is lost."
     )
     yield "attributes:"
-    for entry in active[:MOST_QUASI] or [placeholder(set(told))]:
+    for entry in active[:MOST_QUASI] or [placeholder(set(entries))]:
         yield from entry.lines("  ")
     if rest:
         yield ""

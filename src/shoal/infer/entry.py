@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shoal.config.yaml_text import yaml_scalar
-from shoal.infer.interval import Interval
+from shoal.infer.ranges import Range
 
 WIDTH = 110
 
@@ -33,10 +33,10 @@ def prose(text: str, indent: str = "") -> list[str]:
     )
 
 
-def numeric(name: str, bounds: Interval) -> list[str]:
+def numeric(name: str, bounds: Range) -> list[str]:
     """The setting of a numeric quasi-identifier.
 
-    >>> numeric("age", Interval("15", "95", "5"))
+    >>> numeric("age", Range("15", "95", "5"))
     ['age: {quasi: numeric, range: [15, 95], grid: 5}']
     """
     return [f"{yaml_scalar(name)}: {{quasi: numeric, range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]

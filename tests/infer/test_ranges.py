@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infer.base import tokens
-from shoal.infer.interval import interval
+from shoal.infer.ranges import rounded_range
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -22,7 +22,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
     ],
 )
 def test_whole_numbers(low: float, high: float, written: tuple[str, str, str]) -> None:
-    assert interval(low, high, True) == written
+    assert rounded_range(low, high, True) == written
 
 
 @given(FINITE, FINITE, st.booleans())
@@ -31,7 +31,7 @@ def test_ends_lie_outside_and_are_multiples_of_the_grid(one: float, other: float
     low, high = float(low), float(high)
     if low == high:
         return
-    found = interval(low, high, whole)
+    found = rounded_range(low, high, whole)
     if found is None:
         assert max(-low, high) > 1e300 or high - low < 1e-300
         return

@@ -1,10 +1,12 @@
-"""Ranges that hold all values seen and give none of the extremes away."""
+"""Ranges that hold all values of a sample and show none of its extremes."""
 
 from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import NamedTuple
+
+from shoal.text import plain_decimal
 
 CELLS = 20
 """About so many grid cells make a range."""
@@ -13,7 +15,7 @@ _DIGITS = 400
 _FINEST_WHOLE = Decimal(2)
 
 
-class Interval(NamedTuple):
+class Range(NamedTuple):
     """The ends of a range and its grid, as they are written."""
 
     low: str
@@ -21,14 +23,14 @@ class Interval(NamedTuple):
     grid: str
 
 
-def interval(lowest: float, highest: float, whole: bool) -> Interval | None:
+def rounded_range(lowest: float, highest: float, whole: bool) -> Range | None:
     """A range strictly around two different values, to whole steps of 1, 2 or 5 times a power of ten, or None.
 
     The step is a twentieth of the spread or a little more, and of whole numbers at least 2, so that an end of the grid
     is hardly ever a person's own value.
 
-    >>> interval(17, 90, True), interval(0.31, 0.74, False)
-    (Interval(low='15', high='95', grid='5'), Interval(low='0.3', high='0.75', grid='0.05'))
+    >>> rounded_range(17, 90, True), rounded_range(0.31, 0.74, False)
+    (Range(low='15', high='95', grid='5'), Range(low='0.3', high='0.75', grid='0.05'))
     """
     with localcontext(prec=_DIGITS):
         low, high = Decimal(repr(float(lowest))), Decimal(repr(float(highest)))
@@ -42,7 +44,7 @@ def interval(lowest: float, highest: float, whole: bool) -> Interval | None:
             step = _nice(step * Decimal("1.5"))
         if not math.isfinite(float(ends[1]) - float(ends[0])) or float(step) == 0:
             return None
-        return Interval(*(_written(number) for number in (*ends, step)))
+        return Range(*(_written(number) for number in (*ends, step)))
 
 
 def _nice(step: Decimal) -> Decimal:
@@ -71,6 +73,6 @@ def _written(number: Decimal) -> str:
     >>> [_written(Decimal(text)) for text in ("1E+5", "-0.30", "1E+30", "2E-9", "-0")]
     ['100000', '-0.3', '1e+30', '2e-9', '0']
     """
-    if not number:
-        return "0"
-    return format(number.normalize(), "f") if -6 <= number.adjusted() < 15 else str(number.normalize()).lower()
+    if not number or -6 <= number.adjusted() < 15:
+        return plain_decimal(number)
+    return str(number.normalize()).lower()
