@@ -11,26 +11,7 @@ from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection, Rejections
 
 __all__ = [
-    "Encoded",
-    "Encoder",
-    "Keys",
-    "Numbers",
-    "ObservationEncoder",
-    "ObservationPublisher",
-    "Observations",
-    "Pseudonyms",
-    "Publisher",
-    "Rejection",
-    "Rejections",
-    "column",
-    "event_times",
-    "keys_of",
-    "numbers",
-    "one_word",
-    "only_used",
-    "periods",
-    "plain",
-    "texts",
-    "times",
-    "unreadable",
-]
+    "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations", "Pseudonyms",
+    "Publisher", "Rejection", "Rejections", "column", "event_times", "keys_of", "numbers", "one_word", "only_used",
+    "periods", "plain", "texts", "times", "unreadable",
+]  # fmt: skip

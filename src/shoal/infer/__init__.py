@@ -7,16 +7,6 @@ from shoal.infer.ranges import rounded_range
 from shoal.infer.sample import RARE, Column, person_numbers, support
 
 __all__ = [
-    "RARE",
-    "WINDOW",
-    "Column",
-    "Entry",
-    "K",
-    "Study",
-    "draft",
-    "from_arx",
-    "person_numbers",
-    "rounded_range",
-    "study",
+    "RARE", "WINDOW", "Column", "Entry", "K", "Study", "draft", "from_arx", "person_numbers", "rounded_range", "study",
     "support",
-]
+]  # fmt: skip

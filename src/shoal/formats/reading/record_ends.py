@@ -13,7 +13,7 @@ _START, _PLAIN, _QUOTED, _AFTER = range(4)
 
 
 class Ends(NamedTuple):
-    """Where the first record that is not blank and the last one end, 0 if none does; whether no quote is open."""
+    """The end of the first record that is not blank and of the last one, 0 if there is none; whether no quote is open."""
 
     first: int
     last: int
@@ -27,7 +27,8 @@ def last_end(buffer: bytearray, filled: int) -> int:
 
 
 def record_ends(data: bytes | memoryview) -> Ends:
-    r"""
+    r"""Where records end in some bytes.
+
     >>> record_ends(b'\na,"b\n"\nc,d\ne,"f')
     Ends(first=8, last=12, closed=False)
     """
@@ -39,7 +40,7 @@ def record_ends(data: bytes | memoryview) -> Ends:
 def _scan(data):
     """The ends of the first and the last record, and the state after the last byte.
 
-    As RFC 4180 has it: a quote opens a value only at its beginning, and two quotes inside one are one.
+    By RFC 4180, a quote opens a value only at its beginning, and two quotes inside a quoted value stand for one.
     """
     first = last = 0
     state, blank = _START, True

@@ -1,7 +1,7 @@
-"""Lines of one shape, split at their commas by a compiled loop that numbers what comes again and again.
+"""Lines of one shape, split at their commas by a compiled loop that numbers the distinct values of a column.
 
-A line is, for each of its columns, a constant text and a piece without a comma, and then a constant end. Nothing is quoted or
-escaped here: whoever calls knows that a comma always ends a piece, or looks at the pieces.
+A line holds, for each of its columns, a constant text and a piece without a comma, and then a constant end. Quotes and escapes
+mean nothing here: the caller knows that a comma always ends a piece, or checks the pieces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shoal.compiled import COPIED, copy, first_one, inlined, kernel, word
 from shoal.digits import whole_number
 
 SKIPPED, TEXT, CODED = range(3)
-"""What becomes of a column: nothing, its pieces one by one, or codes of the different ones."""
+"""How a column is read: not at all, as its pieces, or as codes of its distinct pieces."""
 
 _DONE, _FULL, _ODD = range(3)
 _ENTRIES, _LETTERS = 1024, 1 << 16
@@ -34,23 +34,23 @@ Whole = NDArray[np.int32]
 
 
 class Coded(NamedTuple):
-    """A column by the codes of its pieces; as long as no new one comes, `pieces` is the same object."""
+    """A column as codes of its distinct pieces; `pieces` stays the same object until a new one occurs."""
 
     codes: pa.Array
     pieces: pa.Array
 
 
 class Known(NamedTuple):
-    """The pieces of all columns, numbered from 1; `table` has their numbers by their hash, and 0 where it is empty."""
+    """The distinct pieces of all columns, numbered from 1. `table` is a hash table of these numbers; 0 is an empty slot."""
 
     table: Whole
-    head: NDArray[np.uint64]  # its first 8 bytes
+    head: NDArray[np.uint64]  # the first 8 bytes
     size: NDArray[np.int64]
     column: Whole
     code: Whole
-    place: NDArray[np.int64]  # among the letters
+    place: NDArray[np.int64]  # the offset in `letters`
     letters: Bytes
-    counts: Whole  # how many each column has, and all together
+    counts: Whole  # how many each column has, and how many there are in all
 
 
 def _known(columns: int, entries: int, letters: int) -> Known:
@@ -80,15 +80,15 @@ class Splitter:
         self._pieces = [pa.array([], pa.binary()) for _ in kinds]
         self._room = np.zeros(0, np.uint8)
         self.rows = 0
-        """How many lines the last block had."""
+        """The number of lines of the last block."""
 
     @property
     def counts(self) -> list[int]:
-        """How many different pieces each coded column has had."""
+        """How many distinct pieces each coded column has had."""
         return self._known.counts[:-1].tolist()
 
     def split(self, block: bytes) -> list[Coded | pa.Array | None] | None:
-        """The columns of whole lines, a row a line; None if a line has another shape."""
+        """The columns of whole lines, one row per line; None if a line has another shape."""
         data = self._with_room(block)
         self.rows = _count(data, len(block))
         starts, sizes = np.empty((2, len(self._kinds), self.rows), np.int32)
@@ -101,7 +101,7 @@ class Splitter:
         return None if state == _ODD else [self._column(c, data, starts[c], sizes[c]) for c in range(len(self._kinds))]
 
     def _with_room(self, block: bytes) -> Bytes:
-        """The block, a line end, and bytes that can be read, though they mean nothing."""
+        """A buffer with the block, a line end, and further bytes that may be read."""
         if len(self._room) < len(block) + COPIED:
             self._room = np.zeros(len(block) + len(block) // 8 + COPIED, np.uint8)
         self._room[: len(block)] = np.frombuffer(block, np.uint8)
@@ -153,7 +153,7 @@ def whole_numbers(pieces: pa.Array) -> pa.Array | None:
 
 @inlined
 def _piece_end(data, at):
-    """Where the next comma or line end is: of 8 bytes at once, the lowest that turns 0."""
+    """The place of the next comma or line end: of 8 bytes at a time, the lowest that becomes 0."""
     while True:
         eight = word(data, at)
         commas, lines = eight ^ _COMMAS, eight ^ _LINES
@@ -181,7 +181,7 @@ def _is_same(one, at, other, place, size):
 
 @inlined
 def _spot(known, data, at, size, column):
-    """Where in the table the piece is, or would be."""
+    """The slot of the table that holds the piece, or the empty one that would."""
     head = _first(word(data, at), size)
     mixed = (head + np.uint64(size)) * _MIX + np.uint64(column)
     i = 8
@@ -203,7 +203,7 @@ def _spot(known, data, at, size, column):
 
 @inlined
 def _enter(known, data, at, size, column):
-    """Number a new piece; 0 if there is no room."""
+    """The number of a new piece; 0 if the arrays are full."""
     entry = known.counts[-1] + 1
     if entry + 1 >= len(known.head) or known.place[entry] + size + COPIED > len(known.letters):
         return 0
@@ -222,7 +222,7 @@ def _enter(known, data, at, size, column):
 
 @kernel
 def _count(data, size):
-    """How many lines end; `bytes.count` takes five times as long."""
+    """The number of line ends; `bytes.count` takes five times as long."""
     lines = 0
     for i in range(size):
         lines += data[i] == _LINE
@@ -239,7 +239,7 @@ def _enter_all(known):
 
 @kernel
 def _split(data, size, constants, marks, kinds, known, starts, sizes, progress):
-    """Row by row: starts[c] is where the piece is, or its code. `progress` is the row and the place to go on from."""
+    """Row by row: starts[c] is the place of the piece, or its code. `progress` is the row and the place to continue from."""
     columns = len(kinds)
     row, at = progress[0], progress[1]
     while at < size:
@@ -275,7 +275,7 @@ def _split(data, size, constants, marks, kinds, known, starts, sizes, progress):
 
 @kernel
 def _gather(data, starts, sizes, places, letters):
-    """letters = the pieces, one after the other; places = where each starts, and where the last one ends."""
+    """letters = the pieces, one after the other; places = their offsets."""
     at = 0
     for i in range(len(starts)):
         places[i] = at
@@ -290,7 +290,7 @@ def _gather(data, starts, sizes, places, letters):
 
 @kernel
 def _read_whole(places, letters, values, valid):
-    """Whether every piece is null or an integer of at most 18 digits, without zeros that it does not need."""
+    """Whether every piece is null or an integer of at most 18 digits, without leading zeros."""
     for i in range(len(values)):
         start, end = places[i], places[i + 1]
         if end - start == 4 and letters[start] == _NULL[0] and letters[start + 1] == _NULL[1]:

@@ -1,4 +1,4 @@
-"""Cells that share texts: a code for each row, a text for each code, and the rows copied together from them."""
+"""The cells of a column as codes of distinct texts, and the rows of a table assembled from such texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Codes = npt.NDArray[np.int32]
 
 
 class Cells(NamedTuple):
-    """For each row the text of its code."""
+    """A code for each row, and the text of each code."""
 
     texts: pa.Array
     codes: Codes
@@ -40,7 +40,7 @@ def chosen(indices: pa.Array, nothing: int) -> Codes:
 
 
 def pairs(column: pa.StructArray) -> tuple[Codes, pa.Array]:
-    """A code for each row of two ends, from 1 and 0 where one is null, and the first row of each code but 0.
+    """A code for each row of a struct of two ends, and the first row of each code. Codes start at 1; 0 is null.
 
     >>> pairs(pa.array([{"lo": 1, "hi": 2}, {"lo": 5, "hi": 6}, None, {"lo": 1, "hi": 2}]))[0]
     array([1, 2, 0, 1], dtype=int32)
@@ -74,7 +74,7 @@ def _words(ends: pa.Array) -> npt.NDArray[np.int64]:
 
 @kernel
 def _choose(indices, bits, offset, nothing, codes):
-    """bits[j >> 3], bit j & 7: whether row j - offset is there."""
+    """Row j - offset is not null if bit j & 7 of bits[j >> 3] is set."""
     for i in range(len(codes)):
         index, j = indices[i], offset + i
         codes[i] = index if bits[j >> 3] >> (j & 7) & 1 else nothing
@@ -82,10 +82,8 @@ def _choose(indices, bits, offset, nothing, codes):
 
 @kernel
 def _number(low, high, bits, offset, table, codes, firsts):
-    """codes[i] = the number, from 1, of the pair in row i; how many there are. `table` is empty where it is 0.
-
-    The bits are as in `_choose`; without any, all rows are there.
-    """
+    """codes[i] = the number, from 1, of the pair in row i. Returns how many pairs there are. `table` is a hash table; 0 is an
+    empty slot. The bits are as in `_choose`; without bits, no row is null."""
     count = code = 0
     for i in range(len(low)):
         j = offset + i
@@ -110,7 +108,7 @@ def _number(low, high, bits, offset, table, codes, firsts):
 
 @kernel
 def length(codes, places):
-    """How many bytes `write` will write."""
+    """The number of bytes that `write` will write."""
     total = 0
     for column in range(codes.shape[0]):
         for row in range(codes.shape[1]):
@@ -121,7 +119,7 @@ def length(codes, places):
 
 @kernel
 def write(codes, places, letters, out):
-    """Write row after row, each the texts that its codes name."""
+    """Write the texts of each row's codes, row after row."""
     at = 0
     for row in range(codes.shape[1]):
         for column in range(codes.shape[0]):
