@@ -36,7 +36,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Seconds(float):
-    """A number that was written as a duration, with its unit."""
+    """A number that was written with a unit of time."""
 
 
 def number(value: object) -> float:
@@ -74,7 +74,7 @@ def name(value: object) -> str:
 
 
 def span(value: object) -> float:
-    """A number from 0, or a duration, which stays recognizable as `Seconds`.
+    """A number from 0, or a duration, which becomes `Seconds`.
 
     >>> [span(text) for text in ("250ms", "30s", "5m", "2h", "1d", 1.5)]
     [0.25, 30.0, 300.0, 7200.0, 86400.0, 1.5]

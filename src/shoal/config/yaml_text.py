@@ -53,11 +53,6 @@ def read_yaml(text: str) -> Any:
 
     >>> read_yaml("{no: 01234, yes: 1}")
     {'no': '01234', 'yes': 1}
-
-    Raises
-    ------
-    PolicyError
-        It is not YAML, or a key appears twice.
     """
     try:
         loader = _Loader(text)

@@ -49,13 +49,7 @@ def home_of_data(named: str | os.PathLike[str] | None = None) -> Path:
 
 
 def folder(named: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of Adult, among the data.
-
-    Raises
-    ------
-    InputError
-        It is not there; says what to download.
-    """
+    """The folder of Adult, among the data."""
     data = home_of_data(named)
     home = data / "adult"
     if found(home / _FILE) and all((home / hierarchy(name)).is_file() for name, span in QUASI.items() if span is None):

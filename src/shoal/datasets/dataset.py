@@ -26,7 +26,7 @@ class DataSet:
     """Rows in the order of their file; `pid` is the person."""
 
     name: str
-    family: str  # under which figures of several such sets are put together
+    family: str  # sets of one family share their figures
     folder: Path  # that holds `hierarchies`
     quasi: Mapping[str, Span]
     rows: pa.Table
@@ -67,13 +67,13 @@ class DataSet:
         return replace(self, quasi=quasi, rows=self.rows.select(["pid", *quasi]))
 
     def missing(self, most: int, seed: int) -> DataSet:
-        """Each tuple loses 0 to `most` values, the numbers equally often, which ones by chance."""
+        """Each tuple loses 0 to `most` values, the numbers equally often, chosen at random."""
         lost = losses(self.rows.num_rows, len(self.quasi), most, np.random.default_rng(seed))
         columns = {name: pc.if_else(pa.array(lost[q]), None, self.rows.column(name)) for q, name in enumerate(self.quasi)}
         return replace(self, name=f"{self.name} {most}", rows=pa.table({"pid": self.rows.column("pid"), **columns}))
 
     def ordered(self, order: str, seed: int) -> DataSet:
-        """The rows in another order, or with persons who come back; see `ORDERS`."""
+        """The rows in another order, or with persons who occur again; see `ORDERS`."""
         random, rows = np.random.default_rng(seed), self.rows.num_rows
         table = self.rows
         if order == "shuffled":
@@ -90,7 +90,7 @@ class DataSet:
 
 
 def losses(tuples: int, quasi: int, most: int, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Which quasi-identifiers, a row each, each tuple loses: 0 to `most` equally often, which ones by chance."""
+    """Which quasi-identifiers each tuple loses, one row per quasi-identifier: 0 to `most` equally often, chosen at random."""
     count = random.permutation(np.arange(tuples, dtype=np.int64) % (most + 1))
     every = np.arange(tuples)
     order = np.tile(np.arange(quasi, dtype=np.uint8), (tuples, 1))
@@ -123,13 +123,7 @@ class Place(NamedTuple):
     page: str
 
     def within(self, data: Path) -> Path:
-        """The file, or the same gzipped.
-
-        Raises
-        ------
-        InputError
-            It is not there; says where it comes from, and where to put it.
-        """
+        """The file, or the same gzipped."""
         source = found(data / self.path)
         if source is None:
             raise InputError(f"{data / self.path}: is not there; download it from {self.page} and put it there, .gz or not")
@@ -150,13 +144,7 @@ def check_hierarchies(home: Path, names: Sequence[str]) -> None:
 
 
 def read(source: Path, types: Mapping[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:
-    """The columns of a CSV file that have a type.
-
-    Raises
-    ------
-    InputError
-        It cannot be read so.
-    """
+    """The columns of a CSV file that have a type."""
     options = pyarrow.csv.ConvertOptions(
         column_types=types, include_columns=list(types), null_values=list(nulls), strings_can_be_null=True
     )

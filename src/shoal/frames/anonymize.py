@@ -59,7 +59,7 @@ def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[st
     stream = _Stream(policy, found, frame, strict)
     if found.streams:
         return pa.RecordBatchReader.from_batches(stream.schema, stream.batches())
-    return found.back(_whole(stream.schema, stream.batches()), frame)
+    return found.from_arrow(_whole(stream.schema, stream.batches()), frame)
 
 
 class _Stream:
@@ -85,14 +85,14 @@ class _Stream:
     def _warn(self) -> None:
         stats = self._anonymizer.stats
         if stats.rejected:
-            told = [f"{number:,} for {reason}" for reason, number in list(stats.reasons.items())[:_REASONS]]
+            reasons = [f"{number:,} for {reason}" for reason, number in list(stats.reasons.items())[:_REASONS]]
             more = f"; and {len(stats.reasons) - _REASONS} more reasons" if len(stats.reasons) > _REASONS else ""
-            text = f"{stats.rejected:,} of {stats.received:,} records were rejected: {'; '.join(told)}{more}"
+            text = f"{stats.rejected:,} of {stats.received:,} records were rejected: {'; '.join(reasons)}{more}"
             warnings.warn(text, stacklevel=5)
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with dictionaries that hold only what is shown, not what waits."""
+    """The batch with dictionaries that hold only published values."""
     return pa.RecordBatch.from_arrays([only_used(column) for column in batch.columns], schema=batch.schema)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of frames. A library is told by the name of a frame's type, and imported only if a frame is its own."""
+"""The kinds of frames. A library is recognized by the name of a frame's type, and imported only if it is needed."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ class Arrived(NamedTuple):
 
     schema: pa.Schema
     batches: Iterable[pa.RecordBatch]
-    names: Sequence[str]  # of all its columns, those that were not asked for included
+    names: Sequence[str]  # of all its columns, also those that were not asked for
 
 
 class Kind(ABC):
     """How a kind of frame becomes Arrow, and how Arrow becomes one again."""
 
     streams = False
-    """Whether the result is read while it is made."""
+    """Whether the result is computed while it is read."""
 
     @abstractmethod
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         """The asked fields of a frame, without copies where the memory allows it."""
 
     @abstractmethod
-    def back(self, table: pa.Table, frame: Any) -> Any:
-        """What was published, as a frame like the one that came."""
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
+        """The published table as a frame of the kind that was given."""
 
 
 class _Table(Kind):
@@ -43,7 +43,7 @@ class _Table(Kind):
         table = _checked(frame, fields)
         return Arrived(table.schema, table.to_batches(), frame.schema.names)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         return table
 
 
@@ -51,7 +51,7 @@ class _Batch(_Table):
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         return super().arrow(pa.Table.from_batches([frame]), fields)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         return pa.RecordBatch.from_arrays([_one(column) for column in table.columns], schema=table.schema)
 
 
@@ -68,19 +68,19 @@ class _Reader(Kind):
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         return Arrived(frame.schema, frame, frame.schema.names)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         return table
 
 
 class _Array(Kind):
-    """A structured array; an interval becomes a pair of fields, what is missing NaN, or None in a column of objects."""
+    """A structured array; an interval becomes a pair of fields, a missing value NaN, or None in a column of objects."""
 
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         names = wanted(frame.dtype.names, fields)
         table = pa.table({name: _column(name, frame[name]) for name in names})
         return Arrived(table.schema, table.to_batches(), frame.dtype.names)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         columns = {name: _values(_one(table.column(name))) for name in table.schema.names}
         array = np.empty(len(table), [(name, column.dtype) for name, column in columns.items()])
         for name, column in columns.items():
@@ -118,7 +118,7 @@ def kind(frame: Any) -> Kind:
 
 
 def wanted(names: Iterable[Any], fields: Sequence[str]) -> list[str]:
-    """Those of the names that the fields are, or lie in."""
+    """Those of the names that are fields, or hold one."""
     asked = {*fields, *map(head, fields)}
     return [name for name in names if name in asked]
 

@@ -14,7 +14,7 @@ from shoal.frames.kind import Arrived, Kind, wanted
 
 
 class Pandas(Kind):
-    """The index is neither read nor published: the rows come out in another order, and must not be traced back."""
+    """The index is neither read nor published: rows are published in another order, and must not be traced back."""
 
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         names = wanted(frame.columns, fields)
@@ -24,7 +24,7 @@ class Pandas(Kind):
         table = pa.table({name: _arrow(name, frame[name]) for name in names})
         return Arrived(table.schema, table.to_batches(), [str(name) for name in frame.columns])
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         columns = [pair for name in table.schema.names for pair in _columns(name, table.column(name), frame)]
         return pd.DataFrame(dict(columns))
 
@@ -49,7 +49,7 @@ def _columns(name: str, column: pa.ChunkedArray, frame: Any) -> Iterator[tuple[s
     else:
         series = column.to_pandas()
         if name in frame.columns and not pa.types.is_dictionary(column.type):
-            series = _as_it_came(series, frame[name].dtype)
+            series = _in_given_type(series, frame[name].dtype)
         yield name, series
 
 
@@ -67,7 +67,7 @@ def _intervals(array: pa.Array) -> Any:
     return pd.arrays.IntervalArray.from_arrays(low, high, closed=closed)
 
 
-def _as_it_came(series: Any, dtype: Any) -> Any:
+def _in_given_type(series: Any, dtype: Any) -> Any:
     try:
         return series.astype(dtype)
     except (TypeError, ValueError):

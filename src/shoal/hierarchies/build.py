@@ -18,7 +18,7 @@ _MOST = 10
 
 
 def is_named(written: Mapping[Any, Any]) -> bool:
-    """Whether a mapping names a builder, or a hierarchy that is ready, rather than being a tree itself.
+    """Whether a mapping names a builder or a ready-made hierarchy, and is not a tree itself.
 
     >>> is_named({"builder": "bands", "levels": [5]}), is_named({"builder": ["a", "b"]})
     (True, False)
@@ -31,11 +31,6 @@ def build(written: Mapping[str, Any]) -> list[list[str]]:
 
     >>> build({"builder": "prefix", "levels": [2], "values": ["7501", "7502", "69"]})
     [['7501', '75*', 'any'], ['7502', '75*', 'any'], ['69', '69*', 'any']]
-
-    Raises
-    ------
-    PolicyError
-        All that is wrong with the first thing that is.
     """
     if "ready" in written:
         return ready(written)
@@ -93,19 +88,14 @@ READY: dict[str, tuple[str, ...]] = {
     "education": ("name", "code"),
     "occupation": ("name", "code"),
 }
-"""Each with the ways in which its leaves can be written; the first is the usual one."""
+"""The ways in which the leaves of each can be written; the first is the default."""
 
 
 def ready(written: Mapping[str, Any]) -> list[list[str]]:
-    """The lines of one of them.
+    """The lines of a ready-made hierarchy.
 
     >>> ready({"ready": "countries", "by": "alpha-2"})[0]
     ['DZ', 'Northern Africa', 'Africa', 'World']
-
-    Raises
-    ------
-    PolicyError
-        There is no such one.
     """
     name, unknown = written["ready"], [key for key in written if key not in ("ready", "by")]
     if name not in READY:
@@ -125,15 +115,10 @@ MARK = "UNSORTED"
 
 
 def completed(lines: Sequence[Sequence[str]], values: Iterable[str], mark: str = MARK) -> list[list[str]]:
-    """The same lines, and one for each value that is no leaf, under a marked node below the root.
+    """The same lines, and one for each value that is not a leaf, under a node of its own below the root, to be sorted by hand.
 
     >>> completed([["Paris", "France", "Europe"]], ["Oslo", "Paris"])
     [['Paris', 'France', 'Europe'], ['Oslo', 'UNSORTED', 'Europe']]
-
-    Raises
-    ------
-    PolicyError
-        A value is the label of an inner node, and so cannot be a leaf.
     """
     leaves, inner = {line[0] for line in lines}, {label for line in lines for label in line[1:]}
     lacking = [value for value in dict.fromkeys(values) if value not in leaves]

@@ -145,7 +145,7 @@ LEVELS: dict[str, Callable[[int, int], str]] = {
 
 
 class Dates(Rule):
-    """Days, or months or years, in ISO 8601; what follows the day is not looked at.
+    """Days, months or years in ISO 8601; a time of day is ignored.
 
     >>> Dates({}).above("2024-05-17"), Dates({"levels": ["year"]}).above("2024-05")
     (['2024-05', '2024-Q2', '2024'], ['2024'])
@@ -206,7 +206,7 @@ def _day_range(value: object) -> tuple[date, date] | None:
 
 
 class Prefix(Rule):
-    """The first so many characters; a code that is shorter skips the level.
+    """Codes by their first characters, such as postcodes; a code that is shorter skips the level.
 
     >>> Prefix({"levels": [3, 2]}).above("75013"), Prefix({"levels": [3, 2]}).above("75")
     (['750*', '75*'], ['75*'])
@@ -251,7 +251,7 @@ def _code_range(value: object) -> tuple[str, str] | None:
 
 
 class Networks(Rule):
-    """IPv4 and IPv6; a prefix that is as long as the address, or longer, skips the level.
+    """IPv4 and IPv6 addresses by network; a prefix that is not shorter than the address skips the level.
 
     >>> rule = Networks({"levels": [48, 24, 16]})
     >>> rule.above("10.1.2.3"), rule.above("2001:db8::1")
@@ -303,7 +303,7 @@ _CODE = re.compile(r"([A-Z][0-9][0-9])(\.?[0-9A-Z]{1,4})?")
 
 
 class Icd10(Rule):
-    """Without values, the leaves are the categories of three characters that a chapter has room for.
+    """Diagnoses by category and chapter. Without values, the leaves are all categories of three characters.
 
     >>> Icd10({}).above("E11.9"), Icd10({}).above("E11")
     (['E11*', 'E00-E90'], ['E00-E90'])

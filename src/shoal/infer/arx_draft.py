@@ -67,14 +67,14 @@ def _persons(found: Project) -> str:
 
 
 def _entry(attribute: Attribute, file: str | None) -> Entry:
-    name, told = attribute.name, quoted_name(attribute.name)
+    name, quoted = attribute.name, quoted_name(attribute.name)
     match attribute.role:
         case "sensitive":
             return Entry("Sensitive in ARX.", [f"{yaml_scalar(name)}: {{sensitive: true}}"], active=True)
         case "kept":
             return Entry("Insensitive in ARX: published as it is.", [f"{yaml_scalar(name)}: {{publish: keep}}"], active=True)
         case "identifying":
-            return Entry(f"{told} is left out: identifying in ARX.")
+            return Entry(f"{quoted} is left out: identifying in ARX.")
     if attribute.hierarchy is None:
         why = (
             "its hierarchy is no tree, since a label has two parents or stands on two levels"
@@ -82,7 +82,7 @@ def _entry(attribute: Attribute, file: str | None) -> Entry:
             else "it has no hierarchy"
         )
         return Entry(
-            f"{told} is left out, but is quasi-identifying: {why}. Give it a hierarchy, or quasi: numeric with its range."
+            f"{quoted} is left out, but is quasi-identifying: {why}. Give it a hierarchy, or quasi: numeric with its range."
         )
     facts = [f"Quasi-identifying in ARX, as {attribute.datatype or 'text'}."]
     facts += ["Some levels are forbidden there, which is not carried over."] * attribute.limited
@@ -92,7 +92,7 @@ def _entry(attribute: Attribute, file: str | None) -> Entry:
 
 
 def _tree(tree: Hierarchy) -> Iterator[str]:
-    """An inline tree, a line a node that has more than leaves below it."""
+    """A tree as YAML; the leaves below a node are one list."""
     below: dict[int, list[int]] = {}
     for node in sorted(range(tree.root), key=lambda node: (int(tree.first[node]), node)):
         below.setdefault(int(tree.parent[node]), []).append(node)
@@ -129,7 +129,7 @@ def _privacy(found: Project) -> Iterator[str]:
     lost += [f"suppression of at most a part of {found.outliers} of the records"] if found.outliers else []
     lost += ["weights of attributes"] if found.weighted else []
     if lost:
-        yield from prose(f"Not carried over: {'; '.join(_tame(text) for text in lost[:_SHOWN])}.")
+        yield from prose(f"Not carried over: {'; '.join(_shortened(text) for text in lost[:_SHOWN])}.")
     yield f"privacy: {{{', '.join(keys)}}}"
     yield ""
     yield from prose(f"The most arrivals a record waits: {_WINDOW} times k. ARX takes all data at once, and knows no window.")
@@ -147,7 +147,7 @@ def _diversity(known: dict[str, list[Criterion]]) -> Iterator[str]:
         yield f"l: {max(each.value for each in known['distinct']):g}"
 
 
-def _tame(text: str) -> str:
+def _shortened(text: str) -> str:
     """On one line, and not too long."""
     return " ".join(text.split())[:120]
 

@@ -1,4 +1,4 @@
-"""What becomes of a field: a quasi-identifier if it clearly is one, otherwise left out with the reason."""
+"""The entry of a field: a quasi-identifier if it clearly is one, otherwise left out with the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Context(NamedTuple):
     """What the sample says about all fields."""
 
     persons: NDArray[np.int64]
-    candidates: list[str]  # fields that might tell persons apart
+    candidates: list[str]  # fields that may identify persons
     complete: bool
     noun: str  # what is counted: person or row
 
@@ -46,7 +46,7 @@ def attribute(column: Column, context: Context) -> Entry:
 
 
 def _withheld(column: Column, context: Context) -> str | None:
-    """Why a field has no place in the output, if it has none."""
+    """The reason for which a field is not published, if there is one."""
     if not column.known:
         return "it is missing in all rows of the sample"
     if column.nested:
@@ -128,10 +128,11 @@ def _category(column: Column, context: Context) -> Entry:
 
 
 def _decided(column: Column, facts: list[str], settings: list[str]) -> Entry:
-    told = "; ".join(facts)
+    summary = "; ".join(facts)
+    summary = f"{summary[0].upper()}{summary[1:]}."
     if is_quasi(column.name):
-        return Entry(f"{told[0].upper()}{told[1:]}.", settings, active=True)
-    return Entry(f"{quoted_name(column.name)} is left out: {_UNCLEAR}. {told[0].upper()}{told[1:]}.", settings)
+        return Entry(summary, settings, active=True)
+    return Entry(f"{quoted_name(column.name)} is left out: {_UNCLEAR}. {summary}", settings)
 
 
 def _facts(column: Column) -> list[str]:

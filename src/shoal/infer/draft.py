@@ -49,13 +49,13 @@ def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
 
 
 class Study(NamedTuple):
-    """What a draft is made of."""
+    """The findings from which a draft is written."""
 
     sample: Sample
     person: Persons
     time: Times
     nulls: dict[str, list[str]]  # texts that mean missing, and where they were found
-    entries: dict[str, Entry]  # of every other field, in order
+    entries: dict[str, Entry]  # the entries of all other fields, in order
     noun: str  # what is counted: person or row
 
 

@@ -13,14 +13,14 @@ WIDTH = 110
 
 
 class Entry(NamedTuple):
-    """Settings, why they are as they are, and whether they hold."""
+    """Settings, the reason for them, and whether they are active."""
 
     note: str
     settings: Sequence[str] = ()
     active: bool = False
 
     def lines(self, indent: str = "") -> list[str]:
-        """The note as a comment, then the settings; a `#` that not just one space follows makes them inactive."""
+        """The note as a comment, then the settings, behind a `#` if they are inactive."""
         mark = "" if self.active else "#"
         return [*prose(self.note, indent), *(f"{indent}{mark}{line}" for line in self.settings)]
 
@@ -43,7 +43,7 @@ def numeric(name: str, bounds: Range) -> list[str]:
 
 
 def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
-    """The settings of a categorical quasi-identifier with a flat tree; `is_open`: values that are no leaf are to be expected.
+    """The settings of a categorical quasi-identifier with a flat tree; `is_open`: other values are expected.
 
     >>> print("\\n".join(categorical("sex", ["f", "m"], True)))
     sex:
@@ -61,7 +61,7 @@ def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
 
 
 def flow(start: str, items: Sequence[str]) -> list[str]:
-    """A list of YAML after its start, on as many lines as it needs; these stand below its items, unless it starts far right.
+    """A YAML list after its start, on as many lines as it needs, aligned with its first item unless that is far right.
 
     >>> flow("any: [", ["f", "m"])
     ['any: [f, m]']

@@ -72,7 +72,7 @@ def words(name: str) -> frozenset[str]:
 
 
 def direct(name: str) -> str | None:
-    """What identifies persons by itself, if the name says so.
+    """The kind of direct identifier that the name stands for, if any.
 
     >>> direct("e-mail"), direct("firstName"), direct("country_name"), direct("age")
     ('contact data', 'names', None, None)
@@ -125,7 +125,7 @@ def is_time(name: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
-    """Whether the name is that of an identifier, of whatever.
+    """Whether the name is that of an identifier of persons or of things.
 
     >>> [is_identifier(name) for name in ("order_id", "DUID", "paid", "humidity")]
     [True, True, False, False]
@@ -135,7 +135,7 @@ def is_identifier(name: str) -> bool:
 
 
 def person_rank(name: str) -> int:
-    """How clearly the name is that of persons: 2 for a person's own, 1 for one that may be, 0 for none.
+    """How clearly the field identifies persons: 2 clearly, 1 perhaps, 0 not.
 
     >>> [person_rank(name) for name in ("pid", "CustomerID", "id", "device_id", "order_id", "user_age", "DUPERSID")]
     [2, 2, 1, 1, 0, 0, 2]
@@ -178,7 +178,7 @@ _MISSING_TEXTS = frozenset(_MISSING.split("|"))
 
 
 def form(values: Iterable[str]) -> str | None:
-    """What some of the values look like, if it is something that is never published.
+    """The form of some of the values, if it is one that is never published.
 
     >>> form(["x", "ann@example.org"]), form(["Paris", "Oslo"]), form(["2024-05-01T10:00Z"])
     ('e-mail addresses', None, 'dates')

@@ -21,10 +21,10 @@ _RISK = (
 
 
 class Persons(NamedTuple):
-    """The field that tells persons apart, if one is clear, and all that might."""
+    """The field that identifies persons, if one is clear, and all candidates."""
 
     column: Column | None
-    counted: Column | None  # by which the sample's persons are counted: without a clear one, the coarsest
+    counted: Column | None  # counts the persons of the sample: the clear candidate, else the one with the fewest values
     candidates: list[str]
     entries: list[Entry]
 
@@ -84,7 +84,7 @@ _USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"}
 
 
 class Times(NamedTuple):
-    """The field of the time, if one is clear, and what to say about it."""
+    """The field of the event time, if one is clear, and its entries of the draft."""
 
     name: str | None
     entries: list[Entry]
@@ -133,7 +133,7 @@ def find_nulls(fields: Iterable[Field]) -> dict[str, list[str]]:
 
 
 def nulls_entry(found: dict[str, list[str]]) -> Entry:
-    """The setting of what means missing, and where it was found."""
+    """The entry of the texts that mean missing."""
     listed = ", ".join(_quoted(text) for text in found)
     places = "; ".join(f"{_quoted(text)} in {_places(names)}" for text, names in found.items() if names)
     note = "Texts that mean missing, besides null, NaN and an absent field. "

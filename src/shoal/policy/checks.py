@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: bool) -> Iterator[str]:
-    """What does not go together, given the sections that could be read and the names of all attributes.
+    """Conflicts between the sections that could be read; `names` are those of all attributes.
 
-    `filters` says whether observations are released or withheld at once, instead of held in a window.
+    `filters` says that the algorithm releases or withholds observations at once, without a window.
     """
     yield from _fields(sections, names)
     attributes = sections.get("attributes") or None
@@ -65,7 +65,7 @@ def _fields(sections: Mapping[str, Any], names: Collection[object]) -> Iterator[
 
 
 def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterator[str]:
-    """Where observations are released or withheld at once."""
+    """Conflicts of a policy without a window."""
     time = sections.get("time")
     if sections.get("person") == NOBODY:
         yield "person: none tells no users apart; name the field that does"
@@ -147,7 +147,7 @@ def _clock(time: Time | None, window: Window) -> Iterator[str]:
 
 
 def notes(policy: Policy) -> Iterator[str]:
-    """What a reader of the policy should know before relying on it."""
+    """What is legal, but should be known before the policy is used."""
     if policy.person is None:
         yield "person: none counts every record as a person; one who comes back counts more than once"
     if policy.time and policy.time.publish == "keep" and not policy.is_filter:

@@ -17,15 +17,15 @@ MOST_PROBLEMS = 10
 
 
 class Branches:
-    """Collects branches and everything that keeps them from being a tree."""
+    """Collects branches, each from a leaf to the root, and every problem that keeps them from being a tree."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
         self.parent: dict[str, str | None] = {}
         self.children: dict[str, list[str]] = {}  # of inner nodes
         self._seen: dict[str, str] = {}
-        self._above: dict[str, tuple[str, ...]] = {}  # of each leaf, up to the root
-        self._tails: dict[tuple[object, ...], tuple[str, ...]] = {}  # as they came, and as they are
+        self._above: dict[str, tuple[str, ...]] = {}  # the ancestors of each leaf, up to the root
+        self._tails: dict[tuple[object, ...], tuple[str, ...]] = {}  # ancestors as they are written, and their labels
 
     @property
     def root(self) -> str:
@@ -34,15 +34,15 @@ class Branches:
 
     @property
     def full(self) -> bool:
-        """Whether enough problems are known to stop looking."""
+        """Whether so many problems were found that the search stops."""
         return len(self.problems) >= MOST_PROBLEMS
 
     def add(self, labels: Sequence[object], where: str) -> None:
-        """Takes one branch, leaf first; a branch that does not fit becomes a problem instead."""
+        """Add a branch, leaf first; one that does not fit becomes a problem."""
         tail = self._tails.get(tuple(labels[1:]))
         leaf = canonical(labels[0]) if tail and labels else None
         if tail and leaf and leaf not in self.parent:
-            self._hang(leaf, tail, where)
+            self._add_leaf(leaf, tail, where)
             return
         branch = [canonical(label) or "" for label in labels]
         if "" in branch:
@@ -58,7 +58,7 @@ class Branches:
                 self._tails[tuple(labels[1:])] = self._above[branch[0]]
 
     def check(self, source: str = "") -> None:
-        """Raises what was found wrong, prefixed with the source."""
+        """Raise all problems, each after the name of the source."""
         if not self.problems and not self.parent:
             self.problems.append("has no leaves; write one line a leaf")
         if self.problems:
@@ -89,14 +89,14 @@ class Branches:
     def _insert(self, branch: list[str], where: str) -> None:
         for label, above in zip(branch[1:], [*branch[2:], None], strict=False):
             if label not in self.parent:
-                self._put(label, above, where)
-        self._hang(branch[0], tuple(branch[1:]), where)
+                self._add_node(label, above, where)
+        self._add_leaf(branch[0], tuple(branch[1:]), where)
 
-    def _hang(self, leaf: str, tail: tuple[str, ...], where: str) -> None:
+    def _add_leaf(self, leaf: str, tail: tuple[str, ...], where: str) -> None:
         self._above[leaf] = tail
-        self._put(leaf, tail[0] if tail else None, where)
+        self._add_node(leaf, tail[0] if tail else None, where)
 
-    def _put(self, label: str, above: str | None, where: str) -> None:
+    def _add_node(self, label: str, above: str | None, where: str) -> None:
         self.parent[label] = above
         self._seen[label] = where
         if above is not None:
@@ -129,21 +129,15 @@ class Hierarchy:
 
     @classmethod
     def of(cls, lines: Sequence[Sequence[str]]) -> Hierarchy:
-        """The hierarchy of lines that each lead from a leaf to the root.
-
-        Raises
-        ------
-        PolicyError
-            The lines are no tree.
-        """
+        """The hierarchy of lines that each lead from a leaf to the root."""
         branches = Branches()
         for number, line in enumerate(lines, 1):
             branches.add(line, f"line {number}")
         branches.check()
-        return cls.grow(branches)
+        return cls.of_branches(branches)
 
     @classmethod
-    def grow(cls, branches: Branches) -> Hierarchy:
+    def of_branches(cls, branches: Branches) -> Hierarchy:
         """The hierarchy of branches that have been checked."""
         leaves, inner = _order(branches)
         labels = (*leaves, *inner)
@@ -156,7 +150,7 @@ class Hierarchy:
                 first[above] = min(first[above], first[number])
                 last[above] = max(last[above], last[number])
         code = MappingProxyType({label: number for number, label in enumerate(leaves)})
-        return cls(labels, _still(parent), _still(first), _still(last), len(leaves), code)
+        return cls(labels, _read_only(parent), _read_only(first), _read_only(last), len(leaves), code)
 
     @property
     def root(self) -> int:
@@ -164,7 +158,7 @@ class Hierarchy:
         return len(self.labels) - 1
 
     def lines(self) -> list[list[str]]:
-        """The labels from leaf to root, a line a leaf."""
+        """The labels from leaf to root, one line per leaf."""
         return [self._line(leaf) for leaf in range(self.leaves)]
 
     def _line(self, node: int) -> list[str]:
@@ -207,7 +201,7 @@ def _order(branches: Branches) -> tuple[list[str], list[str]]:
     return leaves, inner
 
 
-def _still(numbers: Sequence[int]) -> Integers:
+def _read_only(numbers: Sequence[int]) -> Integers:
     result = np.array(numbers, dtype=np.int64)
     result.flags.writeable = False
     return result

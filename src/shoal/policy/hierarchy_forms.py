@@ -15,24 +15,12 @@ from shoal.policy.hierarchy import Branches, Hierarchy
 
 
 def load_file(name: str, folder: Path) -> Hierarchy:
-    """The hierarchy of a file inside the policy's folder.
-
-    Raises
-    ------
-    PolicyError
-        The file lies elsewhere, cannot be read, or holds no tree.
-    """
+    """The hierarchy of a file inside the policy's folder."""
     return parse_file(_read(name, folder), name)
 
 
 def load_values(name: str, folder: Path) -> list[str]:
-    """The values in a file inside the policy's folder, one a line.
-
-    Raises
-    ------
-    PolicyError
-        The file lies elsewhere or cannot be read.
-    """
+    """The values in a file inside the policy's folder, one per line."""
     return [line.strip() for line in decode(_read(name, folder), name).splitlines() if line.strip()]
 
 
@@ -52,7 +40,7 @@ def parse_file(data: bytes, name: str) -> Hierarchy:
     if not branches.parent and not branches.problems:
         raise PolicyError([f"{name} is empty; write one line a leaf, leaf first, root last, ';' between"])
     branches.check(f"{name}, ")
-    return Hierarchy.grow(branches)
+    return Hierarchy.of_branches(branches)
 
 
 def _read(name: str, folder: Path) -> bytes:
@@ -87,11 +75,6 @@ def parse_tree(tree: Mapping[object, object]) -> Hierarchy:
 
     >>> parse_tree({"Europe": {"France": ["Paris", "Lyon"], "Norway": "Oslo"}}).lines()
     [['Paris', 'France', 'Europe'], ['Lyon', 'France', 'Europe'], ['Oslo', 'Norway', 'Europe']]
-
-    Raises
-    ------
-    PolicyError
-        It is no tree.
     """
     if len(tree) != 1:
         raise PolicyError([f"has {len(tree)} roots; put everything under one key"])
@@ -101,7 +84,7 @@ def parse_tree(tree: Mapping[object, object]) -> Hierarchy:
         if branches.full:
             break
     branches.check()
-    return Hierarchy.grow(branches)
+    return Hierarchy.of_branches(branches)
 
 
 def _branches(above: Branch, below: object, problems: list[str], around: tuple[int, ...]) -> Iterator[Branch]:
@@ -143,11 +126,6 @@ def built(written: Mapping[Any, Any], folder: Path | None) -> Hierarchy:
 
     >>> built({"builder": "dates", "range": ["2024-01-31", "2024-02-01"], "levels": ["month"]}, None).lines()
     [['2024-01-31', '2024-01', 'any'], ['2024-02-01', '2024-02', 'any']]
-
-    Raises
-    ------
-    PolicyError
-        The settings, or the file that they name, cannot be used.
     """
     file = written.get("values")
     if isinstance(file, str):

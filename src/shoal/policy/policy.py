@@ -42,11 +42,11 @@ class Policy:
     nulls: tuple[str, ...]
     item: Item | None
     attributes: Mapping[str, Attribute]
-    privacy: Privacy  # this and the window are None where nothing is held: ask `is_filter` first
+    privacy: Privacy  # it and the window are None if `is_filter`
     window: Window
     weights: Mapping[str, float]
-    stretch: float  # how many times as long the window may become while fewer than k persons are there
-    lanes: int  # windows side by side, among which the tuples are split
+    stretch: float  # how many times as long the window may become while it holds fewer than k persons
+    lanes: int  # windows side by side that share the tuples
     algorithm: Algorithm
 
     @classmethod
@@ -108,12 +108,12 @@ class Policy:
 
     @property
     def is_filter(self) -> bool:
-        """Whether observations are released or withheld at once: then no window is held, and no k is promised."""
+        """Whether each observation is released or withheld at once: then there is no window, and no k."""
         return not isinstance(self.algorithm, Parameters)
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same records leave alike each time, whatever the threads do, so that a stream can be played again."""
+        """Whether two runs over the same records release the same, whatever the threads do."""
         return getattr(self.algorithm, "workers", 1) == 1
 
     @cached_property
@@ -186,7 +186,7 @@ class Policy:
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """The same by section, to tell what differs between two policies."""
+        """A digest of each section, to find what differs between two policies."""
         return FrozenMap({name: _digest(part) for name, part in self._parts.items()})
 
     @cached_property
@@ -227,7 +227,7 @@ V = TypeVar("V")
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):
-    """An immutable mapping in insertion order that, unlike a mapping proxy, can be pickled.
+    """An immutable mapping that, unlike a mapping proxy, can be pickled.
 
     >>> FrozenMap({"age": 1})["age"]
     1

@@ -35,19 +35,19 @@ DEFAULT = Tide()
 """The algorithm of a policy that names none."""
 
 NEEDED = ("attributes", "privacy", "window")
-"""What a policy needs whose algorithm holds a window."""
+"""The sections that a policy needs if its algorithm has a window."""
 
 NEEDED_TO_FILTER = ("time", "item")
-"""What it needs where nothing is held."""
+"""The sections that it needs if its algorithm is a filter."""
 
-_HELD = ("privacy", "window", "weights", "sparse", "lanes")
+_WINDOW_ONLY = ("privacy", "window", "weights", "sparse", "lanes")
 
 _FORMS: dict[str, JsonValue] = {
     "if": {
         "required": ["algorithm"],
         "properties": {"algorithm": {"required": ["name"], "properties": {"name": {"const": FILTER}}}},
     },
-    "then": {"required": [*NEEDED_TO_FILTER], "properties": dict.fromkeys([*_HELD], False)},
+    "then": {"required": [*NEEDED_TO_FILTER], "properties": dict.fromkeys([*_WINDOW_ONLY], False)},
     "else": {"required": [*NEEDED], "properties": {"item": False}},
 }
 
@@ -129,20 +129,14 @@ _SECTIONS = {name: _adapter(field) for name, field in PolicyFile.model_fields.it
 
 
 def read_policy(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
-    """The sections of a policy, each of its own type, defaults included.
-
-    Raises
-    ------
-    PolicyError
-        Everything that is wrong.
-    """
+    """The sections of a policy, each of its own type, defaults included."""
     if not isinstance(written, Mapping):
         raise PolicyError(["the policy is not a mapping; write it as key: value pairs"])
     written = _with_algorithm(written)
     context = {"folder": None if folder is None else Path(folder)}
     found = [f"{key}: {unknown(key, _SECTIONS)}" for key in written if key not in _SECTIONS]
     sections: dict[str, Any] = {}
-    filters = _filters(written)
+    filters = _is_filter(written)
     needed = NEEDED_TO_FILTER if filters else NEEDED
     for name, field in PolicyFile.model_fields.items():
         if name in written and not (written[name] is None and name in needed):
@@ -162,14 +156,14 @@ def read_policy(written: object, folder: str | PathLike[str] | None) -> dict[str
 
 
 def _with_algorithm(written: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The same, with a name where the algorithm has parameters only."""
+    """The same, with the default name if only the algorithm's parameters are written."""
     algorithm = written.get("algorithm")
     if isinstance(algorithm, Mapping) and "name" not in algorithm:
         return {**written, "algorithm": {"name": DEFAULT.name, **algorithm}}
     return written
 
 
-def _filters(written: Mapping[Any, Any]) -> bool:
+def _is_filter(written: Mapping[Any, Any]) -> bool:
     algorithm = written.get("algorithm")
     return isinstance(algorithm, Mapping) and algorithm.get("name") == FILTER
 

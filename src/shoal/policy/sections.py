@@ -42,12 +42,12 @@ class Window(FrozenModel):
 
     @property
     def length(self) -> float:
-        """Its length on its own clock: arrivals, or seconds under `time`."""
+        """Its length: in seconds if its kind is `time`, else in arrivals."""
         return float(getattr(self, self.kind))
 
     @property
     def timed(self) -> bool:
-        """Whether its clock counts seconds rather than arrivals."""
+        """Whether its length is in seconds."""
         return self.kind == "time"
 
     @model_validator(mode="after")
@@ -65,8 +65,7 @@ class Window(FrozenModel):
 class Privacy(FrozenModel):
     """Every group counts at least `k` persons, whose sensitive values differ enough.
 
-    How nulls are read decides who is alike: under `extended` and `root` all members of a group show the same, under `maybe`
-    each shows null where it had nothing.
+    Under `extended` and `root` all members of a group show the same, under `maybe` a member shows null for a missing value.
     """
 
     k: Count = Field(description="the fewest persons in a group")
@@ -109,7 +108,7 @@ def _listed(value: object) -> object:
 
 
 class Item(FrozenModel):
-    """The field that holds the item, or several that make it together; with a hierarchy, what it can be generalized to.
+    """The item that a user exposes: one field, or several together; and perhaps a hierarchy to generalize it.
 
     >>> Item(fields=("host", "path")).names
     ('host', 'path')
@@ -125,16 +124,16 @@ class Item(FrozenModel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields, in order."""
+        """The fields that make the item, in order."""
         return self.fields or ((self.field,) if self.field else ())
 
     @property
     def place(self) -> str:
-        """The key that names them."""
+        """The key of the policy that names them."""
         return "fields" if self.fields else "field"
 
     def plain(self) -> dict[str, Any]:
-        """What decides the outcome."""
+        """Its content, for a digest."""
         return {"fields": self.names, "hierarchy": self.hierarchy and self.hierarchy.lines()}
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ _SUM = 1e-6
 
 
 class Diversity(NamedTuple):
-    """What l-diversity asks of the values that a group shows.
+    """What l-diversity requires of the sensitive values of a group.
 
     - `distinct`: at least l different values.
     - `entropy`: e to the entropy of their distribution is at least l.
@@ -91,6 +91,8 @@ Distribution = Annotated[
 
 
 class Requirement(NamedTuple):
+    """What is required of one sensitive attribute."""
+
     name: str
     l: Diversity | None
     t: float | None

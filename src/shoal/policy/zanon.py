@@ -23,7 +23,7 @@ from shoal.config.model import Count, FrozenModel, Span, name, number, refusal, 
 SHORTEST = 0.001  # seconds
 
 FIXED, TUNED = "[fixed]", "[tuned]"
-"""The two ways to write z, as steps of a place; they are not shown."""
+"""The two ways to write z, as steps of a place in pydantic's errors; they are not shown."""
 
 
 def _inside(value: object) -> float:
@@ -40,7 +40,7 @@ def _window(value: float) -> float:
 
 
 def _secret(value: object, info: ValidationInfo) -> str:
-    """The whole path of a file inside the policy's folder; what it holds is read only when it is needed."""
+    """The absolute path of a file inside the policy's folder; its content is read when it is needed."""
     file, folder = name(value), (info.context or {}).get("folder")
     if folder is None:
         raise refusal("is a file, but the policy has no folder; give a folder, or set SHOAL_SECRET")
@@ -54,7 +54,7 @@ def _secret(value: object, info: ValidationInfo) -> str:
 
 
 class Auto(FrozenModel):
-    """What a z that follows the stream is to reach."""
+    """The goal of a z that follows the stream."""
 
     k: Annotated[int, Field(ge=2), BeforeValidator(whole)] = Field(description="the users who must publish the same")
     probability: Annotated[

@@ -23,7 +23,7 @@ from shoal.formats.reading.utf8 import NOT_UTF8, as_bytes, as_letters, filtered,
 CHUNK = 3 << 20
 LONGEST = 64 << 20
 SAMPLE = 1 << 18
-"""Bytes that are looked at to see which columns repeat their values."""
+"""Bytes from which it is learned which columns repeat their values."""
 
 UNCLOSED = (
     f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
@@ -31,11 +31,11 @@ UNCLOSED = (
 )
 
 MOST = 10_000
-"""Different values of a column that are remembered from one chunk to the next."""
+"""Distinct values of a column that are remembered from one chunk to the next."""
 
 _CONTENT = re.compile(rb"[^\r\n]")
 _CODED = pa.dictionary(pa.int32(), pa.string())
-_FATES = {None: SKIPPED, pa.string(): TEXT, _CODED: CODED}
+_KINDS = {None: SKIPPED, pa.string(): TEXT, _CODED: CODED}
 
 
 class CsvReader(Reader):
@@ -59,7 +59,7 @@ class CsvReader(Reader):
                 yield self._parser.refused("a quoted value is not closed")
 
     def _chunks(self) -> Iterator[tuple[bytes, bool]]:
-        """Pieces of the file from behind the header, each with whether it ends where a record does."""
+        """Pieces of the file after the header, each with whether it ends with a whole record."""
         for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, last_end, UNCLOSED):
             if self._parser.names:
                 yield chunk, is_whole
@@ -76,7 +76,7 @@ class CsvReader(Reader):
 
 
 class CsvParser:
-    """Reads the asked columns as strings; a record with too many or too few fields is reported, not fatal."""
+    """Reads the asked columns as strings; a record with too many or too few fields is reported, and skipped."""
 
     def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
         self._path = path
@@ -89,7 +89,7 @@ class CsvParser:
         self._splitter: Splitter | None = None
 
     def begin(self, chunk: bytes) -> bytes:
-        """Learn the header and what the first records are like; what follows the header."""
+        """Learn the header and the kinds of columns; return the bytes after the header."""
         ends = record_ends(chunk[:SAMPLE])
         ends = ends if ends.first else record_ends(chunk)
         if not ends.first and not ends.closed:
@@ -122,7 +122,7 @@ class CsvParser:
         return self._block({}, [], [(self._row - 1, reason)])
 
     def _repeated(self, sample: bytes) -> list[str]:
-        """The columns that are read as dictionaries, since their first values come again and again."""
+        """The columns that are read as dictionaries, since their first values repeat."""
         sample = sample[: record_ends(sample).last]
         if not _CONTENT.search(sample):
             return []
@@ -133,25 +133,25 @@ class CsvParser:
     def _parsed(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
         """The asked columns, and the malformed records by their place in the chunk.
 
-        Arrow hands over a malformed record only if it is UTF-8. Where the chunk is not, each byte is read as a letter.
+        Arrow reports a malformed record only if it is UTF-8. In a chunk that is not UTF-8, each byte is read as a letter.
         """
         if is_utf8(chunk):
-            table = self._plainly_split(chunk)
-            return self._split(chunk) if table is None else (table, [])
-        table, bad = self._split(as_letters(chunk))
+            table = self._split_unquoted(chunk)
+            return self._split_by_arrow(chunk) if table is None else (table, [])
+        table, bad = self._split_by_arrow(as_letters(chunk))
         return pa.table({name: as_bytes(table.column(name).combine_chunks()) for name in table.column_names}), bad
 
-    def _plainly_split(self, chunk: bytes) -> pa.Table | None:
+    def _split_unquoted(self, chunk: bytes) -> pa.Table | None:
         """The asked columns, if nothing is quoted and all records have as many fields as the header."""
         if b'"' in chunk or b"\r" in chunk or not chunk.endswith(b"\n"):
             return None
         if self._splitter is None or max(self._splitter.counts) > MOST:
-            self._splitter = Splitter([b""] * len(self.names), b"", [_FATES[self._kinds.get(name)] for name in self.names])
+            self._splitter = Splitter([b""] * len(self.names), b"", [_KINDS[self._kinds.get(name)] for name in self.names])
         parts = self._splitter.split(chunk)
         found = dict(zip(self.names, parts or (), strict=False))
         return pa.table({name: _strings(found[name]) for name in self._kinds}) if parts else None
 
-    def _split(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
+    def _split_by_arrow(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
         bad: list[tuple[int, str]] = []
 
         def refuse(row: pyarrow.csv.InvalidRow) -> str:
@@ -170,7 +170,7 @@ class CsvParser:
         return table, bad
 
     def blocks(self, chunk: bytes) -> Iterator[Block]:
-        """Whole records, numbered on from those before."""
+        """The blocks of whole records, whose numbers continue those of earlier chunks."""
         if not _CONTENT.search(chunk):
             return
         table, bad = self._parsed(chunk)

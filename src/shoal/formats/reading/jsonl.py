@@ -22,10 +22,10 @@ LONGEST = 64 << 20
 TOO_LONG = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
 BLANK = b" \t\r"
 FEW = 64
-"""A block of so few lines is parsed line by line, if need be, rather than cut again."""
+"""A block of at most this many lines is parsed line by line, if the fast ways refuse it, rather than halved again."""
 
 BEGINNING = 100
-"""Where keys come and go, the first block has at most so many lines: what it has is what the input began with."""
+"""If lines have different keys, the first block has at most this many lines: its keys are those the input began with."""
 
 Parsed = tuple[list[pa.Array], list[tuple[int, str]], Collection[str]]
 
@@ -66,12 +66,12 @@ class JsonlParser:
         self._irregular = Irregular(self._fields, self._passed)
 
     def blocks(self, chunk: bytes) -> Iterator[Block]:
-        """The records on whole lines, each with its end, numbered on from those before."""
+        """The blocks of whole lines, whose numbers continue those of earlier chunks."""
         for columns, bad, names in self._parsed(chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk):
             yield from self._numbered(columns, bad, names)
 
     def _parsed(self, chunk: bytes) -> Iterator[Parsed]:
-        """What the fast ways refuse is halved until line by line is cheap."""
+        """A chunk that the fast ways refuse is halved until parsing line by line is cheap."""
         parsed = self._fast(chunk)
         if parsed is not None:
             yield parsed
@@ -155,7 +155,7 @@ class Records(NamedTuple):
 
 
 def first_records(path: str, rows: int) -> Records:
-    """At most so many records of a file of JSON lines, or of standard input if the path is `-`."""
+    """At most `rows` records of a file of JSON lines, or of standard input if the path is `-`."""
     source = Source(path)
     good: list[dict[str, Any]] = []
     bad = 0

@@ -1,4 +1,4 @@
-"""JSON lines whose keys come and go: types are learned, and Arrow's JSON parser must keep to them."""
+"""JSON lines with different keys: types are learned from the first lines, and given to Arrow's JSON parser."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ DEEP = 500
 _HINTS = re.compile(rb"NaN"), re.compile(rb"Inf")
 _LITERAL = re.compile(rb"[:,\[-][ \t]*(?:NaN|Inf)")
 _ESCAPED = re.compile(rb'\\u[0-9A-Fa-f]{4}[^"]*"[ \t]*:')
-"""A key that is not written as it reads."""
+"""A key with an escape in it."""
 
 
 class Irregular:
-    """Parses blocks whose fields keep the type they had before."""
+    """Parses blocks whose fields have the types of earlier ones."""
 
     def __init__(self, fields: Sequence[str], passed: frozenset[str]) -> None:
         self._fields = fields
         self._passed = passed
         self._types: dict[str, pa.DataType] = {}
         self.names: dict[str, None] = {}
-        """The keys of the first and the last of the lines that were parsed last."""
+        """The keys of the first and the last lines of the last block."""
 
     def learn(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Widen the types by what these records hold: nothing to something, whole numbers to all."""
+        """Widen the types to hold these records: null to any type, whole numbers to all numbers."""
         for name in self._fields:
             old, new = self._types.get(name, pa.null()), _usual([in_record(record, name) for record in records])
             if pa.types.is_null(old) or {old, new} == {pa.int64(), pa.float64()}:
                 self._types[name] = pa.float64() if pa.types.is_floating(old) else new
 
     def parse(self, block: bytes) -> list[pa.Array]:
-        """The asked columns, one row a line."""
+        """The asked columns, one row per line."""
         records = _records(block.split(b"\n", SAMPLE)[:SAMPLE])
         if not self._types:
             self.learn(records)
@@ -69,7 +69,7 @@ class Irregular:
         return [self._column(name, in_batch(whole, name), block) for name in self._fields]
 
     def _inside(self, block: bytes) -> set[str]:
-        """Those of the fields that are paths in these lines, rather than keys with dots in them."""
+        """Those of the fields that are paths in these lines, and not keys that hold dots."""
         dotted = [name for name in self._fields if "." in name]
         if dotted and _ESCAPED.search(block):
             raise Refused
@@ -99,7 +99,7 @@ def _key(name: str) -> bytes:
 
 
 def _schema(types: Mapping[str, pa.DataType], paths: Collection[str]) -> pa.Schema:
-    """The types of keys, with structs where paths lead inside.
+    """The types of keys, with structs for paths.
 
     >>> _schema({"a": pa.int64(), "b.c": pa.string()}, {"b.c"})
     a: int64
@@ -125,7 +125,7 @@ def _fields(tree: dict[str, Any]) -> list[pa.Field]:
 
 
 def _usual(values: list[Any]) -> pa.DataType:
-    """The type of the most values that have one."""
+    """The most frequent type of the values."""
     kinds = Counter(type(value) for value in values if type(value) in TYPES)
     if kinds[int] and kinds[float]:
         return pa.float64()
@@ -154,12 +154,12 @@ def _checked(block: bytes) -> int:
 
 
 def _is_extreme(line: bytes) -> bool:
-    """Whether Python may find it too deep, or a number in it too long, where Arrow does not."""
+    """Whether Python may refuse it as too deep, or a number in it as too long, while Arrow would not."""
     return line.count(b"{") + line.count(b"[") > DEEP or re.search(rb"[0-9]{4300}", line) is not None
 
 
 def _verbatim(name: str, column: pa.Array, block: bytes) -> pa.Array:
-    """JSON text; a whole number in a column of floats may have been written either way, so the line is asked."""
+    """JSON text. A whole number in a column of floats may be written as 1 or 1.0, which is looked up in its line."""
     if pa.types.is_string(column.type):
         texts = pc.binary_join_element_wise('"', Jsonl().escaped(column.fill_null("")), '"', "")
         return pc.if_else(column.is_valid(), texts, None)

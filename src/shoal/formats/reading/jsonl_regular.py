@@ -1,8 +1,8 @@
 """JSON lines that all have the same keys in the same order, as programs write them.
 
-Such a line splits at its commas into one piece a field, a constant beginning and a value. Each *distinct* value is then
-checked and parsed by Python's `json`, so that what is accepted, and as what, is what `json.loads` says of the line. A comma
-inside a value, a key more or less, anything unforeseen: `Refused`.
+Such a line splits at its commas into one piece per field, which has a constant beginning and a value. Each *distinct* value is
+then checked and parsed by Python's `json`, so that the result is that of `json.loads`. A comma inside a value, another key, or
+anything else that is unexpected: `Refused`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from shoal.formats.reading.utf8 import NOT_UTF8
 from shoal.path import head
 
 SAMPLE = 1 << 17
-"""Bytes that are looked at to see which columns have few values."""
+"""Bytes from which it is learned which columns have few values."""
 
 FEW, SHARE = 64, 0.05
-"""A column has few values if there are so many, or so many a row."""
+"""A column has few distinct values if there are at most so many, or so many per row."""
 
 MOST = 2000
-"""Values of a column that are remembered; one that has more has many."""
+"""The most distinct values of a column that are remembered."""
 
 _BEGINNING = re.compile(rb'\{?[ \t]*"([^"\\]*)"[ \t]*:[ \t]*')
 
 
 class Refused(Exception):
-    """The block does not have the shape; another way must be found."""
+    """The block does not have this shape, and must be parsed in another way."""
 
 
 class Shape(NamedTuple):
@@ -64,7 +64,7 @@ def learn(line: bytes) -> Shape:
 
 
 class Regular:
-    """Parses blocks of regular lines; remembers the shape, which columns have few values, and these."""
+    """Parses blocks of regular lines; remembers their shape, and the values of columns that have few."""
 
     def __init__(self, fields: Sequence[str], passed: frozenset[str]) -> None:
         self._fields = fields
@@ -75,11 +75,11 @@ class Regular:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The keys of the lines that were parsed last."""
+        """The keys of the last lines."""
         return self._shape.names if self._shape else ()
 
     def parse(self, block: bytes) -> list[pa.Array]:
-        """The asked columns, one row a line; after a refusal, the first lines are tried first."""
+        """The asked columns, one row per line; after a refusal, the first lines are tried first."""
         if self._refused:
             self._parsed(_beginning(block))
         self._refused = True
@@ -120,7 +120,7 @@ class Regular:
         self._distinct: list[pa.Array] = [pa.nulls(0)] * len(kinds)
 
     def _split(self, block: bytes) -> list[Any]:
-        """The values as they are written, a column each."""
+        """The values as they are written, by column."""
         parts = self._splitter.split(block)
         if parts is None:
             raise Refused

@@ -21,14 +21,14 @@ ROWS = 32_768
 
 
 class Parser(ABC):
-    """Parses pieces of whole records, numbered on from those before; what cannot be read is reported, not fatal."""
+    """Parses pieces of whole records, whose numbers continue those of earlier pieces; unreadable records are reported."""
 
     @abstractmethod
     def blocks(self, pieces: Sequence[bytes]) -> Iterator[Block]: ...
 
 
 def parser(kind: str, fields: Sequence[str], passed: Collection[str] = (), columns: Sequence[str] = ()) -> Parser:
-    """The parser of `json`, `csv` (whose columns must be named) or `arrow`.
+    """The parser of a format: `json`, `csv` (whose columns must be named) or `arrow`.
 
     >>> [block.batch.to_pydict() for block in parser("json", ["a"]).blocks([b'{"a": 1}', b'{"a": 2}'])]
     [{'a': [1, 2]}]
@@ -43,17 +43,17 @@ def parser(kind: str, fields: Sequence[str], passed: Collection[str] = (), colum
 
 
 def last_record(kind: str, data: bytearray) -> int:
-    """Where the last whole record of some text ends; 0 if none does."""
+    """The end of the last whole record of some text; 0 if there is none."""
     return (last_end if kind == "csv" else last_line)(data, len(data))
 
 
 def first_record(kind: str, data: bytes) -> int:
-    """Where the header of a CSV ends; JSON lines have none."""
+    """The end of the header of a CSV; JSON lines have no header."""
     return (record_ends(data).first or len(data)) if kind == "csv" else 0
 
 
 class _Json(Parser):
-    """A piece is one object, over however many lines, or one a line."""
+    """A piece is one object, on any number of lines, or several objects, one per line."""
 
     def __init__(self, fields: Sequence[str], passed: Collection[str]) -> None:
         self._parser = JsonlParser(fields, passed, ROWS)
@@ -78,7 +78,7 @@ def _on_lines(piece: bytes) -> bytes:
 
 
 class _Csv(Parser):
-    """Records without a header; a piece need not end with the end of a line."""
+    """Records without a header; a piece need not end with a line end."""
 
     def __init__(self, fields: Sequence[str], passed: Collection[str], columns: Sequence[str]) -> None:
         self._parser = CsvParser("columns", fields, passed, ROWS)

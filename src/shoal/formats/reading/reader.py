@@ -24,7 +24,7 @@ class Block(NamedTuple):
     bad
         `(row, reason)` of the records that could not be parsed; a reason never holds data.
     names
-        The fields that the records have, those that were not asked for included, as far as they were looked at.
+        All fields of the records, as far as they were looked at, also those that were not asked for.
     """
 
     batch: pa.RecordBatch

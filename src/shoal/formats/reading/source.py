@@ -18,11 +18,11 @@ BOM = b"\xef\xbb\xbf"
 """The mark that some programs put before UTF-8."""
 
 MOMENT, PAUSE = 0.05, 0.005
-"""Seconds for which bytes of a pipe are gathered, and after which a pipe counts as silent."""
+"""Seconds for which bytes of a pipe are collected, and seconds without bytes after which it counts as silent."""
 
 
 def reason(error: OSError) -> str:
-    """Why the operating system refused, without the path.
+    """The reason of the operating system, without the path.
 
     >>> reason(OSError(2, "No such file or directory", "secret"))
     'no such file or directory'
@@ -41,7 +41,7 @@ def opened(path: str) -> io.FileIO:
 
 
 class Source:
-    """Bytes in order, with a count of how many were taken from the file itself."""
+    """The bytes of an input, with a count of those that were read from the file itself."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class Source:
         return bytes(memoryview(buffer)[: self.readinto(memoryview(buffer))])
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer, or from a pipe as much of it as comes within a moment; 0 at the end."""
+        """Fill the buffer, or from a pipe as much of it as arrives within a moment; 0 at the end."""
         try:
             if self._gzip:
                 count = self._gzip.readinto(buffer)
@@ -87,7 +87,7 @@ class Source:
             return False
 
     def progress(self) -> tuple[int, int | None]:
-        """`(bytes done, bytes in all)`, as they lie in the file; of a pipe the second is unknown."""
+        """`(bytes done, bytes in all)` of the file; the second is None for a pipe."""
         return self._done, self._total
 
     def close(self) -> None:
@@ -98,10 +98,10 @@ class Source:
 def chunks(
     source: Source, size: int, longest: int, cut: Callable[[bytearray, int], int], too_long: str
 ) -> Iterator[tuple[bytes, bool]]:
-    """Pieces of some `size` bytes without a byte order mark, each with whether it ends where `cut` found an end.
+    """Pieces of about `size` bytes, without a byte order mark, each with whether it ends with a whole record.
 
-    `cut(buffer, filled)` is where the last whole record of the first `filled` bytes ends, 0 if none does. A record that
-    is longer than `longest` bytes is an error that says `too_long`.
+    `cut(buffer, filled)` gives the end of the last whole record among the first `filled` bytes, 0 if there is none. A record
+    of more than `longest` bytes is an error, whose text is `too_long`.
     """
     buffer = bytearray(size)
     filled = 0

@@ -17,9 +17,12 @@ from shoal.formats.reading.source import opened
 from shoal.formats.reading.utf8 import NOT_UTF8, filtered, valid
 from shoal.path import head, in_batch, leads
 
+MAGIC = b"ARROW1"
+_SHORT = 4  # bytes per value, on average: a column with fewer holds codes, not texts
+
 
 def names_checked(path: str, schema: pa.Schema, fields: Sequence[str]) -> list[str]:
-    """The columns of the schema that hold these fields, each once; a field inside a column is a path to it."""
+    """The columns of the schema that hold these fields, each once; a field inside a column is given by its path."""
     for name in fields:
         if schema.names.count(name) > 1:
             raise InputError(f"{path}: has two columns named {name!r}; rename one of them")
@@ -34,7 +37,7 @@ def _leads(schema: pa.Schema, name: str) -> bool:
 
 
 class Numbering:
-    """Arranges batches as asked and numbers their rows."""
+    """Puts the columns of batches in the asked order, and numbers their rows."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self._fields = list(fields)
@@ -43,7 +46,7 @@ class Numbering:
         """The fields of the whole file."""
 
     def block(self, batch: pa.RecordBatch, is_valid: bool = False) -> Block:
-        """A block of the batch, less the records whose text, unless it is known to be valid, is no UTF-8."""
+        """A block of the batch without the records whose text is not UTF-8, which is not checked if it `is_valid`."""
         numbers = np.arange(self.row, self.row + len(batch))
         self.row += len(batch)
         bad: list[tuple[int, str]] = []
@@ -63,17 +66,39 @@ class Numbering:
         return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, bad, self.names)
 
 
-MAGIC = b"ARROW1"
-
-
-class ArrowReader(Reader):
-    """Reads record batches from a mapped file, and lets go of the memory that was read."""
+class _TableReader(Reader):
+    _format: str
 
     def __init__(self, path: str, fields: Sequence[str], rows: int) -> None:
         self._path = path
+        self._fields = fields
         self._numbering = Numbering(fields)
         self._rows = rows
-        self._done = 0
+        self._done = self._total = 0
+
+    def _learn(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._present = names_checked(self._path, schema, self._fields)
+        self._numbering.names = schema.names
+
+    def header(self) -> list[str]:
+        """The names of the columns."""
+        return names_checked(self._path, self._schema, self._schema.names)
+
+    def _broken(self) -> InputError:
+        return InputError(f"{self._path}: is not {self._format} file, or damaged or cut short; write it again")
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._done, self._total
+
+
+class ArrowReader(_TableReader):
+    """Reads record batches from a mapped file, and releases the memory of those that were read."""
+
+    _format = "an Arrow"
+
+    def __init__(self, path: str, fields: Sequence[str], rows: int) -> None:
+        super().__init__(path, fields, rows)
         try:
             with opened(path) as file:
                 self._total = os.path.getsize(path)
@@ -82,8 +107,7 @@ class ArrowReader(Reader):
             schema, self._batches = self._opened()
         except (pa.ArrowException, OSError, ValueError):
             raise self._broken() from None
-        self._present = names_checked(path, schema, fields)
-        self._numbering.names = schema.names
+        self._learn(schema)
 
     def _opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         if self._map[: len(MAGIC)] == MAGIC:
@@ -102,9 +126,6 @@ class ArrowReader(Reader):
             yield batch
             self._done = self._buffer.tell()
 
-    def _broken(self) -> InputError:
-        return InputError(f"{self._path}: is not an Arrow file, or damaged or cut short; write it again")
-
     def __iter__(self) -> Iterator[Block]:
         try:
             for batch in self._batches:
@@ -115,15 +136,12 @@ class ArrowReader(Reader):
             raise self._broken() from None
         self._done = self._total
 
-    def progress(self) -> tuple[int, int | None]:
-        return self._done, self._total
-
     def close(self) -> None:
-        """Nothing to do: the map goes with the last batch that lies in it."""
+        """Nothing to do: the map is closed with the last batch that lies in it."""
 
 
 def _is_valid(batch: pa.RecordBatch) -> bool:
-    """Whether all is well in memory that was not built here but mapped; False if only some text is no UTF-8."""
+    """Check a batch that was mapped, not built here. False if the only fault is text that is not UTF-8."""
     try:
         batch.validate(full=True)
     except pa.ArrowInvalid:
@@ -134,7 +152,7 @@ def _is_valid(batch: pa.RecordBatch) -> bool:
 
 
 def _bytes(column: pa.Array) -> pa.Array:
-    """The column with its text as mere bytes."""
+    """The column with bytes in place of text."""
     if pa.types.is_dictionary(column.type):
         return pa.DictionaryArray.from_arrays(column.indices, _bytes(column.dictionary))
     if pa.types.is_large_string(column.type):
@@ -142,24 +160,20 @@ def _bytes(column: pa.Array) -> pa.Array:
     return column.view(pa.binary()) if pa.types.is_string(column.type) else column
 
 
-_SHORT = 4  # bytes of a value, on average: shorter than that are codes, not texts
+class ParquetReader(_TableReader):
+    """Reads string columns as dictionaries, and all others as they are; of the columns that are passed through, only those
+    that hold codes become dictionaries, and only if they `may_code`."""
 
-
-class ParquetReader(Reader):
-    """Reads asked string columns as dictionaries, the others as they are; and if it may, also some of those passed through."""
+    _format = "a Parquet"
 
     def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int, may_code: bool = False) -> None:
-        self._path = path
-        self._numbering = Numbering(fields)
-        self._rows = rows
-        self._done = 0
+        super().__init__(path, fields, rows)
         with opened(path):
             self._total = os.path.getsize(path)
         try:
             metadata = pyarrow.parquet.read_metadata(path)
             schema = metadata.schema.to_arrow_schema()
-            self._present = names_checked(path, schema, fields)
-            self._numbering.names = schema.names
+            self._learn(schema)
             strings = [n for n in self._present if pa.types.is_string(schema.field(n).type)]
             self._coded = [n for n in strings if n in passed and may_code and _holds_codes(metadata, n)]
             self._file = pyarrow.parquet.ParquetFile(
@@ -168,9 +182,6 @@ class ParquetReader(Reader):
             )  # fmt: skip
         except (pa.ArrowException, OSError):
             raise self._broken() from None
-
-    def _broken(self) -> InputError:
-        return InputError(f"{self._path}: is not a Parquet file, or damaged or cut short; write it again")
 
     def __iter__(self) -> Iterator[Block]:
         count = self._file.metadata.num_rows
@@ -188,15 +199,12 @@ class ParquetReader(Reader):
             schema = schema.set(schema.names.index(name), schema.field(name).with_metadata(CODED))
         return pa.RecordBatch.from_arrays(batch.columns, schema=schema) if self._coded else batch
 
-    def progress(self) -> tuple[int, int | None]:
-        return self._done, self._total
-
     def close(self) -> None:
         self._file.close()
 
 
 def _holds_codes(metadata: pyarrow.parquet.FileMetaData, name: str) -> bool:
-    """Whether few values come again and again, so that the file holds codes of them: a look at its first row group."""
+    """Whether a column has few distinct values, by its first row group: then the file holds codes of them."""
     if metadata.num_row_groups == 0:
         return False
     group = metadata.row_group(0)

@@ -12,7 +12,7 @@ NOT_UTF8 = "not valid UTF-8; give UTF-8"
 
 
 def valid(columns: Iterable[pa.Array]) -> npt.NDArray[np.bool_] | None:
-    """Which rows are valid in every string column; None if all are.
+    """Which rows are valid UTF-8 in every string column; None if all are.
 
     >>> broken = pa.array([b"a", bytes([255])]).view(pa.string())
     >>> valid([broken])
@@ -27,7 +27,7 @@ def valid(columns: Iterable[pa.Array]) -> npt.NDArray[np.bool_] | None:
 
 
 def filtered(column: pa.Array, good: npt.NDArray[np.bool_]) -> pa.Array:
-    """The good rows, and of a dictionary only what they use."""
+    """The good rows; a dictionary keeps only the entries that they use."""
     column = column.filter(pa.array(good))
     if not pa.types.is_dictionary(column.type):
         return column
@@ -39,12 +39,12 @@ def is_utf8(text: bytes) -> bool:
 
 
 def as_letters(text: bytes) -> bytes:
-    """Each byte as the letter of its number, which is UTF-8 whatever the bytes are; ASCII stays."""
+    """Each byte as the character of that number, which is always UTF-8; ASCII is unchanged."""
     return text.decode("latin-1").encode()
 
 
 def as_bytes(column: pa.Array) -> pa.Array:
-    """The strings whose bytes were read as letters, as they came.
+    """The original bytes of strings that `as_letters` made, as strings.
 
     >>> as_bytes(pa.array([as_letters("é".encode()).decode()])).to_pylist()
     ['é']
@@ -72,7 +72,7 @@ def _valid(column: pa.Array) -> npt.NDArray[np.bool_] | None:
 
 
 def _is_ascii(column: pa.Array) -> bool:
-    """Whether no byte of the strings, or near them, is more than ASCII."""
+    """Whether the buffer of the strings holds ASCII only."""
     data = column.buffers()[2]
     return data is None or bool(np.frombuffer(data, np.uint8).max(initial=0) < 128)
 

@@ -16,7 +16,7 @@ from shoal.formats.json_values import content, dumps
 
 
 def standard(texts: pa.Array) -> pa.Array:
-    """JSON texts without the numbers that JSON has not: infinities become texts, and NaN is missing.
+    """JSON texts without the numbers that JSON does not have: infinities become texts, and NaN is missing.
 
     >>> standard(pa.array(['[-Infinity, NaN]', '"NaN"', "NaN", None])).to_pylist()
     ['["-Infinity", null]', '"NaN"', None, None]
@@ -44,19 +44,19 @@ class Dialect(ABC):
 
     @abstractmethod
     def before(self, names: Sequence[str]) -> list[str]:
-        """What stands before each cell of a record."""
+        """The text before each cell of a record."""
 
     @abstractmethod
     def escaped(self, values: pa.Array) -> pa.Array:
-        """Strings as they stand between two `quote`."""
+        """Strings as they are written between two `quote`."""
 
     @abstractmethod
     def json(self, texts: pa.Array) -> pa.Array:
-        """JSON texts as they stand in a cell."""
+        """JSON texts as they are written in a cell."""
 
 
 class Jsonl(Dialect):
-    """One object a line, as `json.dumps(record, ensure_ascii=False)` writes it.
+    """One object per line, as `json.dumps(record, ensure_ascii=False)` writes it.
 
     >>> Jsonl().escaped(pa.array(['a', 'say "b"'])).to_pylist()
     ['a', 'say \\\\"b\\\\"']
@@ -78,7 +78,7 @@ class Jsonl(Dialect):
 
 
 class Csv(Dialect):
-    """RFC 4180, with quotes only where they are needed, which an empty cell does if it stands alone on its line.
+    """RFC 4180, with quotes only where they are needed: an empty cell needs them if its line has no other cell.
 
     >>> Csv(2).json(pa.array(['"a"', '"b, c"', '1.5', '[1, 2]'])).to_pylist()
     ['a', '"b, c"', '1.5', '"[1, 2]"']

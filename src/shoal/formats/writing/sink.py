@@ -1,4 +1,4 @@
-"""Where bytes go: a file that appears when it is complete, gzipped or not, or standard output."""
+"""Where bytes are written: a file that appears when it is complete, gzipped or not, or standard output."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from shoal.errors import InputError, ShoalError
 from shoal.formats.reading.source import reason
 
 LEVEL = 3
-"""Of gzip: more than twice as fast as the usual 6, for a file a third larger."""
+"""The level of gzip: more than twice as fast as the usual 6, for a file a third larger."""
 
 
 @contextmanager
 def guarded(path: object, kind: type[ShoalError], remedy: str) -> Iterator[None]:
-    """Turns what the operating system refuses into an error that names the file; a closed pipe stays one."""
+    """Turns an error of the operating system into one that names the file; a closed pipe stays a BrokenPipeError."""
     try:
         yield
     except BrokenPipeError:
@@ -32,7 +32,7 @@ def guarded(path: object, kind: type[ShoalError], remedy: str) -> Iterator[None]
 
 
 class Sink:
-    """Bytes are written to a draft beside the target, which takes the target's name in the end.
+    """Writes bytes to a draft beside the target, which gets the target's name in the end.
 
     A target that exists and is not a regular file, such as a named pipe, is written to directly.
     """

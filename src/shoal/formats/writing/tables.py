@@ -16,13 +16,13 @@ from shoal.formats.writing.sink import Sink
 from shoal.formats.writing.writer import Writer
 
 GROUP = 60_000
-"""Records that are written at a time, at least: what leaves because of two blocks that were read."""
+"""The fewest records that are written at a time: about those that two blocks of input release."""
 
 
 class TableWriter(Writer):
-    """Writes many batches at a time, however small they are, as a table of one schema.
+    """Collects small batches, and writes them as tables of one schema.
 
-    Columns of JSON text take the type that the first table's values have, or stay text if these differ.
+    A column of JSON text gets the type of the values of the first table, or stays text if these have several.
     """
 
     def __init__(self, path: str) -> None:
@@ -92,7 +92,7 @@ class TableWriter(Writer):
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Intervals as such, and dictionaries without nulls and without an entry twice."""
+    """Intervals without a dictionary, and dictionaries without nulls and without duplicates."""
     if not pa.types.is_dictionary(column.type):
         return column
     if pa.types.is_struct(column.type.value_type):
@@ -104,7 +104,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _widest(kinds: list[pa.DataType]) -> pa.DataType:
-    """The first type, unless a later one holds it too: float64 after int64, anything after null."""
+    """The first type, or one that holds all of them: float64 for int64 and float64, any type for null."""
     schemas = [pa.schema([("", kind)]) for kind in dict.fromkeys(kinds)]
     try:
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
@@ -113,7 +113,7 @@ def _widest(kinds: list[pa.DataType]) -> pa.DataType:
 
 
 def _fitted(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The column as the type, if nothing is lost and no value is taken for one of another kind."""
+    """The column in another type, if nothing is lost and no value becomes one of another kind."""
     if column.type == kind:
         return column
     if _family(column.type) not in ("null", _family(kind)):
@@ -130,7 +130,7 @@ def _family(kind: pa.DataType) -> str:
 
 
 class ArrowWriter(TableWriter):
-    """Writes a record batch a table; the dictionary of a column only ever grows, which is all a file allows."""
+    """Writes one record batch per table. The dictionary of a column only grows, as the format requires."""
 
     _writer: pa.RecordBatchFileWriter | None = None
 
@@ -151,7 +151,7 @@ class ArrowWriter(TableWriter):
             self._writer.close()
 
     def _grown(self, name: str, column: pa.Array) -> pa.Array:
-        """The column, coded by all entries seen so far if it is a dictionary."""
+        """A dictionary column with all entries so far; any other column unchanged."""
         if not pa.types.is_dictionary(column.type):
             return column
         known = self._known.setdefault(name, column.dictionary)
@@ -165,10 +165,10 @@ class ArrowWriter(TableWriter):
 
 
 class ParquetWriter(TableWriter):
-    """Writes a row group a table.
+    """Writes one row group per table.
 
-    Statistics are kept for the columns that are passed through; of intervals and labels they would tell nothing, at a
-    fifth of the cost of writing. Snappy is a tenth faster than zstd here, for a file a tenth larger.
+    Statistics are written for columns that are passed through only: for intervals and labels they are of no use, and take a
+    fifth of the time of writing. Snappy is a tenth faster than zstd here, for a file a tenth larger.
     """
 
     _writer: pyarrow.parquet.ParquetWriter | None = None
@@ -193,7 +193,7 @@ class ParquetWriter(TableWriter):
             self._writer.write_table(table.unify_dictionaries(), row_group_size=len(table))
 
     def _decoded(self, schema: pa.Schema) -> pa.Schema:
-        """The types that are read back."""
+        """The schema as it is read back: coded columns are strings."""
         fields = [field.with_type(pa.string()) if field.name in self._coded else field for field in schema]
         return pa.schema(fields, schema.metadata)
 

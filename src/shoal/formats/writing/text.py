@@ -1,7 +1,7 @@
-"""Published batches as text, without any Python a row.
+"""Published batches as text, without Python code per row.
 
-The text of a cell is built once for each distinct value, with what stands before it; a compiled loop then copies, row by
-row, the texts that the codes of its cells name.
+The text of a cell, with the key or comma before it, is built once for each distinct value. A compiled loop then copies the
+texts of the cells, row by row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import is_json
+from shoal.column_types import ENDS, IMPUTED, is_json, is_struct_of
 from shoal.formats.json_values import dumps, float_texts
 from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, pairs, write
 from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, standard
@@ -31,7 +31,7 @@ class Text:
         self._room = np.empty(0, np.uint8)
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[memoryview]:
-        """The text of a batch, some thousand rows at a time; each piece is gone when the next one comes."""
+        """The text of a batch, some thousand rows at a time; each piece is valid until the next one."""
         try:
             texts, codes = self._coded(batch)
         except (pa.ArrowInvalid, pa.ArrowCapacityError):  # a column's text is longer than an array can be
@@ -52,9 +52,9 @@ class Text:
             yield memoryview(self._room.data)[:size]
 
     def _coded(self, batch: pa.RecordBatch) -> tuple[pa.Array, Codes]:
-        """The texts of all columns, and for each cell, a row a column, its place among them.
+        """The texts of all columns, and the index of each cell's text, one row per column.
 
-        The last text is never used: there `copy` may read past the end of the last but one.
+        The last text is never used: it lets `copy` read past the end of the one before it.
         """
         befores = self._dialect.before(batch.schema.names)
         codes = np.empty((batch.num_columns + 1, len(batch)), np.int32)
@@ -81,7 +81,7 @@ class Text:
         return Cells(self._texts(column, field), np.arange(len(column), dtype=np.int32))
 
     def _entries(self, dictionary: pa.Array, field: pa.Field) -> pa.Array:
-        """The texts of a dictionary and, last, of null; kept, since the next batch often has the same one."""
+        """The texts of a dictionary and, last, of null; kept, since the next batch often has the same dictionary."""
         known = self._dictionaries.get(field.name)
         if known is None or not _is_same(known[0], dictionary):
             known = dictionary, pa.concat_arrays([self._whole(dictionary, field), pa.array([self._dialect.null])])
@@ -111,7 +111,7 @@ class Text:
 
     def _texts(self, column: pa.Array, field: pa.Field) -> pa.Array:
         kind = column.type
-        if _is_struct_of(kind, "value", "of", "had"):
+        if is_struct_of(kind, IMPUTED):
             return self._imputed(column, field)
         if _is_string(kind):
             return self._strings(column.cast(pa.string()), field)
@@ -170,13 +170,9 @@ def _is_string(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind)) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
-def _is_struct_of(kind: pa.DataType, *names: str) -> bool:
-    return bool(pa.types.is_struct(kind)) and tuple(kind.field(i).name for i in range(kind.num_fields)) == names
-
-
 def _is_interval(kind: pa.DataType) -> bool:
-    """Whether a column is generalized: its ends are never null. A struct that is passed through says nothing like that."""
-    if not _is_struct_of(kind, "lo", "hi") or kind.field(0).nullable:
+    """Whether a column holds intervals: unlike those of a struct that is passed through, their ends are never null."""
+    if not is_struct_of(kind, ENDS) or kind.field(0).nullable:
         return False
     ends = kind.field(0).type
     simple = pa.types.is_integer(ends) or pa.types.is_floating(ends) or _is_moment(ends) or _is_string(ends)
@@ -219,7 +215,7 @@ class TextEncoder:
         return Csv(batch.num_columns).header(batch.schema.names).encode() if self._kind == "csv" else b""
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[memoryview]:
-        """Each piece is gone when the next one comes."""
+        """The text of a batch in pieces; each is valid until the next one."""
         if self._text is None:
             self._text = Text(Csv(batch.num_columns) if self._kind == "csv" else Jsonl())
         return self._text.pieces(batch)

@@ -13,7 +13,7 @@ from shoal.formats.writing.text import TextEncoder
 
 
 class Writer(ABC):
-    """Takes batches of one schema; the file appears when the `with` ends well, and not at all otherwise."""
+    """Writes batches of one schema; the file appears when the `with` block ends without an error, and not at all otherwise."""
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
@@ -30,7 +30,7 @@ class Writer(ABC):
 
 
 class TextWriter(Writer):
-    """Writes a header, if there is one, and one record a line."""
+    """Writes a header, if there is one, and one record per line."""
 
     def __init__(self, path: str, kind: str) -> None:
         self._sink = Sink(path)
