@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from shoal.column_types import ENDS, is_struct_of
 from shoal.errors import InputError
 from shoal.path import head
 
@@ -40,7 +41,7 @@ class Kind(ABC):
 
 class _Table(Kind):
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
-        table = _checked(frame, fields)
+        table = frame.select(wanted(frame.schema.names, fields))
         return Arrived(table.schema, table.to_batches(), frame.schema.names)
 
     def from_arrow(self, table: pa.Table, frame: Any) -> Any:
@@ -52,7 +53,7 @@ class _Batch(_Table):
         return super().arrow(pa.Table.from_batches([frame]), fields)
 
     def from_arrow(self, table: pa.Table, frame: Any) -> Any:
-        return pa.RecordBatch.from_arrays([_one(column) for column in table.columns], schema=table.schema)
+        return pa.RecordBatch.from_arrays([one_chunk(column) for column in table.columns], schema=table.schema)
 
 
 class _Exported(_Table):
@@ -81,7 +82,7 @@ class _Array(Kind):
         return Arrived(table.schema, table.to_batches(), frame.dtype.names)
 
     def from_arrow(self, table: pa.Table, frame: Any) -> Any:
-        columns = {name: _values(_one(table.column(name))) for name in table.schema.names}
+        columns = {name: _values(one_chunk(table.column(name))) for name in table.schema.names}
         array = np.empty(len(table), [(name, column.dtype) for name, column in columns.items()])
         for name, column in columns.items():
             array[name] = column
@@ -120,15 +121,11 @@ def kind(frame: Any) -> Kind:
 def wanted(names: Iterable[Any], fields: Sequence[str]) -> list[str]:
     """Those of the names that are fields, or hold one."""
     asked = {*fields, *map(head, fields)}
-    return [name for name in names if name in asked]
-
-
-def _checked(table: pa.Table, fields: Sequence[str]) -> pa.Table:
-    names = wanted(table.schema.names, fields)
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"'{name}': {names.count(name)} columns have this name; keep one")
-    return table.select(names)
+    found = [name for name in names if name in asked]
+    for name in found:
+        if found.count(name) > 1:
+            raise InputError(f"'{name}': {found.count(name)} columns have this name; keep one")
+    return found
 
 
 def _column(name: str, values: Any) -> pa.Array:
@@ -138,13 +135,13 @@ def _column(name: str, values: Any) -> pa.Array:
         raise InputError(f"'{name}': its values are of several types (values withheld); give it one") from None
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _values(array: pa.Array) -> Any:
-    if pa.types.is_struct(array.type) and [field.name for field in array.type] == ["lo", "hi"]:
-        ends = {name: _values(end) for name, end in zip(("lo", "hi"), array.flatten(), strict=True)}
+    if is_struct_of(array.type, ENDS):
+        ends = {name: _values(end) for name, end in zip(ENDS, array.flatten(), strict=True)}
         values = np.empty(len(array), [(name, end.dtype) for name, end in ends.items()])
         for name, end in ends.items():
             values[name] = end

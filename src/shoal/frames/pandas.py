@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from shoal.column_types import ENDS, IMPUTED, is_struct_of
 from shoal.errors import InputError
-from shoal.frames.kind import Arrived, Kind, wanted
+from shoal.frames.kind import Arrived, Kind, one_chunk, wanted
 
 
 class Pandas(Kind):
@@ -18,9 +19,6 @@ class Pandas(Kind):
 
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         names = wanted(frame.columns, fields)
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"'{name}': {names.count(name)} columns have this name; keep one")
         table = pa.table({name: _arrow(name, frame[name]) for name in names})
         return Arrived(table.schema, table.to_batches(), [str(name) for name in frame.columns])
 
@@ -37,12 +35,10 @@ def _arrow(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _columns(name: str, column: pa.ChunkedArray, frame: Any) -> Iterator[tuple[str, Any]]:
-    shape = [field.name for field in column.type] if pa.types.is_struct(column.type) else []
-    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    if shape == ["lo", "hi"]:
-        yield name, _intervals(array)
-    elif shape == ["value", "of", "had"]:
-        value, of, had = array.flatten()
+    if is_struct_of(column.type, ENDS):
+        yield name, _intervals(one_chunk(column))
+    elif is_struct_of(column.type, IMPUTED):
+        value, of, had = one_chunk(column).flatten()
         yield from _columns(name, pa.chunked_array([value]), frame)
         yield f"{name}.of", of.to_pandas()
         yield f"{name}.had", had.to_pandas()

@@ -13,24 +13,12 @@ import pyarrow as pa
 
 
 class Block(NamedTuple):
-    """Some consecutive records of an input.
+    """Some consecutive records of an input."""
 
-    Parameters
-    ----------
-    batch
-        The asked fields, in the asked order.
-    rows
-        The input row, counted from 0 and including the malformed ones, of each record of `batch`.
-    bad
-        `(row, reason)` of the records that could not be parsed; a reason never holds data.
-    names
-        All fields of the records, as far as they were looked at, also those that were not asked for.
-    """
-
-    batch: pa.RecordBatch
-    rows: npt.NDArray[np.int64]
-    bad: list[tuple[int, str]]
-    names: Collection[str] = ()
+    batch: pa.RecordBatch  # the asked fields, in the asked order
+    rows: npt.NDArray[np.int64]  # the input row of each record, counted from 0, malformed records included
+    bad: list[tuple[int, str]]  # (row, reason) of the malformed records; a reason never holds data
+    names: Collection[str] = ()  # all fields of the records, as far as they were looked at, also those not asked for
 
 
 class Reader(ABC):
