@@ -43,7 +43,7 @@ def policy(report: WindowReport) -> Markup:
 def asked(demand: Requirement) -> str:
     """What is asked of a sensitive attribute, without its values.
 
-    >>> from shoal.policy.diversity import Diversity
+    >>> from shoal.policy import Diversity
     >>> asked(Requirement("illness", Diversity("distinct", 3), 0.2, None))
     'l=3, t=0.2 from the input so far'
     """
