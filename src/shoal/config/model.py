@@ -12,6 +12,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pydantic_core import PydanticCustomError
 
 REFUSED = "refused"
+LARGEST = 2**31 - 1
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class FrozenModel(BaseModel):
@@ -28,11 +31,6 @@ def refusal(*problems: str | tuple[str, str]) -> PydanticCustomError:
 def _pairs(problems: Iterable[str | tuple[str, str]]) -> Iterable[tuple[str, str]]:
     for problem in problems:
         yield ("", problem) if isinstance(problem, str) else problem
-
-
-LARGEST = 2**31 - 1
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h|d)")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Seconds(float):

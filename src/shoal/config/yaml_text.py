@@ -21,6 +21,9 @@ _SCALARS = (
     ("merge", r"<<", ["<"]),
 )
 _MERGE = "tag:yaml.org,2002:merge"
+_PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./+-]| (?=[A-Za-z0-9]))*")
+_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n", "none"})
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
@@ -68,11 +71,6 @@ def read_yaml(text: str) -> Any:
     if loader.twice:
         raise PolicyError(loader.twice)
     return value
-
-
-_PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./+-]| (?=[A-Za-z0-9]))*")
-_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n", "none"})
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def yaml_scalar(text: str) -> str:

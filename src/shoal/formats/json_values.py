@@ -14,6 +14,12 @@ import pyarrow.compute as pc
 
 from shoal.text import plain_number
 
+EXACT = 2.0**53
+"""Below this, every whole number is a float64."""
+
+TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+
 
 def dumps(value: Any) -> str:
     """JSON as Python writes it.
@@ -39,10 +45,6 @@ def content(texts: pa.Array) -> memoryview:
         return memoryview(b"")
     ends = np.frombuffer(offsets, np.int32)
     return memoryview(data)[ends[texts.offset] : ends[texts.offset + len(texts)]]
-
-
-EXACT = 2.0**53
-"""Below this, every whole number is a float64."""
 
 
 def float_texts(values: pa.Array, whole: str = ".0") -> pa.Array:
@@ -77,9 +79,6 @@ def float_texts(values: pa.Array, whole: str = ".0") -> pa.Array:
 def _whole(numbers: np.ndarray, end: str) -> pa.Array:
     texts = pa.array(numbers.astype(np.int64)).cast(pa.string())
     return pc.binary_join_element_wise(texts, end, "") if end else texts
-
-
-TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 
 def common_type(values: Iterable[Any]) -> pa.DataType | None:
@@ -130,9 +129,6 @@ def json_texts(values: Iterable[Any]) -> pa.Array:
     ['"a"', '1.0', None, '{"b": []}']
     """
     return pa.array([None if value is None else dumps(value) for value in values], pa.string())
-
-
-_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
 
 def json_integers(texts: pa.Array) -> pa.Array | None:

@@ -15,6 +15,23 @@ from shoal.hierarchies.rule import Rule, Unfit
 BUILDERS: dict[str, type[Rule]] = {rule.NAME: rule for rule in (Bands, Dates, Prefix, Networks, Cells, Icd10)}
 ROOT = "any"
 _MOST = 10
+READY: dict[str, tuple[str, ...]] = {
+    "countries": ("name", "alpha-2", "alpha-3"),
+    "education": ("name", "code"),
+    "occupation": ("name", "code"),
+}
+"""The ways in which the leaves of each can be written; the first is the default."""
+
+MARK = "UNSORTED"
+_VALUES = {
+    "description": "the leaves: a list, or a file in the policy's folder with one a line",
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1}],
+}
+_DESCRIPTIONS = {
+    "levels": "the levels above the leaves, finest first",
+    "range": "the values to start from: the first and the last, or a network, or the corners of a map",
+    "step": "the distance between two values of the range",
+}
 
 
 def is_named(written: Mapping[Any, Any]) -> bool:
@@ -83,14 +100,6 @@ def _lines(rule: Rule, values: Iterable[str], root: str) -> list[list[str]]:
     return lines
 
 
-READY: dict[str, tuple[str, ...]] = {
-    "countries": ("name", "alpha-2", "alpha-3"),
-    "education": ("name", "code"),
-    "occupation": ("name", "code"),
-}
-"""The ways in which the leaves of each can be written; the first is the default."""
-
-
 def ready(written: Mapping[str, Any]) -> list[list[str]]:
     """The lines of a ready-made hierarchy.
 
@@ -111,9 +120,6 @@ def ready(written: Mapping[str, Any]) -> list[list[str]]:
     return [[row[ways.index(by)], *filter(None, row[len(ways) :])] for row in rows]
 
 
-MARK = "UNSORTED"
-
-
 def completed(lines: Sequence[Sequence[str]], values: Iterable[str], mark: str = MARK) -> list[list[str]]:
     """The same lines, and one for each value that is not a leaf, under a node of its own below the root, to be sorted by hand.
 
@@ -130,17 +136,6 @@ def completed(lines: Sequence[Sequence[str]], values: Iterable[str], mark: str =
         ])  # fmt: skip
     root = lines[0][-1]
     return [*map(list, lines), *([value, mark, root] for value in lacking)]
-
-
-_VALUES = {
-    "description": "the leaves: a list, or a file in the policy's folder with one a line",
-    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1}],
-}
-_DESCRIPTIONS = {
-    "levels": "the levels above the leaves, finest first",
-    "range": "the values to start from: the first and the last, or a network, or the corners of a map",
-    "step": "the distance between two values of the range",
-}
 
 
 def _builder_schema(rule: type[Rule]) -> dict[str, Any]:

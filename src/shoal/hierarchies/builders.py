@@ -15,6 +15,22 @@ from shoal.errors import PolicyError
 from shoal.hierarchies.rule import Rule, Unfit, few, listed, number, sizes, step
 from shoal.text import plain_decimal
 
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ].*)?)?)?")
+LEVELS: dict[str, Callable[[int, int], str]] = {
+    "month": lambda year, month: f"{year:04d}-{month:02d}",
+    "quarter": lambda year, month: f"{year:04d}-Q{(month + 2) // 3}",
+    "year": lambda year, month: f"{year:04d}",
+    "decade": lambda year, month: f"{year // 10:03d}0s",
+}
+CHAPTERS = (
+    "A00-B99", "C00-D48", "D50-D89", "E00-E90", "F00-F99", "G00-G99", "H00-H59", "H60-H95", "I00-I99", "J00-J99", "K00-K93",
+    "L00-L99", "M00-M99", "N00-N99", "O00-O99", "P00-P96", "Q00-Q99", "R00-R99", "S00-T98", "U00-U99", "V01-Y98", "Z00-Z99",
+)  # fmt: skip
+"""The chapters I to XXII of the WHO's version of 2019."""
+
+_FIRST = [chapter[:3] for chapter in CHAPTERS]
+_CODE = re.compile(r"([A-Z][0-9][0-9])(\.?[0-9A-Z]{1,4})?")
+
 
 class Bands(Rule):
     """Bands of equal width, counted from 0.
@@ -132,16 +148,6 @@ def _corners(value: object) -> tuple[Decimal, Decimal, Decimal, Decimal] | None:
     if not -90 <= south < north <= 90 or not -180 <= west < east <= 180:
         raise PolicyError(["range: is no part of the globe; write [south, west, north, east], in degrees"])
     return south, west, north, east
-
-
-_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ].*)?)?)?")
-
-LEVELS: dict[str, Callable[[int, int], str]] = {
-    "month": lambda year, month: f"{year:04d}-{month:02d}",
-    "quarter": lambda year, month: f"{year:04d}-Q{(month + 2) // 3}",
-    "year": lambda year, month: f"{year:04d}",
-    "decade": lambda year, month: f"{year // 10:03d}0s",
-}
 
 
 class Dates(Rule):
@@ -290,16 +296,6 @@ class Networks(Rule):
             return None
         few(self._range.num_addresses)
         return map(str, self._range)
-
-
-CHAPTERS = (
-    "A00-B99", "C00-D48", "D50-D89", "E00-E90", "F00-F99", "G00-G99", "H00-H59", "H60-H95", "I00-I99", "J00-J99", "K00-K93",
-    "L00-L99", "M00-M99", "N00-N99", "O00-O99", "P00-P96", "Q00-Q99", "R00-R99", "S00-T98", "U00-U99", "V01-Y98", "Z00-Z99",
-)  # fmt: skip
-"""The chapters I to XXII of the WHO's version of 2019."""
-
-_FIRST = [chapter[:3] for chapter in CHAPTERS]
-_CODE = re.compile(r"([A-Z][0-9][0-9])(\.?[0-9A-Z]{1,4})?")
 
 
 class Icd10(Rule):

@@ -6,6 +6,28 @@ import re
 from collections.abc import Iterable
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+PREFIXES = ("dob", "race", "educ", "ethnic", "hisp", "marit", "occup", "national", "birth")
+_OWN_ENDINGS = ("persid", "personid")
+_ENDING = re.compile(r"[a-z]{1,8}id")
+_PLACED = ({"hours", "week"}, {"working", "hours"}, {"work", "hours"})
+LONGEST = 60
+MOST_WORDS = 6
+_FORMS = {
+    "e-mail addresses": r"[^@\s]+@[^@\s]+\.[^@\s.]+",
+    "web addresses": r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+",
+    "IP addresses": r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}",
+    "hardware addresses": r"[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}",
+    "dates": r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[/.-]\d{1,2}[/.-](?:\d{4}|\d\d)(?:[T ].*)?|\d{4}/\d\d?/\d\d?.*",
+    "coordinates": r"\(?[+-]?\d{1,3}\.\d+°?\s*[NSEWnsew]?\s*[,; ]\s*[+-]?\d{1,3}\.\d+°?\s*[NSEWnsew]?\)?",
+    "long codes": r"(?=.*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "phone numbers": r"(?!\d{4}-\d{4}$)(?=(?:\D*\d){7})\+?\(?\d[\d ()/.-]{6,}",
+}
+_COMPILED = {kind: re.compile(pattern, re.IGNORECASE | re.ASCII) for kind, pattern in _FORMS.items()}
+_MISSING = (
+    "|?|??|na|n/a|n.a.|#n/a|<na>|nan|null|nil|none|(null)|\\n|-|--|---|.|..|unknown|missing|not available|not known|"
+    "not specified|unspecified|undefined|blank|empty|(none)|(missing)|(unknown)"
+)
+_MISSING_TEXTS = frozenset(_MISSING.split("|"))
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -47,7 +69,6 @@ QUASI = _listed(
     "degree qualification marital married marry marriage occupation profession job employment workclass industry "
     "relationship household children dependents height language"
 )
-PREFIXES = ("dob", "race", "educ", "ethnic", "hisp", "marit", "occup", "national", "birth")
 CODED = _listed(
     "sex gender race ethnicity ethnic nationality citizenship country nation region province county district city town "
     "village municipality borough marital married marry marriage occupation profession job employment workclass "
@@ -55,10 +76,7 @@ CODED = _listed(
 )
 QUANTITIES = _listed("num number count years year size")
 TIMES = _listed("ts time timestamp datetime date when moment epoch unixtime eventtime at")
-_OWN_ENDINGS = ("persid", "personid")
-_ENDING = re.compile(r"[a-z]{1,8}id")
 _ENDING_SO = _listed("paid unpaid valid invalid covid humid solid fluid liquid acid grid mid bid kid aid")
-_PLACED = ({"hours", "week"}, {"working", "hours"}, {"work", "hours"})
 
 
 def words(name: str) -> frozenset[str]:
@@ -154,27 +172,6 @@ def person_rank(name: str) -> int:
 
 def _prefixed(word: str) -> bool:
     return word.startswith(PREFIXES)
-
-
-LONGEST = 60
-MOST_WORDS = 6
-
-_FORMS = {
-    "e-mail addresses": r"[^@\s]+@[^@\s]+\.[^@\s.]+",
-    "web addresses": r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+",
-    "IP addresses": r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}",
-    "hardware addresses": r"[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}",
-    "dates": r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[/.-]\d{1,2}[/.-](?:\d{4}|\d\d)(?:[T ].*)?|\d{4}/\d\d?/\d\d?.*",
-    "coordinates": r"\(?[+-]?\d{1,3}\.\d+°?\s*[NSEWnsew]?\s*[,; ]\s*[+-]?\d{1,3}\.\d+°?\s*[NSEWnsew]?\)?",
-    "long codes": r"(?=.*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-    "phone numbers": r"(?!\d{4}-\d{4}$)(?=(?:\D*\d){7})\+?\(?\d[\d ()/.-]{6,}",
-}
-_COMPILED = {kind: re.compile(pattern, re.IGNORECASE | re.ASCII) for kind, pattern in _FORMS.items()}
-_MISSING = (
-    "|?|??|na|n/a|n.a.|#n/a|<na>|nan|null|nil|none|(null)|\\n|-|--|---|.|..|unknown|missing|not available|not known|"
-    "not specified|unspecified|undefined|blank|empty|(none)|(missing)|(unknown)"
-)
-_MISSING_TEXTS = frozenset(_MISSING.split("|"))
 
 
 def form(values: Iterable[str]) -> str | None:

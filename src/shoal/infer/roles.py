@@ -18,6 +18,9 @@ _RISK = (
     "As it stands, every record counts as a person of its own. If persons can come back, that is NOT safe: one of them "
     "could fill a whole group."
 )
+EARLIEST, LATEST = 1e8, 4e9  # seconds since 1970: 1973 to 2096
+_USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"})
+_MOST = 6
 
 
 class Persons(NamedTuple):
@@ -79,10 +82,6 @@ def _chosen(column: Column, others: list[str]) -> list[Entry]:
     return entries
 
 
-EARLIEST, LATEST = 1e8, 4e9  # seconds since 1970: 1973 to 2096
-_USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"})
-
-
 class Times(NamedTuple):
     """The field of the event time, if one is clear, and its entries of the draft."""
 
@@ -118,9 +117,6 @@ def _is_time(column: Column) -> bool:
 
 def _setting(name: str) -> str:
     return f"time: {{field: {yaml_scalar(name)}, publish: drop}}"
-
-
-_MOST = 6
 
 
 def find_nulls(fields: Iterable[Field]) -> dict[str, list[str]]:

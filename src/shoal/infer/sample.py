@@ -21,6 +21,10 @@ RARE = 5
 
 LONGEST_NAME = 120
 _BLOCK = 65_536
+ALMOST = 0.9
+FEWEST = 20
+LATEST = 9e12  # seconds
+_PADDED = re.compile(r"[+-]?0[0-9]+(\..*)?")
 
 
 class Field(NamedTuple):
@@ -88,12 +92,6 @@ def _field_of(name: str, arrays: list[pa.Array]) -> Field:
 
 def _value_type(kind: Any) -> Any:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-ALMOST = 0.9
-FEWEST = 20
-LATEST = 9e12  # seconds
-_PADDED = re.compile(r"[+-]?0[0-9]+(\..*)?")
 
 
 class Column:

@@ -14,6 +14,7 @@ from shoal.errors import PolicyError
 from shoal.policy.canonical import canonical
 
 MOST_PROBLEMS = 10
+Integers = NDArray[np.int64]
 
 
 class Branches:
@@ -101,9 +102,6 @@ class Branches:
         self._seen[label] = where
         if above is not None:
             self.children.setdefault(above, []).append(label)
-
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

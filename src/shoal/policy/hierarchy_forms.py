@@ -13,6 +13,8 @@ from shoal.hierarchies import build
 from shoal.policy.canonical import canonical
 from shoal.policy.hierarchy import Branches, Hierarchy
 
+Branch = tuple[object, ...]
+
 
 def load_file(name: str, folder: Path) -> Hierarchy:
     """The hierarchy of a file inside the policy's folder."""
@@ -65,9 +67,6 @@ def decode(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise PolicyError([f"{name}, line {line}: is not UTF-8; save the file as UTF-8"]) from None
-
-
-Branch = tuple[object, ...]
 
 
 def parse_tree(tree: Mapping[object, object]) -> Hierarchy:

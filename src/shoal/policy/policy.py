@@ -20,6 +20,8 @@ from shoal.policy.policy_file import json_schema, read_policy
 from shoal.policy.sections import NOBODY, Item, Privacy, Time, Window
 from shoal.policy.sensitive import Requirement
 
+V = TypeVar("V")
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
@@ -221,9 +223,6 @@ def _digest(part: Any) -> str:
 def _plain(attribute: Attribute) -> dict[str, Any]:
     hierarchy = attribute.hierarchy and attribute.hierarchy.lines()
     return {**attribute.model_dump(exclude={"hierarchy"}), "hierarchy": hierarchy}
-
-
-V = TypeVar("V")
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):

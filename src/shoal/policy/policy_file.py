@@ -50,6 +50,14 @@ _FORMS: dict[str, JsonValue] = {
     "then": {"required": [*NEEDED_TO_FILTER], "properties": dict.fromkeys([*_WINDOW_ONLY], False)},
     "else": {"required": [*NEEDED], "properties": {"item": False}},
 }
+_NOT_SHOWN = ("[key]", FIXED, TUNED)
+_NESTED: dict[str, type[BaseModel]] = {
+    "time": Time,
+    "item": Item,
+    "privacy": Privacy,
+    "window": Window,
+    "attributes": Attribute,
+}
 
 
 def _person(value: object) -> object:
@@ -166,16 +174,6 @@ def _with_algorithm(written: Mapping[Any, Any]) -> Mapping[Any, Any]:
 def _is_filter(written: Mapping[Any, Any]) -> bool:
     algorithm = written.get("algorithm")
     return isinstance(algorithm, Mapping) and algorithm.get("name") == FILTER
-
-
-_NOT_SHOWN = ("[key]", FIXED, TUNED)
-_NESTED: dict[str, type[BaseModel]] = {
-    "time": Time,
-    "item": Item,
-    "privacy": Privacy,
-    "window": Window,
-    "attributes": Attribute,
-}
 
 
 def _said(section: str, error: ValidationError) -> Iterator[str]:

@@ -19,6 +19,8 @@ MOST_QUASI = 64
 
 Kind = Literal["count", "time", "buffer"]
 KINDS: tuple[Kind, ...] = ("count", "time", "buffer")
+SUPPRESS = 1.0
+"""The window is not lengthened."""
 
 
 class Window(FrozenModel):
@@ -152,10 +154,6 @@ class Item(FrozenModel):
             yield "fields", "names a field twice; keep one"
         if self.hierarchy and len(self.names) > 1:
             yield "hierarchy", "generalizes a single field; remove it, or name one field"
-
-
-SUPPRESS = 1.0
-"""The window is not lengthened."""
 
 
 def _stretch(value: object) -> float:
