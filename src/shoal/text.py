@@ -1,9 +1,10 @@
-"""Numbers as text, in the one way in which all layers but the judge write them."""
+"""Numbers and intervals as text, in the one way in which all layers but the judge write them."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 
 def plain_number(value: float) -> str | None:
@@ -52,3 +53,27 @@ def percent(share: float, digits: int = 1) -> str:
     if 1 - least / 100 < share < 1:
         return f"over {100 - least:.{digits}f} %"
     return f"{100 * share:.{0 if share in (0, 1) else digits}f} %"
+
+
+def interval_text(low: Any, high: Any) -> str:
+    """An interval as people read it; a date that both ends share is written once.
+
+    >>> interval_text(20.0, 22.5), interval_text(3, 3), interval_text("2025-03-01T08:00:20Z", "2025-03-01T08:00:40Z")
+    ('20 – 22.5', '3', '2025-03-01 08:00:20 – 08:00:40')
+    """
+    first, last = end_text(low), end_text(high)
+    if low == high:
+        return first
+    date = first.find(" ") + 1
+    return f"{first} – {last[date:] if first[:date] == last[:date] else last}"
+
+
+def end_text(value: Any) -> str:
+    """One end of an interval, or any other number: at most ten digits.
+
+    >>> end_text(1200.0), end_text(0.1 + 0.2), end_text("2025-03-01T08:00:20Z")
+    ('1200', '0.3', '2025-03-01 08:00:20')
+    """
+    if isinstance(value, int | float):
+        return f"{value:.10g}"
+    return str(value).replace("T", " ").removesuffix("Z")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from shoal.column_types import ENDS
 from shoal.frames.boxes import NONE, Boxes, learned
 
 SHOWN = ("middle", "ends")
@@ -82,7 +83,7 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         if self.show == "ends":
-            names = [f"{name}_{end}" for name in names for end in ("lo", "hi")]
+            names = [f"{name}_{end}" for name in names for end in ENDS]
         return np.asarray(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.pipeline.cell import end
 from shoal.pipeline.width import value_of
 from shoal.policy import Policy
 from shoal.policy.attribute import Attribute
+from shoal.text import interval_text
 
 EPOCH = 5.0
 """Seconds for which tuples are gathered, then rest, then are shown: so one is seen 5 to 15 seconds after it left."""
@@ -109,11 +109,7 @@ def _text(value: Any, attribute: Attribute | None) -> str:
     low, high = value["lo"], value["hi"]
     if attribute and not attribute.grid:
         low, high = _outward(low, high, attribute)
-    ends = end(low), end(high)
-    if low == high:
-        return ends[0]
-    shared = ends[0].find(" ") + 1  # a date is told once
-    return f"{ends[0]} – {ends[1][shared:] if ends[0][:shared] == ends[1][:shared] else ends[1]}"
+    return interval_text(low, high)
 
 
 def _outward(low: float, high: float, attribute: Attribute) -> tuple[float, float]:
