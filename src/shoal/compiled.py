@@ -32,7 +32,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.extending import intrinsic
 
 _PACKAGE = Path(__file__).parent
-_SOURCES = [_PACKAGE / "compiled.py", *(_PACKAGE / "formats" / f"{name}.py" for name in ("cells", "ends", "pieces"))]
+_IN_FORMATS = ("reading/record_ends", "reading/splitter", "writing/cells")
+_SOURCES = [_PACKAGE / "compiled.py", _PACKAGE / "digits.py", *(_PACKAGE / "formats" / f"{name}.py" for name in _IN_FORMATS)]
 _SOURCES += [source for layer in ("columns", "blocks", "algorithms") for source in sorted((_PACKAGE / layer).glob("*.py"))]
 _UNUSED_DAYS = 30
 

@@ -9,7 +9,7 @@ from typing import Any
 class ShoalError(Exception):
     """The root of the tree: catch this to catch all of them.
 
-    Where a long batch is taken in piece by piece, `released` holds what had left in the same call before.
+    `released` holds the tuples that the same call had released before, of a long batch.
     """
 
     released: Any = None
@@ -38,7 +38,7 @@ class SnapshotError(ShoalError):
 class WorkerError(ShoalError):
     """Work on a stream failed half done; the stream must go on from its last snapshot.
 
-    Who goes on from a snapshot that was made before the call drops what the error says was `released`: it leaves again.
+    A stream that goes on from a snapshot of before the call releases the tuples in `released` again: do not publish them.
     """
 
 
@@ -47,8 +47,8 @@ class ModelError(ShoalError):
 
 
 class ConnectorError(ShoalError):
-    """A source or a sink cannot be used: not reachable, refused, or it holds what is not ours."""
+    """A source or a sink cannot be used: not reachable, refused, or it holds the data of another."""
 
 
 class StateError(ShoalError):
-    """What a pipeline remembers cannot be used: damaged, of another policy, under another key, or older than its output."""
+    """The state of a pipeline cannot be used: damaged, of another policy, under another key, or older than its output."""

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 ABSENT = object()
-"""What a record has under a name that it does not have."""
+"""The value under a name that a record does not have."""
 
 
 def head(name: str) -> str:
-    """The outermost field that a name leads through.
+    """The outermost field of a path.
 
     >>> head("payload.patient.age"), head("age")
     ('payload', 'age')
@@ -22,7 +22,7 @@ def head(name: str) -> str:
 
 
 def in_record(record: Mapping[str, Any], name: str) -> Any:
-    """What a record holds under a name or a path; `ABSENT` if nothing.
+    """The value of a record under a name or a path; `ABSENT` if there is none.
 
     >>> in_record({"a": {"b": 1}}, "a.b"), in_record({"a": {"b": 1}, "a.b": 2}, "a.b"), in_record({"a": 3}, "a.b") is ABSENT
     (1, 2, True)

@@ -159,7 +159,7 @@ def test_two_columns_of_one_name_are_refused() -> None:
     batch = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], ["pid", "age", "age"])
     with pytest.raises(InputError) as caught:
         anonymizer().push_batch(batch)
-    assert str(caught.value) == "'age': 2 columns bear this name; keep one"
+    assert str(caught.value) == "'age': 2 columns have this name; keep one"
 
 
 def test_nanoseconds_come_out_of_push() -> None:

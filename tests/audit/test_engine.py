@@ -111,7 +111,7 @@ def test_a_run_keeps_what_was_asked(algorithm: str, asked: str, kind: str, sourc
 
 def _on_request(chosen: shoal.Policy) -> set[str]:
     """The promises that a policy makes besides those that all make."""
-    asked = {"diversity": any(d.l for d in chosen.diverse), "closeness": any(d.t for d in chosen.diverse)}
+    asked = {"diversity": any(d.l for d in chosen.requirements), "closeness": any(d.t for d in chosen.requirements)}
     return {name for name, is_asked in asked.items() if is_asked} | ({"support"} if chosen.privacy.min_support > 1 else set())
 
 

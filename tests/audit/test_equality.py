@@ -20,7 +20,7 @@ from shoal.audit.text import canonical
 from shoal.audit.values import canonical_column, numbers
 from shoal.columns import uniform
 
-DECLARED = {"Attribute", "Demand", "Diversity", "Hierarchy", "Item", "Policy", "Zanon"}
+DECLARED = {"Attribute", "Requirement", "Diversity", "Hierarchy", "Item", "Policy", "Zanon"}
 TEXT = st.text() | st.text("a\u00e9e\u0301\u00a0 1.0\t\u1e9b\u0323", max_size=6)
 PLAIN = st.one_of(
     st.none(),

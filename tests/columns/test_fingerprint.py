@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.columns.fingerprint import fingerprints
+from shoal.columns.pseudonym import Pseudonyms, pseudonym
 from tests.columns.siphash import siphash
 
 PUBLISHED = {  # by length: of the bytes 00, 01, 02 … under the key 00 … 0f; from the reference implementation
@@ -55,3 +56,21 @@ def test_slices_and_nulls() -> None:
 def test_nothing_but_empty_texts() -> None:
     assert computed(pa.array(["", ""], pa.large_string())) == [siphash(KEY, b"")] * 2
     assert computed(pa.array([], pa.large_string())) == []
+
+
+SECRET = b"sixteen bytes, or more"
+
+
+@pytest.mark.parametrize("users", [20, 10_000, 10**9, 2**62])
+def test_of_whole_numbers(users: int) -> None:
+    """Of few users most come again soon; of many hardly any, so that after some time nobody is looked up."""
+    size, rng = 20_000, np.random.default_rng(1)
+    keys = np.zeros((size, 2), np.uint64)
+    keys[:, 0] = rng.integers(0, users, size, np.uint64)
+    keys[-100:] = keys[:100]
+    period = rng.integers(0, 2, size)
+    rows = np.flatnonzero(rng.random(size) < 0.9)
+    found = Pseudonyms(SECRET).of(keys, period, rows, None)
+    for i in [*range(0, len(rows), 37), *range(len(rows) - 150, len(rows))]:
+        name = str(keys[rows[i], 0]).encode()
+        assert found[i].as_py().encode() == pseudonym(SECRET, int(period[rows[i]]), name)

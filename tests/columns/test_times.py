@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import Anonymizer
-from shoal.columns.bucket import buckets
+from shoal.columns.periods import period_intervals
 from tests.columns.encoding import encode, policy, refusals
 
 TIMED = {"time": {"field": "ts"}, "window": {"time": 60}}
@@ -142,6 +142,6 @@ def test_buckets_hide_everything_within_them() -> None:
     ),
 )  # fmt: skip
 def test_a_time_lies_in_its_bucket(length: float, time: float) -> None:
-    (bucket,) = buckets(pa.float64(), np.array([time]), length).to_pylist()
+    (bucket,) = period_intervals(pa.float64(), np.array([time]), length).to_pylist()
     assert bucket["lo"] <= time <= bucket["hi"]
     assert bucket["hi"] - bucket["lo"] == pytest.approx(length, rel=1e-3)

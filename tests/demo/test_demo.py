@@ -18,7 +18,7 @@ from shoal.compiled import is_compiled
 from shoal.demo import policy_of, prepare
 from shoal.pipeline.kernels import compile_kernels
 from shoal.policy.algorithm import WINDOWED
-from shoal.policy.document import DEFAULT
+from shoal.policy.policy_file import DEFAULT
 
 
 @pytest.mark.parametrize("name", WINDOWED)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.columns.interval import interval
-from shoal.formats import JSON, Block, open_reader, open_writer
+from shoal.column_types import JSON, interval
+from shoal.formats import Block, open_reader, open_writer
 
 
 def read(path: Path, fields: list[str], **options: Any) -> list[Block]:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
-from shoal.formats import csv
-from shoal.formats.unicode import NOT_UTF8
+from shoal.formats.reading import csv
+from shoal.formats.reading.utf8 import NOT_UTF8
 from tests.formats.base import bad, numbers, read, values
 
 ONE_FIELD, THREE_FIELDS = (

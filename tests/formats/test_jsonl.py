@@ -11,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shoal.column_types import JSON
 from shoal.errors import InputError
-from shoal.formats import JSON, jsonl, regular
-from shoal.formats.irregular import Irregular
-from shoal.formats.regular import Refused, Regular
-from shoal.formats.values import text
+from shoal.formats.json_values import plain_text
+from shoal.formats.reading import jsonl
+from shoal.formats.reading import jsonl_regular as regular
+from shoal.formats.reading.jsonl_irregular import Irregular
+from shoal.formats.reading.jsonl_regular import Refused, Regular
 from tests.formats.base import bad, numbers, read, values
 
 FIELDS = ["a", "b", "c"]
@@ -44,9 +46,9 @@ def naive(data: bytes, fields: list[str], passed: tuple[str, ...] = ()) -> tuple
 def same(found: Any, expected: Any) -> bool:
     """Equal, or the canonical text of it where a column has values of several types."""
     if found is None:
-        return text(expected) is None
+        return plain_text(expected) is None
     if isinstance(found, str) and not isinstance(expected, str):
-        return found == text(expected)
+        return found == plain_text(expected)
     if isinstance(found, bool) != isinstance(expected, bool):
         return False
     return found == expected or (found != found and expected != expected)
@@ -238,7 +240,7 @@ def test_a_line_that_outgrows_the_buffer(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(jsonl, "CHUNK", 16)
     check(tmp_path / "in.jsonl", json.dumps({"a": "x" * 1000, "b": 1}).encode() + b'\n{"a": "y"}\n')
     monkeypatch.setattr(jsonl, "LONGEST", 512)
-    with pytest.raises(InputError, match=r"in\.jsonl: a line is longer than 0 MB; is this JSON lines\?"):
+    with pytest.raises(InputError, match=r"in\.jsonl: a line is longer than 64 MB; is this JSON lines\?"):
         check(tmp_path / "in.jsonl", b"x" * 2000)
 
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.columns.interval import interval
+from shoal.column_types import interval
 from shoal.errors import InputError
-from shoal.formats import table
-from shoal.formats.unicode import NOT_UTF8
+from shoal.formats.reading.utf8 import NOT_UTF8
+from shoal.formats.writing import tables
 from tests.formats.base import bad, intervals, json_batch, numbers, read, values, write
 
 SUFFIXES = ["parquet", "arrow"]
@@ -170,7 +170,7 @@ def test_coded_structs_become_plain(path: Path) -> None:
 
 
 def test_dictionaries_may_differ_from_batch_to_batch(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "GROUP", 4)
+    monkeypatch.setattr(tables, "GROUP", 4)
     labels = [["a", "b"], ["b", "c"], ["d", None], ["a", "d"], ["e", "b"]]
     write(path, *(pa.record_batch({"w": pa.array(pair * 2).dictionary_encode()}) for pair in labels))
     assert got(path)["w"].to_pylist() == [label for pair in labels for label in pair * 2]
@@ -208,14 +208,14 @@ def test_the_type_is_found_in_many_batches_not_the_first(path: Path) -> None:
 def test_a_type_that_changes_later_is_refused(
     path: Path, first: list[Any], then: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "GROUP", 1)
+    monkeypatch.setattr(tables, "GROUP", 1)
     with pytest.raises(InputError, match=r"'kept' began as \w+ and went on as another type; write to a \.jsonl file"):
         write(path, json_batch(kept=first), json_batch(kept=then))
     assert list(path.parent.iterdir()) == []
 
 
 def test_whole_numbers_fit_among_others_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "GROUP", 1)
+    monkeypatch.setattr(tables, "GROUP", 1)
     write(path, json_batch(kept=[1.5]), json_batch(kept=[2]), json_batch(kept=[None]))
     assert got(path)["kept"].to_pylist() == [1.5, 2.0, None]
 

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shoal.columns.interval import interval
-from shoal.formats import lines, text
-from shoal.formats.dialects import Csv, Jsonl
-from shoal.formats.numerals import floats
-from shoal.formats.text import Text
+from shoal.column_types import interval
+from shoal.formats import lines, open_writer
+from shoal.formats.json_values import float_texts
+from shoal.formats.writing import text
+from shoal.formats.writing.dialects import Csv, Jsonl
+from shoal.formats.writing.text import Text
 from tests.formats.base import intervals, json_batch, json_field, write
 
 INF, NAN = float("inf"), float("nan")
@@ -212,11 +213,11 @@ def test_any_json_text(cells: list[Any]) -> None:
 @example([1e22, 1e21, 1e16, 1e15, 1e-4, 1e-5, 1e-7, -0.0, 5e-324, 1.7976931348623157e308, 2.0**53, 2.0**53 - 1])
 def test_floats_are_written_as_python_writes_them(numbers: list[float | None]) -> None:
     column = pa.array(numbers, pa.float64())
-    assert floats(column).to_pylist() == [
+    assert float_texts(column).to_pylist() == [
         None if number is None else {"inf": "Infinity", "-inf": "-Infinity"}.get(repr(number), repr(number))
         for number in numbers
     ]
-    for written, number in zip(floats(column, whole="").to_pylist(), numbers, strict=True):
+    for written, number in zip(float_texts(column, whole="").to_pylist(), numbers, strict=True):
         assert written is None if number is None else float(written) == number and not written.endswith(".0")
 
 
@@ -251,3 +252,43 @@ def test_text_that_is_too_long_for_one_array(monkeypatch: pytest.MonkeyPatch) ->
     expected, joined = lines(batch), text._joined
     monkeypatch.setattr(text, "_joined", short)
     assert lines(batch) == expected
+
+
+BATCH = pa.RecordBatch.from_pydict(
+    {
+        "age": pa.array(
+            [{"value": {"lo": 18.0, "hi": 20.0}, "of": 3, "had": 3}, {"value": {"lo": 1.5, "hi": 2.0}}, None],
+            pa.struct([("value", interval(pa.float64())), ("of", pa.int64()), ("had", pa.int64())]),
+        ),
+        "sex": pa.StructArray.from_arrays(
+            [pa.array(["Male", 'a "b"', None]).dictionary_encode(), pa.array([3, None, None]), pa.array([2, None, None])],
+            ["value", "of", "had"],
+            mask=pa.array([False, False, True]),
+        ),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (
+            "jsonl",
+            '{"age": {"value": [18, 20], "of": 3, "had": 3}, "sex": {"value": "Male", "of": 3, "had": 2}}\n'
+            '{"age": [1.5, 2], "sex": "a \\"b\\""}\n'
+            '{"age": null, "sex": null}\n',
+        ),
+        (
+            "csv",
+            "age,sex\n"
+            '"{""value"": [18, 20], ""of"": 3, ""had"": 3}","{""value"": ""Male"", ""of"": 3, ""had"": 2}"\n'
+            '"[1.5, 2]","a ""b"""\n'
+            ",\n",
+        ),
+    ],
+)
+def test_imputed_values_are_objects_and_others_plain(tmp_path: Path, suffix: str, text: str) -> None:
+    target = tmp_path / f"out.{suffix}"
+    with open_writer(str(target)) as writer:
+        writer.write(BATCH)
+    assert target.read_text() == text

@@ -29,7 +29,7 @@ def test_every_box_is_shown_k_times_around_what_it_hides(missing: bool) -> None:
     values = table(missing=missing)
     model = KAnonymizer(k=7, show="ends").fit(values)
     shown = model.transform(values).reshape(len(values), 3, 2)
-    worn = model.boxes_.worn(values)
+    worn = model.boxes_.smallest_around(values)
     assert len(model.boxes_.low) > 5
     assert np.bincount(worn[worn >= 0]).min() >= 7
     has = ~np.isnan(values)
@@ -77,7 +77,7 @@ def test_records_are_compared_with_many_boxes_in_little_memory() -> None:
     values = np.column_stack([(low[:1000, 0] + high[:1000, 0]) / 2] * 4)
     tracemalloc.start()
     try:
-        assert boxes.worn(values).tolist() == list(range(1000))
+        assert boxes.smallest_around(values).tolist() == list(range(1000))
         assert tracemalloc.get_traced_memory()[1] < 100e6
     finally:
         tracemalloc.stop()

@@ -164,7 +164,7 @@ def test_rejected_rows_are_left_out_and_told_of() -> None:
             pd.DataFrame({"pid": [1, "secret", b"x"], "age": [1, 2, 3]}),
             "'pid': its values are of several types (values withheld); give it one",
         ),
-        (pa.table([[1], [2]], ["age", "age"]), "'age': 2 columns bear this name; keep one"),
+        (pa.table([[1], [2]], ["age", "age"]), "'age': 2 columns have this name; keep one"),
     ],
 )
 def test_what_cannot_be_taken(frame: Any, told: str) -> None:

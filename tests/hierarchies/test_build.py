@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from policy.base import problems, with_attribute
+from shoal.config.yaml_text import read_yaml
 from shoal.errors import PolicyError
 from shoal.hierarchies import BUILDERS, READY, build, completed
 from shoal.policy import Hierarchy, Policy
-from shoal.policy.source import parse
 
 
 @pytest.mark.parametrize("rule", BUILDERS.values(), ids=lambda rule: rule.NAME)
 def test_the_example_of_a_builder_is_a_tree(rule: Any) -> None:
-    tree = Hierarchy.of(build(parse(rule.EXAMPLE)))
+    tree = Hierarchy.of(build(read_yaml(rule.EXAMPLE)))
     assert tree.labels[tree.root] == "any"
     assert tree.leaves > 100
 

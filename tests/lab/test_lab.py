@@ -110,7 +110,7 @@ def test_settings_beyond_the_sheet(tmp_path: Path) -> None:
         policy = shoal.Policy.parse(lab.policy(sheet))
         wrong = lab.check(sheet.model_copy(update={"more": "privacy"}))
         assert lab.trial(sheet)["released"] == 600
-    assert policy.diverse[0].l and policy.weights == {"age": 2}
+    assert policy.requirements[0].l and policy.weights == {"age": 2}
     assert [(message.part, message.text[:23]) for message in wrong] == [("more", "more: is not a mapping;")]
 
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from observations.base import policy
 from shoal import Anonymizer, Policy
-from shoal.columns.identity import identities, joined
+from shoal.columns.fingerprint import joined_keys, keys_of
 
 KEY = np.array([3, 5], np.uint64)
 
 
 def keys(array: pa.Array, nulls: tuple[str, ...] = ()) -> list[tuple[int, int] | None]:
-    found = identities(array, nulls, KEY)
+    found = keys_of(array, nulls, KEY)
     return [None if gone else (int(low), int(high)) for (low, high), gone in zip(found.keys, found.missing, strict=True)]
 
 
@@ -71,7 +71,7 @@ def test_what_the_policy_calls_missing() -> None:
 
 def test_fields_together_are_no_text_put_together() -> None:
     pairs = [("ab", "c"), ("a", "bc"), ("ab", "c"), ("1", "2"), ("12", "")]
-    found = joined([identities(pa.array(list(part)), (), KEY) for part in zip(*pairs, strict=True)], KEY).keys
+    found = joined_keys([keys_of(pa.array(list(part)), (), KEY) for part in zip(*pairs, strict=True)], KEY).keys
     assert len({tuple(each) for each in found.tolist()}) == 4
     assert (found[0] == found[2]).all()
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from observations.base import SECRET, policy
 from shoal import Anonymizer, Policy, PolicyError
-from shoal.columns.identity import identities
-from shoal.columns.period import periods
+from shoal.columns.fingerprint import keys_of
+from shoal.columns.periods import periods
 from shoal.columns.pseudonym import Pseudonyms
 from shoal.policy import canonical
 
@@ -43,13 +43,13 @@ def test_it_is_hmac_sha256(secret: bytes, people: list[tuple[str, int]], again: 
     period = np.array([each for _, each in people], np.int64)
     pseudonyms = Pseudonyms(secret)
     for _ in range(2):
-        found = pseudonyms.of(identities(text, (), KEY).keys, period, np.arange(len(period)), text).to_pylist()
+        found = pseudonyms.of(keys_of(text, (), KEY).keys, period, np.arange(len(period)), text).to_pylist()
         assert found == [expected(secret, each, person) for person, each in people]
 
 
 def test_more_users_than_are_remembered() -> None:
     users = np.random.default_rng(1).integers(0, 100_000, 60_000)
-    keys = identities(pa.array(users), (), KEY).keys
+    keys = keys_of(pa.array(users), (), KEY).keys
     pseudonyms = Pseudonyms(b"0123456789abcdef")
     for period in (1, 2, 1):
         found = pseudonyms.of(keys, np.full(len(users), period), np.arange(len(users)), None).to_pylist()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import PolicyError
-from shoal.policy import Hierarchy, hierarchy_file
+from shoal.policy import Hierarchy, parse_file
 
 Lines = list[list[str]]
 
@@ -103,7 +103,7 @@ def test_a_deep_tree() -> None:
 
 @given(trees())
 def test_a_tree_survives_its_file(lines: Lines) -> None:
-    tree = hierarchy_file.parse(as_file(lines), "tree.csv")
+    tree = parse_file(as_file(lines), "tree.csv")
     assert tree == Hierarchy.of(lines)
     assert tree.lines() == [[label.strip() for label in line] for line in lines]
 

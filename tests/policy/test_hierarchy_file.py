@@ -7,13 +7,13 @@ import pytest
 
 from policy.base import problems, with_attribute
 from shoal.errors import PolicyError
-from shoal.policy import Hierarchy, Policy, hierarchy_file
+from shoal.policy import Hierarchy, Policy, parse_file
 
 EMPTY = "h.csv is empty; write one line a leaf, leaf first, root last, ';' between"
 
 
 def parsed(text: str) -> list[list[str]]:
-    return hierarchy_file.parse(text.encode(), "h.csv").lines()
+    return parse_file(text.encode(), "h.csv").lines()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_is_refused(text: str, problem: str) -> None:
 
 def test_other_encodings_are_refused() -> None:
     with pytest.raises(PolicyError) as caught:
-        hierarchy_file.parse("a;*\nb;*\nä;*".encode("latin-1"), "h.csv")
+        parse_file("a;*\nb;*\nä;*".encode("latin-1"), "h.csv")
     assert caught.value.problems == ("h.csv, line 3: is not UTF-8; save the file as UTF-8",)
 
 

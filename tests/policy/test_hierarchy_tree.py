@@ -6,16 +6,16 @@ import pytest
 
 from policy.base import problems, with_attribute
 from shoal.errors import PolicyError
-from shoal.policy import hierarchy_tree
+from shoal.policy import parse_tree
 
 
 def test_mappings_lists_and_single_leaves() -> None:
-    tree = hierarchy_tree.parse({"*": {"a": {"b": ["x", "y"]}, "c": "z", "d": "d"}})
+    tree = parse_tree({"*": {"a": {"b": ["x", "y"]}, "c": "z", "d": "d"}})
     assert tree.lines() == [["x", "b", "a", "*"], ["y", "b", "a", "*"], ["z", "c", "*"], ["d", "*"]]
 
 
 def test_scalars_become_canonical_text() -> None:
-    tree = hierarchy_tree.parse({"*": {True: [1, 2.0, 2.5], 7: [False, " x "]}})
+    tree = parse_tree({"*": {True: [1, 2.0, 2.5], 7: [False, " x "]}})
     assert tree.lines() == [
         ["1", "true", "*"],
         ["2", "true", "*"],
@@ -26,9 +26,9 @@ def test_scalars_become_canonical_text() -> None:
 
 
 def test_a_list_or_a_leaf_right_under_the_root() -> None:
-    assert hierarchy_tree.parse({"*": ["x", "y"]}).lines() == [["x", "*"], ["y", "*"]]
-    assert hierarchy_tree.parse({"*": "x"}).lines() == [["x", "*"]]
-    assert hierarchy_tree.parse({"*": "*"}).lines() == [["*"]]
+    assert parse_tree({"*": ["x", "y"]}).lines() == [["x", "*"], ["y", "*"]]
+    assert parse_tree({"*": "x"}).lines() == [["x", "*"]]
+    assert parse_tree({"*": "*"}).lines() == [["*"]]
 
 
 ITSELF: dict[str, Any] = {}
@@ -69,20 +69,20 @@ ITSELF["*"] = ITSELF
 )
 def test_what_is_refused(tree: dict[Any, Any], problem: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        hierarchy_tree.parse(tree)
+        parse_tree(tree)
     assert caught.value.problems == (problem,)
 
 
 def test_all_problems_of_a_tree_up_to_ten() -> None:
     with pytest.raises(PolicyError) as caught:
-        hierarchy_tree.parse({"*": {"a": [None, ""], "b": []}})
+        parse_tree({"*": {"a": [None, ""], "b": []}})
     assert caught.value.problems == (
         "branch '* > a': null is no label; quote it if it is meant as text",
         "branch '* > a': has an empty label; name it or remove it",
         "branch '* > b': has no leaves; list some",
     )
     with pytest.raises(PolicyError) as caught:
-        hierarchy_tree.parse({"*": {f"n{number}": ["x"] for number in range(100)}})
+        parse_tree({"*": {f"n{number}": ["x"] for number in range(100)}})
     assert len(caught.value.problems) == 11
 
 

@@ -4,12 +4,13 @@ import copy
 import dataclasses
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 import shoal.policy
-from policy.base import RIGHT, changed
+from policy.base import RIGHT, changed, with_attribute
 from shoal.errors import PolicyError
 from shoal.policy import Hierarchy, Policy, Privacy, Reuse, Time, Window
 
@@ -39,21 +40,36 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_public_names() -> None:
     assert shoal.policy.__all__ == [
+        "DEFAULT",
+        "FILTER",
+        "KNOWN",
+        "MOST_QUASI",
+        "NAMES",
+        "NOBODY",
+        "WINDOWED",
         "Algorithm",
         "Attribute",
+        "Diversity",
         "Fads",
+        "Fast",
         "Hierarchy",
         "Idea",
         "Item",
         "Kvarp",
+        "Parameters",
         "Policy",
         "Privacy",
+        "Requirement",
         "Reuse",
         "Time",
         "Tuned",
         "Window",
         "Zanon",
         "canonical",
+        "decode",
+        "parse_file",
+        "parse_tree",
+        "schema_text",
     ]
 
 
@@ -88,7 +104,7 @@ def test_defaults() -> None:
     policy = Policy.parse(RIGHT)
     assert (policy.person_missing, policy.time, policy.nulls) == ("reject", None, ("",))
     assert (policy.privacy.nulls_match, policy.privacy.min_support) == ("extended", 1)
-    assert (policy.diverse, dict(policy.weights), policy.stretch) == ((), {}, 1.0)
+    assert (policy.requirements, dict(policy.weights), policy.stretch) == ((), {}, 1.0)
     age, city = policy.attributes["age"], policy.attributes["city"]
     assert (age.out_of_range, city.unknown) == ("reject", "reject")
     assert Policy.parse(changed(time={"field": "ts"})).time == Time(field="ts", publish="drop")
@@ -173,3 +189,116 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_window_by_hand() -> None:
     assert Window(count=5).length == 5.0
+
+
+NULLS = "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+
+
+@pytest.mark.parametrize(
+    ("written", "notes"),
+    [
+        (RIGHT, []),
+        (
+            changed(person="none"),
+            ["person: none counts every record as a person; one who comes back counts more than once"],
+        ),
+        (
+            changed(time={"field": "ts", "publish": "keep"}),
+            ["time.publish: keep publishes each record's exact time, which may single it out; drop is safer"],
+        ),
+        (
+            with_attribute(quasi="numeric", range=[0, 1]),
+            ["attributes.x.grid: without one, the ends of a published interval are persons' own values"],
+        ),
+        (
+            changed(nulls=["Oslo"]),
+            ["attributes.city.hierarchy: has a leaf that nulls lists too; it is always read as missing"],
+        ),
+        (changed(privacy={"k": 1}), ["privacy.k: 1 hides nobody among others"]),
+        (changed(privacy={"k": 50, "nulls_match": "maybe"}), [NULLS]),
+        (changed(privacy={"k": 50, "nulls_match": "root"}), []),
+        (
+            changed(window={"buffer": 60}),
+            ["window.buffer: bounds memory but promises no delay; count and time do"],
+        ),
+    ],
+)
+def test_notes(written: dict[str, Any], notes: list[str]) -> None:
+    assert list(Policy.parse(written).notes) == notes
+
+
+def fingerprint(written: dict[str, Any], folder: Path | None = None) -> str:
+    return Policy.parse(written, folder).fingerprint
+
+
+def test_it_is_a_digest_that_stays() -> None:
+    assert fingerprint(RIGHT) == "91c9a0a357174115a4cf943e905d58c5457e22f73498f4a27495e57aa549437d"
+
+
+AGE = {"quasi": "numeric", "range": [17, 90], "grid": 5}
+CITY = RIGHT["attributes"]["city"]
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"person": "id"},
+        {"person": "none"},
+        {"person_missing": "own"},
+        {"time": {"field": "ts"}},
+        {"time": {"field": "ts", "publish": "keep"}},
+        {"nulls": ["", "?"]},
+        {"privacy": {"k": 51}},
+        {"privacy": {"k": 50, "nulls_match": "maybe"}},
+        {"privacy": {"k": 50, "nulls_match": "maybe", "min_support": 2}},
+        {"privacy": {"k": 50, "l": 2}},
+        {"privacy": {"k": 50, "l": {"entropy": 2}}},
+        {"privacy": {"k": 50, "t": 0.5}},
+        {"weights": {"age": 2}},
+        {"sparse": {"stretch": 2}},
+        {"lanes": 2},
+        {"window": {"count": 2001}},
+        {"window": {"buffer": 2000}},
+        {"algorithm": {"name": "kvarp"}},
+        {"algorithm": {"name": "idea", "reuse_limit": 100}},
+        {"algorithm": {"name": "idea", "reuse_age": 100}},
+        {"attributes": {"age": AGE, "city": CITY}},
+        {"attributes": {**RIGHT["attributes"], "age": {**AGE, "grid": 10}}},
+        {"attributes": {**RIGHT["attributes"], "age": {**AGE, "range": [16, 90]}}},
+        {"attributes": {**RIGHT["attributes"], "age": {**AGE, "out_of_range": "clip"}}},
+        {"attributes": {**RIGHT["attributes"], "city": {**CITY, "unknown": "root"}}},
+        {"attributes": {**RIGHT["attributes"], "city": {**CITY, "hierarchy": {"World": ["Paris", "Lyon", "Oslo"]}}}},
+        {"attributes": dict(reversed(RIGHT["attributes"].items()))},
+    ],
+)
+def test_it_changes_with_what_decides_the_outcome(sections: dict[str, Any]) -> None:
+    assert fingerprint(changed(**sections)) != fingerprint(RIGHT)
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"version": 1},
+        {"person_missing": "reject"},
+        {"nulls": [" "]},
+        {"privacy": {"nulls_match": "extended", "k": 50.0}},
+        {"weights": {}},
+        {"sparse": "suppress"},
+        {"window": {"count": 2000.0}},
+        {"algorithm": {"name": "idea", "reuse_limit": 200, "reuse_loss": 0.5}},
+        {"attributes": {**RIGHT["attributes"], "age": {"grid": 5.0, "range": [17.0, 90.0], "quasi": "numeric"}}},
+    ],
+)
+def test_it_stays_with_other_words_for_the_same(sections: dict[str, Any]) -> None:
+    assert fingerprint(changed(**sections)) == fingerprint(RIGHT)
+
+
+def test_a_file_and_an_inline_tree_are_one_hierarchy(tmp_path: Path) -> None:
+    (tmp_path / "city.csv").write_text("Paris;France;World\nLyon;France;World\nOslo;Norway;World\n")
+    attributes = {**RIGHT["attributes"], "city": {"quasi": "categorical", "hierarchy": "city.csv"}}
+    assert fingerprint(changed(attributes=attributes), tmp_path) == fingerprint(RIGHT)
+
+
+def test_seconds_have_one_fingerprint() -> None:
+    time = {"field": "ts"}
+    assert fingerprint(changed(time=time, window={"time": "2m"})) == fingerprint(changed(time=time, window={"time": 120}))

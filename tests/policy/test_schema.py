@@ -8,11 +8,11 @@ import jsonschema
 import pytest
 
 from policy.base import RIGHT, changed, with_attribute
+from shoal.config.yaml_text import read_yaml
 from shoal.errors import PolicyError
 from shoal.hierarchies import BUILDERS
 from shoal.policy import Policy
-from shoal.policy.schema import text
-from shoal.policy.source import parse
+from shoal.policy.policy_file import schema_text
 
 
 def test_it_is_json_and_names_every_section() -> None:
@@ -50,11 +50,11 @@ def test_every_key_is_described() -> None:
 
 
 def test_bounds_are_said_in_json_schemas_own_words() -> None:
-    text = json.dumps(Policy.json_schema())
-    assert '"minimum": 1' in text
-    assert '"exclusiveMinimum": 0' in text
+    schema_text = json.dumps(Policy.json_schema())
+    assert '"minimum": 1' in schema_text
+    assert '"exclusiveMinimum": 0' in schema_text
     for word in ('"ge"', '"gt"', '"le"'):
-        assert word not in text
+        assert word not in schema_text
 
 
 def test_algorithms_are_told_apart_by_name() -> None:
@@ -65,7 +65,7 @@ def test_algorithms_are_told_apart_by_name() -> None:
 
 def test_the_published_file_is_up_to_date() -> None:
     """Written by `shoal schema`."""
-    assert files("shoal").joinpath("policy.schema.json").read_text(encoding="utf-8") == text()
+    assert files("shoal").joinpath("policy.schema.json").read_text(encoding="utf-8") == schema_text()
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ GOOD = [
     changed(window={"time": "30s"}, time={"field": "ts"}),
     changed(algorithm=None),
     with_attribute(quasi="categorical", hierarchy="city.csv", unknown="root"),
-    *(with_attribute(quasi="categorical", hierarchy=parse(rule.EXAMPLE)) for rule in BUILDERS.values()),
+    *(with_attribute(quasi="categorical", hierarchy=read_yaml(rule.EXAMPLE)) for rule in BUILDERS.values()),
     with_attribute(quasi="categorical", hierarchy={"builder": "prefix", "levels": [2], "values": ["75", "69"]}),
     with_attribute(quasi="categorical", hierarchy={"ready": "countries", "by": "alpha-2"}),
     with_attribute(quasi="categorical", hierarchy={"ready": ["set", "go"]}),

@@ -119,7 +119,7 @@ class Memory(NamedTuple):
 
 
 def memory(policy: Policy) -> Memory:
-    draft = groups(len(policy.quasi), len(policy.diverse), 1)
+    draft = groups(len(policy.quasi), len(policy.requirements), 1)
     return Memory(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64), lock(), draft)
 
 

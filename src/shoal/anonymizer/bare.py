@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-_OWN = b"shoal"
+from shoal.column_types import MARK
 
 
 class Bare:
@@ -42,7 +42,7 @@ def bare(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _own(field: pa.Field) -> dict[bytes, bytes] | None:
-    return {_OWN: field.metadata[_OWN]} if field.metadata and _OWN in field.metadata else None
+    return {MARK: field.metadata[MARK]} if field.metadata and MARK in field.metadata else None
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -19,10 +19,9 @@ from shoal.anonymizer.tuning import NEVER, Tuning
 from shoal.blocks.exposure import Exposures, census, doubt, exposures, sweep, with_items, with_room
 from shoal.blocks.exposure import restored as restored_exposures
 from shoal.blocks.exposure import saved as saved_exposures
-from shoal.columns.disclose import Discloser
-from shoal.columns.identity import identities
-from shoal.columns.observe import Observer
-from shoal.columns.period import periods
+from shoal.columns.fingerprint import keys_of
+from shoal.columns.observations import ObservationEncoder, ObservationPublisher
+from shoal.columns.periods import periods
 from shoal.columns.pseudonym import Pseudonyms
 from shoal.policy import Policy, Tuned, Zanon
 
@@ -45,17 +44,17 @@ class Filter(Engine):
         """`key` is the secret, where it does not come from outside."""
         assert isinstance(policy.algorithm, Zanon)
         self._policy, self._parameters = policy, policy.algorithm
-        self._discloser = Discloser(policy, Pseudonyms(key or secret(policy.algorithm)))
+        self._publisher = ObservationPublisher(policy, Pseudonyms(key or secret(policy.algorithm)))
         self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
 
     def _start(self, key: NDArray[np.uint64]) -> None:
         tree = self._policy.item and self._policy.item.hierarchy
-        labels = identities(pa.array(tree.labels if tree else [], pa.string()), (), key).keys
+        labels = keys_of(pa.array(tree.labels if tree else [], pa.string()), (), key).keys
         parents = tree.parent if tree else np.zeros(0, np.int64)
         tuned = isinstance(self._parameters.z, Tuned)
         self._key = key
-        self._observer = Observer(self._policy, key)
-        self.fields = self._observer.fields
+        self._encoder = ObservationEncoder(self._policy, key)
+        self.fields = self._policy.fields
         self._exposures = exposures(labels, parents, tuned, key)
         self._rule = np.zeros(1, RULE).view(np.recarray)[0]
         self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
@@ -69,14 +68,14 @@ class Filter(Engine):
         return _trace(_NOBODY, _NOBODY, _NOBODY)
 
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
-        observed = self._observer.observe(batch, rows)
+        observed = self._encoder.encode(batch, rows)
         decided = self.decide(observed.time, observed.user, observed.item)
         leaving = decided.leaving
         late = np.flatnonzero(decided.how == LATE) if len(leaving) < len(decided.how) else _NOBODY
-        rejected = [*observed.rejected, *self._observer.late(observed.rows[late])]
+        rejected = [*observed.rejected, *self._encoder.late(observed.rows[late])]
         period = periods(observed.time, self._parameters.window)
         generalized = decided.how[leaving] == GENERALIZED if self._policy.item and self._policy.item.hierarchy else None
-        published = self._discloser.disclose(observed.batch, leaving, observed.user, period, decided.shown, generalized)
+        published = self._publisher.publish(observed.batch, leaving, observed.user, period, decided.shown, generalized)
         return Answer(published, lambda: _trace(observed.rows[leaving], decided.how[leaving], decided.z), sorted(rejected))
 
     def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> Observations:
@@ -92,7 +91,7 @@ class Filter(Engine):
         return self.flush()
 
     def flush(self) -> Answer:
-        return Answer(self._discloser.nothing, lambda: self.no_trace, [])
+        return Answer(self._publisher.nothing, lambda: self.no_trace, [])
 
     def _decide(self, batch: Observations) -> None:
         rule, size = self._rule, len(batch.time)
@@ -157,7 +156,7 @@ class Filter(Engine):
         arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
         if self._tuning:
             header["tuning"], arrays["published"] = self._tuning.saved()
-        return Snapshot(header, arrays, pa.Table.from_batches([self._discloser.nothing]))
+        return Snapshot(header, arrays, pa.Table.from_batches([self._publisher.nothing]))
 
     def restore(self, snapshot: Snapshot) -> None:
         self._start(np.array(snapshot.header["key"], np.uint64))
@@ -165,7 +164,7 @@ class Filter(Engine):
         self._rule = snapshot.arrays["rule"].view(np.recarray)[0]
         if self._tuning:
             self._tuning.restore(snapshot.header["tuning"], snapshot.arrays["published"])
-        self._discloser.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
+        self._publisher.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
 
 
 def _users(x: Exposures, limit: float) -> int:

@@ -21,7 +21,7 @@ from shoal.anonymizer.lobby import Guests, Lobby
 from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
 from shoal.anonymizer.travellers import Travellers, together
 from shoal.anonymizer.windowed import demands
-from shoal.columns.encode import ELSEWHERE, Batch, Encoder, no_arrivals
+from shoal.columns.encode import ELSEWHERE, Batch, no_arrivals
 from shoal.columns.publish import Publisher
 from shoal.policy import Policy
 
@@ -50,7 +50,7 @@ class Member:
         self._lane.beside_others(self._half)
         self._publisher = Publisher(policy)
         self._publisher.whole[:] = whole
-        self._lobby = Lobby(Encoder(policy, key).passed)
+        self._lobby = Lobby(policy.passed)
         self._unknown = 0  # how many persons who are not known were numbered
         self._none = no_arrivals(policy)
 

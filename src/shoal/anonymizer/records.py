@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.columns.uniform import plain
+from shoal.column_types import ENDS, IMPUTED
+from shoal.columns.convert import plain
 from shoal.errors import InputError
 from shoal.path import ABSENT, in_record
 from shoal.policy import canonical
@@ -39,20 +40,20 @@ def to_records(batch: pa.RecordBatch, generalized: Collection[str]) -> list[dict
     columns = [plain(column) for column in batch.columns]
     records = [dict(zip(batch.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
     fields = [batch.schema.field(name) for name in generalized]
-    shapes = {f.name: [child.name for child in f.type] for f in fields if pa.types.is_struct(f.type)}
+    shapes = {f.name: tuple(child.name for child in f.type) for f in fields if pa.types.is_struct(f.type)}
     for record in records:
         for name, shape in shapes.items():
             record[name] = _plain(record[name], shape)
     return records
 
 
-def _plain(value: Any, shape: list[str]) -> Any:
+def _plain(value: Any, shape: tuple[str, ...]) -> Any:
     if value is None:
         return None
-    if shape == ["lo", "hi"]:
+    if shape == ENDS:
         return [_whole(end) for end in value.values()]
-    if shape == ["value", "of", "had"]:
-        inner = _plain(value["value"], ["lo", "hi"]) if isinstance(value["value"], dict) else value["value"]
+    if shape == IMPUTED:
+        inner = _plain(value["value"], ENDS) if isinstance(value["value"], dict) else value["value"]
         return inner if value["of"] is None else {**value, "value": inner}
     return value
 

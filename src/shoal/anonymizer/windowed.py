@@ -45,9 +45,9 @@ class Windowed(Engine):
         self._key = key
         self._encoder = Encoder(policy, key, typed=True)
         self._publisher = Publisher(policy)
-        self._lobby = Lobby(self._encoder.passed)
-        self.fields = self._encoder.fields
-        self.generalized = self._publisher.generalized
+        self._lobby = Lobby(policy.passed)
+        self.fields = policy.fields
+        self.generalized = frozenset(policy.generalized)
         self._nothing: tuple[object, Answer] | None = None
 
     @property
@@ -159,6 +159,6 @@ def _lane(policy: Policy, key: NDArray[np.uint64]) -> Lane | Lanes | Workers:
 
 def demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
     """What is asked of sensitive values, which are known by their fingerprints."""
-    given = [(demand.name, value) for demand in policy.diverse for value in demand.distribution or ()]
+    given = [(demand.name, value) for demand in policy.requirements for value in demand.distribution or ()]
     words = one_word(pa.array([value for _, value in given], pa.large_string()), key)
     return diversity(policy, dict(zip(given, words.tolist(), strict=True)))

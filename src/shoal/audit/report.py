@@ -88,7 +88,7 @@ class WindowReport(Report):
                         "t": demand.t,
                         "reference": demand.t and ("distribution" if demand.distribution else "input so far"),
                     }
-                    for demand in policy.diverse
+                    for demand in policy.requirements
                 },
                 "weights": dict(policy.weights),
                 "stretch": policy.stretch,

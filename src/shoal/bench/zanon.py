@@ -21,7 +21,7 @@ from shoal.bench.machine import version_of
 from shoal.bench.process import run_alone
 from shoal.bench.table import Table, count, megabytes, other_work, percent, speed, times
 from shoal.bench.timing import Task
-from shoal.columns.identity import identities
+from shoal.columns.fingerprint import keys_of
 from shoal.formats import open_reader
 
 PEER = "zanon"
@@ -97,8 +97,8 @@ def _in_memory(policy: Policy, batches: list[pa.RecordBatch]) -> int:
 
 
 def _keys(batch: pa.RecordBatch) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]:
-    unused = np.zeros(2, np.uint64)  # the secret for texts: here are only numbers
-    user, site = (identities(batch.column(name), (), unused).keys for name in ("user", "site"))
+    unused = np.zeros(2, np.uint64)  # a secret for texts, and here are only numbers
+    user, site = (keys_of(batch.column(name), (), unused).keys for name in ("user", "site"))
     return batch.column("t").to_numpy().copy(), user, site
 
 

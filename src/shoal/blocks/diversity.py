@@ -41,23 +41,23 @@ def diversity(policy: Policy, fingerprint: dict[tuple[str, str], int]) -> Divers
     """The demands of a policy, given the fingerprints of the values in its distributions."""
     demands = [
         (a, *asked)
-        for a, demand in enumerate(policy.diverse)
+        for a, demand in enumerate(policy.requirements)
         for asked in (
             *([(KINDS[demand.l.kind], demand.l.l, demand.l.c)] if demand.l else []),
             *([(CLOSE, demand.t, 0.0)] if demand.t else []),
         )
     ]
     attribute, kind, bound, factor = (list(column) for column in zip(*demands, strict=True)) if demands else ([], [], [], [])
-    attributes = range(len(policy.diverse))
+    attributes = range(len(policy.requirements))
     counted = [any(a == b and k != DISTINCT for a, k in zip(attribute, kind, strict=True)) for b in attributes]
-    learned = [demand.t is not None and demand.distribution is None for demand in policy.diverse]
+    learned = [demand.t is not None and demand.distribution is None for demand in policy.requirements]
     d = Diversity(
         np.array(attribute, np.int64), np.array(kind, np.int64), np.array(bound, np.float64), np.array(factor, np.float64),
         np.array(counted, bool), np.array(learned, bool), roster(1), np.zeros(1), np.zeros(len(attributes)),
     )  # fmt: skip
     known = [
         (fingerprint[demand.name, value], a, share)
-        for a, demand in enumerate(policy.diverse)
+        for a, demand in enumerate(policy.requirements)
         for value, share in (demand.distribution or {}).items()
     ]
     for _, a, share in known:

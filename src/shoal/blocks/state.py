@@ -43,7 +43,7 @@ def new_state(
     diversity: Diversity,
 ) -> State:  # fmt: skip
     """An empty state with room for nothing yet."""
-    k, quasi, sensitive = policy.privacy.k, len(policy.quasi), len(policy.diverse)
+    k, quasi, sensitive = policy.privacy.k, len(policy.quasi), len(policy.requirements)
     rule = np.zeros(1, [("k", np.int64), *((name, np.float64) for name in parameters)]).view(np.recarray)[0]
     rule.k = k
     for name, value in parameters.items():

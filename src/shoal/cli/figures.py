@@ -12,15 +12,6 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def plural(number: float, noun: str) -> str:
-    """So many of something.
-
-    >>> plural(1, "row"), plural(3000, "row")
-    ('1 row', '3,000 rows')
-    """
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
-
-
 def short(number: float) -> str:
     """At most four digits.
 
@@ -56,18 +47,6 @@ def share(part: int, whole: int) -> str:
         return count(part)
     percent = 100 * part / whole
     return f"{count(part)} ({'under 0.1' if percent < 0.1 else f'{percent:.1f}'} %)"
-
-
-def percent(share: float) -> str:
-    """
-    >>> [percent(share) for share in (0, 0.00004, 0.0123, 0.9996, 1)]
-    ['0 %', 'under 0.1 %', '1.2 %', 'over 99.9 %', '100 %']
-    """
-    if 0 < share < 0.001:
-        return "under 0.1 %"
-    if 0.999 < share < 1:
-        return "over 99.9 %"
-    return f"{100 * share:.{0 if share in (0, 1) else 1}f} %"
 
 
 def span(number: float) -> str:

@@ -170,11 +170,11 @@ def _read(name: str) -> Hierarchy:
     from shoal.hierarchies import READY
     from shoal.hierarchies import build as built
     from shoal.policy import Hierarchy
-    from shoal.policy.hierarchy_file import parse
+    from shoal.policy.hierarchy_forms import parse_file
 
     if name in READY or name == "icd10":
         return Hierarchy.of(built({"ready" if name in READY else "builder": name}))
-    return parse(_bytes(name), Path(name).name)
+    return parse_file(_bytes(name), Path(name).name)
 
 
 def _of_policy(path: str, field: str) -> Hierarchy:
@@ -199,14 +199,14 @@ def _of_data(source: str | None, field: str | None, nulls: list[str] | None) -> 
 
 
 def _bytes(path: str) -> bytes:
-    from shoal.formats.source import opened
+    from shoal.formats.reading.source import opened
 
     with opened(path) as file:
         return file.readall()
 
 
 def _lines(path: str) -> list[str]:
-    from shoal.policy.hierarchy_file import decode
+    from shoal.policy.hierarchy_forms import decode
 
     return [line.strip() for line in decode(_bytes(path), path).splitlines() if line.strip()]
 

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.audit import FilterReport, Finding, Verdict, WindowReport, promised
-from shoal.cli.figures import count, plural, seconds, share
+from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
+from shoal.text import counted
 
 if TYPE_CHECKING:
     from shoal.audit import Reading, Report
@@ -79,7 +80,7 @@ def verdict(report: Report, target: str) -> str:
     """The last line."""
     broken = [finding.promise for finding in report.promises if finding.verdict == Verdict.BROKEN]
     if broken:
-        return f"{target}: {plural(len(broken), 'promise')} broken: {', '.join(broken)}"
+        return f"{target}: {counted(len(broken), 'promise')} broken: {', '.join(broken)}"
     open_ones = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_CHECKABLE]
     if open_ones:
         return f"{target}: no promise broken; not checkable: {', '.join(open_ones)}"
@@ -98,14 +99,14 @@ def found(report: Report, finding: Finding) -> str:
     figures = finding.figures
     parts: list[str] = []
     if finding.verdict == Verdict.BROKEN:
-        parts.append(plural(finding.broken, "violation"))
+        parts.append(counted(finding.broken, "violation"))
     if finding.promise == "k persons" and figures.get("smallest"):
         fewest = figures.get("floor", figures["smallest"])
-        kind = f"group of {plural(fewest, 'person')}" if "groups" in figures else f"class of at least {plural(fewest, 'row')}"
+        kind = f"group of {counted(fewest, 'person')}" if "groups" in figures else f"class of at least {counted(fewest, 'row')}"
         parts.append(f"smallest {kind}, k = {figures['k']}")
     if finding.promise == "z users" and figures.get("smallest") is not None:
         least = "z" if figures["fixed"] else "floor"
-        parts.append(f"at least {plural(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
+        parts.append(f"at least {counted(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
     if finding.promise == "once":
         parts.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
     if finding.promise == "in time" and figures.get("longest") is not None:
@@ -139,7 +140,7 @@ def size(reading: Reading) -> str:
 
 
 def _wait(length: float, unit: str) -> str:
-    return seconds(length) if unit == "seconds" else plural(length, "arrival")
+    return seconds(length) if unit == "seconds" else counted(length, "arrival")
 
 
 def _nulls(report: WindowReport) -> Table:

@@ -140,7 +140,7 @@ def _check(path: str) -> None:
 
 def _print_letters(path: str) -> None:
     from shoal.errors import PolicyError
-    from shoal.formats.dialects import dumps
+    from shoal.formats.json_values import dumps
     from shoal.pipeline.dead_letters import opened
     from shoal.pipeline.pipeline_file import PipelineFile
 

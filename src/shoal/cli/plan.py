@@ -82,8 +82,9 @@ def _print(found: Plan, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shoal.cli.figures import count, percent, span
+    from shoal.cli.figures import count, span
     from shoal.cli.terminal import say
+    from shoal.text import percent
 
     size = f"{count(found.observations)} observations, {count(found.users)} users, {count(found.items)} items"
     say(console, f"{size}, {span(found.span)}")
@@ -109,7 +110,8 @@ def _print(found: Plan, console: Console) -> None:
 
 
 def _advice(found: Plan) -> str:
-    from shoal.cli.figures import percent, span
+    from shoal.cli.figures import span
+    from shoal.text import percent
 
     best = found.best
     if not found.met:

@@ -16,6 +16,6 @@ Examples:
 def schema() -> None:
     """Print the JSON schema of policies, with which editors complete and check them."""
     with reported():
-        from shoal.policy.schema import text
+        from shoal.policy.policy_file import schema_text
 
-        typer.echo(text(), nl=False)
+        typer.echo(schema_text(), nl=False)

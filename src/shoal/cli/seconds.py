@@ -15,8 +15,8 @@ def seconds(option: str, text: str) -> float:
     """
     from pydantic_core import PydanticCustomError
 
+    from shoal.config.model import span
     from shoal.errors import InputError
-    from shoal.policy.scalar import span
 
     try:
         return float(span(text))

@@ -1,0 +1,17 @@
+"""Records to codes and back: Arrow batches to the arrays that kernels take, and what kernels release to Arrow batches."""
+
+from shoal.columns.convert import Numbers, column, numbers, plain, texts, times, unreadable
+from shoal.columns.encode import Encoded, Encoder, event_times
+from shoal.columns.fingerprint import Keys, keys_of, one_word
+from shoal.columns.floats import only_used
+from shoal.columns.observations import ObservationEncoder, ObservationPublisher, Observations
+from shoal.columns.periods import periods
+from shoal.columns.pseudonym import Pseudonyms
+from shoal.columns.publish import Publisher
+from shoal.columns.rejection import Rejection, Rejections
+
+__all__ = [
+    "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations", "Pseudonyms",
+    "Publisher", "Rejection", "Rejections", "column", "event_times", "keys_of", "numbers", "one_word", "only_used",
+    "periods", "plain", "texts", "times", "unreadable",
+]  # fmt: skip

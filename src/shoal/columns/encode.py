@@ -9,13 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.columns.bucket import buckets
-from shoal.columns.dictionary import only_used
+from shoal.column_types import is_json
+from shoal.columns.convert import coded, column, numbers, plain, texts, texts_of_json, times, unreadable
 from shoal.columns.fingerprint import fingerprints, one_word
-from shoal.columns.jsontext import is_json, meant
+from shoal.columns.floats import only_used, take_floats
+from shoal.columns.periods import period_intervals
 from shoal.columns.rejection import Rejection, Rejections
-from shoal.columns.spread import looked_up
-from shoal.columns.uniform import coded, column, numbers, plain, texts, times, unreadable
 from shoal.compiled import kernel
 from shoal.policy import Attribute, Policy, canonical
 
@@ -49,33 +48,30 @@ def no_arrivals(policy: Policy) -> Batch:
         np.zeros((0, 2), np.uint64),
         np.zeros(0),
         np.zeros(0, np.int64),
-        np.zeros((0, len(policy.diverse)), np.uint64),
+        np.zeros((0, len(policy.requirements)), np.uint64),
         np.zeros(0, np.int64),
     )
 
 
 class Encoded(NamedTuple):
     batch: Batch  # of the accepted records
-    kept: pa.RecordBatch  # what is passed through, of the accepted records
-    rows: NDArray[np.int64]  # their row numbers
+    kept: pa.RecordBatch  # the fields of the accepted records that are passed through
+    rows: NDArray[np.int64]  # the row numbers of the accepted records
     whole: NDArray[np.bool_]  # by quasi-identifier: whether it can be published in whole numbers
     rejected: list[Rejection]
 
 
 class Encoder:
-    """Checks records against a policy and encodes those that hold.
+    """Checks records against a policy and encodes those that pass.
 
-    `typed` says that what is passed through must keep its type, since it waits in columns.
+    `typed` says that a field which is passed through must keep its type, since its values wait in one column.
     """
 
     def __init__(self, policy: Policy, key: NDArray[np.uint64], typed: bool = False) -> None:
         self._policy = policy
         self._key = key
         self._typed = typed
-        time = [policy.time.field] if policy.time and policy.time.publish != "drop" else []
-        self.passed = (*time, *policy.kept)
-        self.fields = policy_fields(policy)
-        self._kinds: dict[str, pa.DataType] = {}  # of what is passed through, as far as it is known
+        self._kinds: dict[str, pa.DataType] = {}  # of the fields that are passed through, as far as they are known
         self._whole = [_has_whole_ends(attribute) for _, attribute in policy.quasi]
 
     def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
@@ -89,7 +85,7 @@ class Encoder:
             encode(name, attribute, array, values[q], rejections)
             whole[q] = self._whole[q] and (pa.types.is_integer(array.type) or pa.types.is_null(array.type))
         pattern = np.zeros(size, np.uint64)
-        _note_valid(values, pattern)
+        _mark_present(values, pattern)
         kept, sensitive = self._kept(batch, time, rejections), self._sensitive(batch)
         accepted = rejections.accepted
         if not accepted.all():
@@ -104,21 +100,21 @@ class Encoder:
         return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
 
     def remember(self, schema: pa.Schema) -> None:
-        """What is passed through in these types goes on in these, or in wider ones."""
+        """Later values of these fields must have these types, or wider ones."""
         for field in schema:
             self._kinds[field.name] = _together(self._kinds.get(field.name, pa.null()), field.type) or field.type
 
     def _of_known_types(self, kept: pa.RecordBatch) -> pa.RecordBatch:
-        """No records; those that were rejected do not decide a type."""
+        """An empty batch of the known types: rejected records do not decide a type."""
         fields = [field.with_type(self._kinds.get(field.name, pa.null())) for field in kept.schema]
         return pa.RecordBatch.from_pylist([], pa.schema(fields))
 
     def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64], rejections: Rejections) -> pa.RecordBatch:
-        columns = {name: column(batch, name) for name in self.passed}
+        columns = {name: column(batch, name) for name in self._policy.passed}
         schema = pa.schema([field_of(batch, name).with_type(array.type) for name, array in columns.items()])
         time = self._policy.time
         if time and time.publish == "generalize":
-            columns[time.field] = buckets(columns[time.field].type, seconds, self._policy.window.length)
+            columns[time.field] = period_intervals(columns[time.field].type, seconds, self._policy.window.length)
             schema = schema.set(0, pa.field(time.field, columns[time.field].type))
         for i, name in enumerate(columns):
             known = self._kinds.get(name, pa.null())
@@ -130,11 +126,11 @@ class Encoder:
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _sensitive(self, batch: pa.RecordBatch) -> NDArray[np.uint64]:
-        demands = self._policy.diverse
-        out = np.zeros((batch.num_rows, len(demands)), np.uint64)
-        for a, demand in enumerate(demands):
-            array = column(batch, demand.name)
-            array = meant(array) if is_json(field_of(batch, demand.name)) else array
+        names = [requirement.name for requirement in self._policy.requirements]
+        out = np.zeros((batch.num_rows, len(names)), np.uint64)
+        for a, name in enumerate(names):
+            array = column(batch, name)
+            array = texts_of_json(array) if is_json(field_of(batch, name)) else array
             out[:, a] = one_word(_with_unreadable(array, texts(array, self._policy.nulls)), self._key)
         return out
 
@@ -179,13 +175,13 @@ class Encoder:
             known = isinstance(value, str) and value not in self._policy.nulls
             code = tree.code.get(value) if known else None
             codes[i] = self._code(attribute, value) if code is None else code
-        looked_up(codes, indices, out)
+        take_floats(codes, indices, out)
         if (codes < 0).any():
             reason = "not in its hierarchy (value withheld); add it there or set unknown: root"
             rejections.add(out < 0, name, reason)
 
     def _code(self, attribute: Attribute, value: object) -> float:
-        """The leaf of a value as it came: NaN for missing, -1 for one that is refused."""
+        """The leaf of a value: NaN for a missing one, -1 for one that is rejected."""
         tree = attribute.hierarchy
         assert tree is not None
         try:
@@ -198,18 +194,18 @@ class Encoder:
 
 
 def _coded_as(known: pa.DataType, array: pa.Array) -> pa.Array:
-    """The same values, as a dictionary if those before came as one, and not if they did not."""
+    """The same values, as a dictionary if earlier batches had one, and as plain values if they had not."""
     if pa.types.is_dictionary(known) and array.type == known.value_type:
         return array.dictionary_encode()
     if pa.types.is_dictionary(array.type):
         if array.type.value_type == known:
             return array.cast(known)
-        return array.cast(pa.dictionary(pa.int32(), array.type.value_type, array.type.ordered))  # room for what comes later
+        return array.cast(pa.dictionary(pa.int32(), array.type.value_type, array.type.ordered))  # wide enough for later entries
     return array
 
 
 def _with_unreadable(array: pa.Array, text: pa.Array) -> pa.Array:
-    """The texts of values, with bytes that are not UTF-8 as values of their own."""
+    """The texts of values; each sequence of bytes that is not UTF-8 is a value of its own."""
     wrong = unreadable(array)
     if not wrong.any():
         return text
@@ -218,7 +214,7 @@ def _with_unreadable(array: pa.Array, text: pa.Array) -> pa.Array:
 
 
 def _together(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:
-    """The type that holds values of both, such as fractions for whole numbers; None if there is none."""
+    """The type that holds the values of both types, such as float64 for int64 and float64; None if there is none."""
     if old == new:
         return old
     try:
@@ -228,13 +224,13 @@ def _together(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:
 
 
 def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -> NDArray[np.float64]:
-    """The records' own time in seconds; 0 where the policy knows none."""
+    """The event times of the records in seconds; 0 if the policy names no time."""
     if policy.time is None:
         return np.zeros(batch.num_rows)
     field = policy.time.field
     seconds, wrong = times(column(batch, field), policy.nulls)
     if not wrong.any() and seconds.min(initial=0.0) >= -_LATEST and seconds.max(initial=0.0) <= _LATEST:
-        return seconds.copy()  # what lies in the batch cannot be written to, and kernels would be compiled for that too
+        return seconds.copy()  # the batch's memory is read-only, for which kernels would have to be compiled again
     wrong |= np.abs(seconds) > _LATEST
     rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
     rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")
@@ -242,15 +238,15 @@ def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -
 
 
 def _own(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A person of its own for each row."""
+    """A different person for each row."""
     person = np.full((len(rows), 2), _OWN)
     person[:, 0] = rows
     return person
 
 
 @kernel
-def _note_valid(values, pattern):
-    """Set bit q of each pattern whose value q is there."""
+def _mark_present(values, pattern):
+    """Set bit q of each pattern whose value q is not missing."""
     for q in range(len(values)):
         for i in range(len(pattern)):
             pattern[i] |= np.uint64(values[q, i] == values[q, i]) << np.uint64(q)
@@ -264,16 +260,8 @@ def _any_outside(values, low, high):
     return outside > 0
 
 
-def policy_fields(policy: Policy) -> tuple[str, ...]:
-    """The fields of a record that a policy reads."""
-    person = [policy.person] if policy.person else []
-    time = [policy.time.field] if policy.time else []
-    item = policy.item.names if policy.item else ()
-    return (*person, *time, *item, *policy.attributes)
-
-
 def field_of(batch: pa.RecordBatch, name: str) -> pa.Field:
-    """How a batch describes a field."""
+    """The field of a batch, with its metadata."""
     index = batch.schema.get_field_index(name)
     return batch.schema.field(index) if index >= 0 else pa.field(name, column(batch, name).type)
 

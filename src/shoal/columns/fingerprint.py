@@ -1,20 +1,26 @@
-"""Persons as 128-bit fingerprints: SipHash with a key that is drawn anew for every anonymizer.
+"""Persons, users and items as keyed fingerprints of 128 bits, which only tell whether two are the same.
 
-The engine needs to know who is the same person, not who they are. Without the key nobody can tell whose fingerprint one
-is by trying names, nor choose two names that collide.
+They are SipHash under a random key that every anonymizer draws for itself. Without the key, nobody can find a person by
+trying names, nor choose two names that collide.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.columns.convert import texts
 from shoal.compiled import inlined, kernel
+from shoal.digits import whole_number
 
 
 def fingerprints(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Two words a text (a large_string array without regard to nulls)."""
+    """Two words per text of a large_string array; nulls are not looked at."""
     out = np.empty((len(texts), 2), np.uint64)
     if len(texts):
         _fingerprint(*bytes_of(texts), key, out)
@@ -22,7 +28,7 @@ def fingerprints(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]
 
 
 def one_word(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One word a text, which is not 0; 0 where it is null."""
+    """One word per text, never 0; 0 for null."""
     words = np.maximum(fingerprints(texts, key)[:, 0], np.uint64(1))
     if texts.null_count:
         words[texts.is_null().to_numpy(zero_copy_only=False)] = 0
@@ -30,7 +36,7 @@ def one_word(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bytes of a large_string array, and where each text begins and the last one ends."""
+    """The bytes of a large_string array, and its offsets: where each text begins, and where the last one ends."""
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets if len(texts) else bytes(8), np.int64)[texts.offset : texts.offset + len(texts) + 1]
     return np.frombuffer(data if data is not None else b"", np.uint8), bounds
@@ -89,3 +95,100 @@ def siphash(content, first, last, key):
 def _fingerprint(content, bounds, key, out):
     for i in range(len(out)):
         out[i, 0], out[i, 1] = siphash(content, bounds[i], bounds[i + 1], key)
+
+
+_TEXT = np.uint64(1 << 63)
+_MOST_DIGITS = 19
+
+
+class Keys(NamedTuple):
+    """The keys of users or items.
+
+    The key of a whole number is the number itself, whether it was given as a number or as text. The key of any other text
+    is a SipHash of 127 bits; one bit tells the two kinds apart.
+    """
+
+    keys: NDArray[np.uint64]  # two words per row
+    missing: NDArray[np.bool_]
+
+
+def keys_of(array: pa.Array, nulls: Sequence[str], key: NDArray[np.uint64]) -> Keys:
+    """The keys of a column of any type.
+
+    >>> key = np.array([1, 2], np.uint64)
+    >>> keys_of(pa.array([7, -1, None]), ["-1"], key)
+    Keys(keys=array([[                   7,                    0],
+           [18446744073709551615,                    0],
+           [                   0,                    0]], dtype=uint64), missing=array([False,  True,  True]))
+    >>> bool((keys_of(pa.array(["7", " 7", "07"]), [], key).keys[:, 0] == 7).tolist() == [True, True, False])
+    True
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _of_dictionary(array, nulls, key)
+    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+        return _of_numbers(array.cast(pa.int64()), nulls)
+    text = texts(array, nulls)
+    out = np.empty((len(text), 2), np.uint64)
+    if len(text):
+        _identify(*bytes_of(text), key, out)
+    return Keys(out, text.is_null().to_numpy(zero_copy_only=False))
+
+
+def joined_keys(parts: Sequence[Keys], key: NDArray[np.uint64]) -> Keys:
+    """One key for the values of several columns; missing if one of them is missing."""
+    if len(parts) == 1:
+        return parts[0]
+    words = np.ascontiguousarray(np.hstack([part.keys for part in parts]))
+    width = words.itemsize * words.shape[1]
+    bounds = pa.py_buffer(np.arange(0, width * len(words) + 1, width))
+    content = pa.Array.from_buffers(pa.large_binary(), len(words), [None, bounds, pa.py_buffer(words)])
+    keys = fingerprints(content, key)
+    keys[:, 1] |= _TEXT
+    return Keys(keys, np.logical_or.reduce([part.missing for part in parts]))
+
+
+def _of_numbers(array: pa.Array, nulls: Sequence[str]) -> Keys:
+    missing = np.zeros(len(array), bool)
+    if array.null_count:
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        array = pc.fill_null(array, 0)
+    if any(map(_is_number, nulls)):
+        missing |= pc.is_in(array.cast(pa.string()), pa.array(nulls, pa.string())).to_numpy(zero_copy_only=False)
+    keys = np.empty((len(array), 2), np.uint64)
+    keys[:, 0] = array.to_numpy().view(np.uint64)
+    keys[:, 1] = 0
+    return Keys(keys, missing)
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _of_dictionary(array: pa.Array, nulls: Sequence[str], key: NDArray[np.uint64]) -> Keys:
+    if len(array.dictionary) > len(array):
+        return keys_of(array.dictionary_decode(), nulls, key)
+    keys, missing = keys_of(array.dictionary, nulls, key)
+    at = pc.fill_null(array.indices.cast(pa.int64()), len(keys)).to_numpy(zero_copy_only=False)
+    return Keys(np.vstack([keys, np.zeros((1, 2), np.uint64)])[at], np.append(missing, True)[at])
+
+
+@kernel
+def _identify(content, bounds, key, out):
+    for i in range(len(out)):
+        first, last = bounds[i], bounds[i + 1]
+        if not _number(content, first, last, out, i):
+            low, high = siphash(content, first, last, key)
+            out[i, 0] = low
+            out[i, 1] = high | _TEXT
+
+
+@inlined
+def _number(content, first, last, out, i):
+    """Whether the text is a 64-bit whole number as Python writes it; if so, out[i] becomes its key."""
+    found, negative, size = whole_number(content, first, last, _MOST_DIGITS, False)
+    if not found or size > _TEXT or (size == _TEXT and not negative):
+        return False
+    out[i, 0] = ~size + np.uint64(1) if negative else size
+    out[i, 1] = np.uint64(0)
+    return True

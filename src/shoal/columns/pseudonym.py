@@ -1,4 +1,4 @@
-"""Pseudonyms: what a user is called within one period, and never again after it."""
+"""Pseudonyms of users: each is valid within one period."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DIGITS = 32
 
 _BLOCK = 4 * WORDS
 _LONGEST = _BLOCK - 9 - 8  # bytes of text that fit into one block, beside the period, the padding and the length
-_TOGETHER = 512  # users that are looked up before the missing pseudonyms are made
+_TOGETHER = 512  # users that are looked up before the new pseudonyms among them are computed
 _SHORT = np.uint64(100_000_000)  # below it, a number has at most eight digits
-_RECENT = 1 << 13  # users of a batch that are remembered: few enough to stay near
-_RARE = 20  # to look up so many costs as much as to make one
-_PLACE = np.uint64(0xFFFFFFFF)  # the part of what is remembered that tells where; the rest is of a hash, but for one bit:
+_RECENT = 1 << 13  # users of a batch that are remembered: few enough for the processor's cache
+_RARE = 20  # this many look-ups cost as much as one pseudonym
+_PLACE = np.uint64(0xFFFFFFFF)  # the bits of an entry that hold a row; the others are bits of a hash, and one flag
 _TAKEN = np.uint64(1 << 63)
 
 
@@ -37,18 +37,18 @@ def pseudonym(secret: bytes, period: int, person: bytes) -> bytes:
 
 
 class Pseudonyms:
-    """Gives pseudonyms under one secret. Within a batch a user's is made once or a few times, however often it is needed."""
+    """Computes pseudonyms under one secret. Within a batch, most pseudonyms are computed once, however often they occur."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._inner, self._outer = (_state(secret, pad) for pad in (0x36363636, 0x5C5C5C5C))
         self._recent = np.empty(_RECENT, np.uint64)
-        self._ends = np.zeros(1, np.int32)  # of texts of equal length
+        self._ends = np.zeros(1, np.int32)  # offsets of texts of equal length
 
     def of(
         self, keys: NDArray[np.uint64], period: NDArray[np.int64], rows: NDArray[np.int64], person: pa.Array | None
     ) -> pa.Array:
-        """Those of the users at these rows; `person` is their canonical text, needed unless all keys are whole numbers."""
+        """The pseudonyms of the users in these rows. `person` is the text of each, not needed if all keys are whole numbers."""
         size = len(rows)
         content, bounds = bytes_of(pa.array([], pa.large_string()) if person is None else person)
         out = np.empty((size, DIGITS // 8), np.uint64)
@@ -64,21 +64,21 @@ class Pseudonyms:
 
 
 def _state(secret: bytes, pad: int) -> NDArray[np.uint32]:
-    """The state of SHA-256 behind the block that HMAC makes of the secret (RFC 2104), in every lane."""
+    """The state of SHA-256 after the block that HMAC makes of the secret (RFC 2104), in every lane."""
     short = secret if len(secret) <= _BLOCK else hashlib.sha256(secret).digest()
     words = np.frombuffer(short.ljust(_BLOCK, b"\0"), ">u4").astype(np.uint32) ^ np.uint32(pad)
     state = np.empty((8, LANES), np.uint32)
-    _compress(_spread(START), _spread(words), state)
+    _compress(_in_lanes(START), _in_lanes(words), state)
     return state
 
 
 def _blocks() -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Room for the messages, for the inner digests, for half of the outer ones and for their text."""
+    """Buffers for the messages, for the inner digests, for half of the outer ones and for their text."""
     block, between, digest = (np.zeros((rows, LANES), np.uint32) for rows in (WORDS, 8, 4))
     return block, between, digest, np.zeros((LANES, DIGITS // 8), np.uint64)
 
 
-def _spread(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def _in_lanes(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return np.repeat(words[:, None], LANES, axis=1)
 
 
@@ -89,9 +89,9 @@ def _compress(state, block, out):
 
 @kernel
 def _name(recent, keys, period, rows, content, bounds, inner, outer, block, between, digest, text, new, same, out):
-    """Some users at a time: list those whose pseudonym was not made yet, make these, copy the others'.
+    """Write the pseudonym of each row into `out`, some rows at a time: compute the new ones, copy the others.
 
-    Where hardly anyone comes again soon, nobody is looked up any more.
+    If hardly any user of a batch occurs again, the look-ups stop.
     """
     copied = 0
     for first in range(0, len(rows), _TOGETHER):
@@ -124,18 +124,18 @@ def _name(recent, keys, period, rows, content, bounds, inner, outer, block, betw
 
 @inlined
 def _look_up(recent, keys, period, rows, first, last, new, same):
-    """List who needs a new pseudonym, and for the others who gets the same.
+    """List the rows that need a new pseudonym in `new`; for each of the others, `same` is an earlier row of that user.
 
-    (how many are new, whether all of them are numbers of at most eight digits, without a sign)
+    (how many are new, whether all of these are numbers of at most eight digits, without a sign)
     """
     made, short = 0, True
     for i in range(first, last):
         row = rows[i]
-        spread = (keys[row, 0] ^ keys[row, 1] ^ np.uint64(period[row])) * np.uint64(0x9E3779B97F4A7C15)
-        at = (spread >> np.uint64(32)) & np.uint64(_RECENT - 1)
-        mark = spread & ~_PLACE | _TAKEN
+        mixed = (keys[row, 0] ^ keys[row, 1] ^ np.uint64(period[row])) * np.uint64(0x9E3779B97F4A7C15)
+        at = (mixed >> np.uint64(32)) & np.uint64(_RECENT - 1)
+        mark = mixed & ~_PLACE | _TAKEN
         same[i - first] = -1
-        if recent[at] & ~_PLACE == mark:  # hardly ever another user's
+        if recent[at] & ~_PLACE == mark:  # hardly ever that of another user
             before = np.int64(recent[at] & _PLACE)
             if _alike(keys, period, row, rows[before]):
                 same[i - first] = before
@@ -149,7 +149,7 @@ def _look_up(recent, keys, period, rows, first, last, new, same):
 
 @inlined
 def _list_all(keys, rows, first, last, new):
-    """The same without a look: all are new."""
+    """As `_look_up`, but all rows are taken for new."""
     short = True
     for i in range(first, last):
         new[i - first] = i
@@ -164,7 +164,7 @@ def _alike(keys, period, row, other):
 
 @inlined
 def _write_short(block, some, keys, period, rows):
-    """Their messages, without a branch, so that a vector can take them all; lanes that are left over repeat the last."""
+    """The messages of some rows, without branches, so that the loop is vectorized; unused lanes repeat the last row."""
     for lane in range(LANES):
         row = rows[some[min(lane, len(some) - 1)]]
         block[0, lane], block[1, lane] = np.uint32(period[row] >> 32), np.uint32(period[row])
@@ -182,7 +182,7 @@ def _write_short(block, some, keys, period, rows):
 
 @inlined
 def _write(block, some, keys, period, rows, content, bounds):
-    """Their messages, one by one."""
+    """The messages of some rows, one by one."""
     for word in range(WORDS):
         for lane in range(LANES):
             block[word, lane] = 0
@@ -205,7 +205,7 @@ def _put(block, lane, place, byte):
 
 @inlined
 def _write_text(block, lane, content, first, last):
-    length = min(last - first, _LONGEST)  # what is longer is made elsewhere
+    length = min(last - first, _LONGEST)  # longer texts are handled in `Pseudonyms.of`
     for i in range(length):
         _put(block, lane, 8 + i, content[first + i])
     return length
@@ -225,7 +225,7 @@ def _write_number(block, lane, value):
 
 @inlined
 def _length(number):
-    """Its decimal digits."""
+    """The number of its decimal digits."""
     length, power = 1, np.uint64(10)
     while length < 19 and number >= power:
         length += 1
@@ -235,7 +235,7 @@ def _length(number):
 
 @inlined
 def _length_of_short(number):
-    """Its decimal digits, eight at most."""
+    """The number of its decimal digits, at most eight."""
     length, power = np.uint32(1), np.uint32(10)
     for _ in range(7):
         length += np.uint32(number >= power)

@@ -1,4 +1,4 @@
-"""Codes to records: what left the window becomes an Arrow batch to be published."""
+"""Codes to records: the tuples that left the window as an Arrow batch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.columns.dictionary import only_used
-from shoal.columns.interval import interval
+from shoal.column_types import IMPUTED, interval
+from shoal.columns.floats import only_used
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
@@ -17,21 +17,19 @@ _MANY = 10_000
 
 
 class Publisher:
-    """Builds the published columns: intervals as structs of lo and hi, labels as dictionaries, the rest as it came."""
+    """Builds the published columns: intervals as structs of lo and hi, labels as dictionaries, all others unchanged."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._imputes = policy.algorithm.name == "iot" and policy.privacy.nulls_match == "maybe"
         self._labels = {name: pa.array(a.hierarchy.labels, pa.string()) for name, a in policy.quasi if a.hierarchy}
-        generalized = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
-        self.generalized = frozenset([*(name for name, _ in policy.quasi), *generalized])
-        self.whole = np.ones(len(policy.quasi), bool)  # whether all numbers so far came in columns of whole numbers
+        self.whole = np.ones(len(policy.quasi), bool)  # by quasi-identifier: whether all values so far were whole numbers
 
     def publish(
         self, kept: pa.Table, pattern: NDArray[np.uint64], row: NDArray[np.int64],
         low: NDArray[np.float64], high: NDArray[np.float64], size: NDArray[np.int64], had: NDArray[np.int64],
     ) -> pa.RecordBatch:  # fmt: skip
-        """`low`, `high`, `had` have a row a group and a column a quasi-identifier; row -1 is a suppressed tuple."""
+        """`low`, `high`, `had` have one row per group and one column per quasi-identifier; row -1 is a suppressed tuple."""
         suppressed = row < 0
         if suppressed.any():
             row = np.where(suppressed, len(low), row)
@@ -40,7 +38,7 @@ class Publisher:
             size, had = np.append(size, 0), np.vstack([had, np.zeros_like(had, shape=(1, had.shape[1]))])
         columns: dict[str, pa.Array] = {}
         bitmaps = np.zeros((len(self._policy.quasi), -(-len(row) // 8)), np.uint8)
-        _draw_bitmaps(pattern, bitmaps)
+        _fill_bitmaps(pattern, bitmaps)
         for q, (name, attribute) in enumerate(self._policy.quasi):
             valid = pa.py_buffer(bitmaps[q])
             if attribute.hierarchy:
@@ -52,16 +50,14 @@ class Publisher:
             if self._imputes:
                 counts = [_counts(column, size, row, valid) for column in (size, had[:, q])]
                 columns[name] = _imputed(columns[name], counts, valid)
-        time = self._policy.time
-        names = [*([time.field] if time and time.publish != "drop" else []), *self._policy.attributes]
         fields = []
-        for name in names:
+        for name in self._policy.published:
             if name not in columns:
                 columns[name] = only_used(_whole_column(kept.column(name)))
                 fields.append(kept.schema.field(name))
             else:
                 fields.append(pa.field(name, columns[name].type))
-        return pa.RecordBatch.from_arrays([columns[name] for name in names], schema=pa.schema(fields))
+        return pa.RecordBatch.from_arrays([columns[field.name] for field in fields], schema=pa.schema(fields))
 
     def _root(self, end: int) -> list[float]:
         """The row of a suppressed tuple: the whole range, the root's label."""
@@ -69,22 +65,22 @@ class Publisher:
 
 
 @kernel
-def _draw_bitmaps(pattern, bitmaps):
-    """bitmaps[q] = bit q of every pattern, as Arrow marks what is valid: eight patterns and eight q at a time."""
+def _fill_bitmaps(pattern, bitmaps):
+    """bitmaps[q] = bit q of every pattern, as an Arrow validity bitmap: eight patterns and eight q at a time."""
     for byte in range(bitmaps.shape[1]):
         some = pattern[8 * byte : 8 * byte + 8]
         for first in range(0, len(bitmaps), 8):
             square = np.uint64(0)
             for i in range(len(some)):
                 square |= (some[i] >> np.uint64(first) & np.uint64(0xFF)) << np.uint64(8 * i)
-            square = _mirrored(square)
+            square = _transposed(square)
             for q in range(first, min(first + 8, len(bitmaps))):
                 bitmaps[q, byte] = square >> np.uint64(8 * (q - first)) & np.uint64(0xFF)
 
 
 @inlined
-def _mirrored(square):
-    """Eight rows of eight bits, a byte each, with rows and columns exchanged: single bits first, then 2 by 2, then 4 by 4."""
+def _transposed(square):
+    """The transpose of eight rows of eight bits, one byte per row: single bits first, then 2 by 2, then 4 by 4."""
     swapped = (square ^ square >> np.uint64(7)) & np.uint64(0x00AA00AA00AA00AA)
     square ^= swapped ^ swapped << np.uint64(7)
     swapped = (square ^ square >> np.uint64(14)) & np.uint64(0x0000CCCC0000CCCC)
@@ -106,7 +102,7 @@ def _take(table, row, out):
 
 
 def _labelled(node: NDArray[np.int32], row: NDArray[np.int64], valid: pa.Buffer, labels: pa.Array) -> pa.Array:
-    """The label of each row's node; of very many labels only those that are shown."""
+    """The label of each row's node. A very long list of labels is cut to those that occur."""
     if len(labels) > _MANY:
         shown, place = np.unique(node[row], return_inverse=True)
         node, row, labels = place.astype(np.int32), np.arange(len(row)), labels.take(pa.array(shown))
@@ -123,7 +119,7 @@ def _counts(counts: NDArray[np.int64], size: NDArray[np.int64], row: NDArray[np.
 
 
 def _imputed(value: pa.Array, counts: list[pa.Array], valid: pa.Buffer) -> pa.Array:
-    """A value with how many of its group had one: null counts where nothing was imputed."""
+    """A value, the size of its group, and how many of the group had a value; these counts are null if nothing was imputed."""
     children = [value, *counts]
-    fields = [pa.field(name, child.type) for name, child in zip(("value", "of", "had"), children, strict=True)]
+    fields = [pa.field(name, child.type) for name, child in zip(IMPUTED, children, strict=True)]
     return pa.Array.from_buffers(pa.struct(fields), len(value), [valid], children=children)

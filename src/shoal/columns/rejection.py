@@ -1,4 +1,4 @@
-"""Records that cannot be taken in: where and why, never what."""
+"""Rejected records: the row, the field and the reason, never the value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rejection(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it has in common with other rejections: everything but the row."""
+        """The field and the reason, which many rejections may share."""
         return self.reason if self.field is None else f"'{self.field}': {self.reason}"
 
     def __str__(self) -> str:
@@ -29,7 +29,7 @@ class Rejection(NamedTuple):
 
 
 class Rejections:
-    """The rejections of one batch as it is encoded; of several reasons against one record the first stands."""
+    """The rejections of one batch; of several reasons against a record, the first is kept."""
 
     def __init__(self, size: int) -> None:
         self._reason = np.zeros(size, np.int64)

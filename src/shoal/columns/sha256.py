@@ -1,4 +1,4 @@
-"""SHA-256 of many short messages at a time: each lane of a vector holds one (FIPS 180-4)."""
+"""SHA-256 of several short messages at a time, one in each lane of a vector (FIPS 180-4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRIMES = [n for n in range(2, 312) if all(n % d for d in range(2, isqrt(n) + 1)
 
 
 def _root(number: int, power: int) -> int:
-    """The first 32 bits of the fraction of a root."""
+    """The first 32 bits of the fractional part of a root."""
     scaled, root = number << (32 * power), 0
     for bit in range(40, -1, -1):
         if (root | 1 << bit) ** power <= scaled:
@@ -35,9 +35,10 @@ _ROUNDS = [_root(prime, 3) for prime in _PRIMES]
 
 
 def _compression(fixed: Mapping[int, int], rows: int) -> Any:
-    """One block further, in all lanes: (state, block, out), with 8 rows, 16 and `rows`, of a word a lane. Nothing is checked.
+    """The compression of one block in all lanes: (state, block, out), arrays of 8, 16 and `rows` rows with one word per lane.
+    Bounds are not checked.
 
-    Words of the block that are always the same are `fixed`, so that nothing is computed from them while it runs.
+    Words of the block that are always the same are `fixed`, so that the compiler computes with them.
     """
 
     @intrinsic
@@ -92,15 +93,15 @@ compress = _compression({}, 8)
 """Any block."""
 
 compress_short = _compression(dict.fromkeys(range(5, WORDS - 1), 0), 8)
-"""A block with nothing between its fifth word and the last, which is the length."""
+"""A block that is zero between its fifth word and the last one, which is the length."""
 
 compress_digest = _compression({8: 0x80000000, **dict.fromkeys(range(9, WORDS - 1), 0), WORDS - 1: 8 * (4 * WORDS + 32)}, 4)
-"""A block of a digest that follows another block, as HMAC has it; the first half of what comes out."""
+"""A block with a digest that follows another block, as in HMAC; the first half of the result."""
 
 
 @intrinsic
 def hexadecimal(typing_context: Any, digest: Any, text: Any) -> Any:
-    """The digits of the four words of every lane, as bytes: `text` has a row of four words of 64 bits for each lane."""
+    """The hexadecimal digits of the four words of every lane, as bytes: `text` has four words of 64 bits per lane."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         half = ir.VectorType(ir.IntType(8), 4 * LANES)
@@ -127,7 +128,7 @@ def hexadecimal(typing_context: Any, digest: Any, text: Any) -> Any:
             return builder.bitcast(ordered(high, low, order), words)
 
         def alternating(one: Any, two: Any, run: int) -> Any:
-            """A run of the one, a run of the other, and so on."""
+            """A run of one vector, a run of the other, and so on."""
             size = one.type.count
             return ordered(one, two, [which + at + i for at in range(0, size, run) for which in (0, size) for i in range(run)])
 

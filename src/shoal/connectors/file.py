@@ -14,14 +14,14 @@ from typing import Annotated, Any, Self
 import pyarrow as pa
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from shoal.config.model import FrozenModel, refusal
 from shoal.connectors.connector import Delivery, Payload, Position, Sink, Source
 from shoal.errors import ConnectorError, InputError
 from shoal.formats import Block, TextEncoder, field_names, kind, open_reader
-from shoal.formats.parser import first_record, last_record
-from shoal.formats.sink import guarded
-from shoal.formats.source import BOM, reason
-from shoal.formats.source import Source as Bytes
-from shoal.policy.part import Part, refusal
+from shoal.formats.reading.parser import first_record, last_record
+from shoal.formats.reading.source import BOM, reason
+from shoal.formats.reading.source import Source as Bytes
+from shoal.formats.writing.sink import guarded
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
@@ -67,7 +67,7 @@ class FileSource(Source):
     replays = True
     begins_unnoticed = True
 
-    class Settings(Part):
+    class Settings(FrozenModel):
         path: File = Field(description="the file: .jsonl, .csv (each also .gz), .parquet or .arrow")
         follow: bool = Field(default=False, description="whether to wait at its end for what is appended")
 
@@ -243,7 +243,7 @@ class FileSink(Sink):
     identity = ("path",)
     remembers = True
 
-    class Settings(Part):
+    class Settings(FrozenModel):
         path: Annotated[File, AfterValidator(_written)] = Field(description="the file to write to its end: .jsonl or .csv")
 
     def __init__(self, settings: Settings, repeats: bool = True, private: bool = False) -> None:

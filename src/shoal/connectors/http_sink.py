@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 from pydantic import Field
 
+from shoal.config.model import Count, Span
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.library import library
 from shoal.connectors.message import Message, messages
 from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Leaving, Options, Tls, Url, revealed
 from shoal.errors import ConnectorError
-from shoal.policy.scalar import Count, Span
 
 MEDIA = {"json": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
 PASSING = {408, 425, 429}

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from shoal.config.model import Count, Name, refusal
 from shoal.connectors.connector import Delivery, Position, Source
 from shoal.connectors.delivery import taken
 from shoal.connectors.library import library
@@ -20,8 +21,6 @@ from shoal.connectors.loopback import is_loopback
 from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Arriving, Tls
 from shoal.errors import ConnectorError
-from shoal.policy.part import refusal
-from shoal.policy.scalar import Count, Name
 
 MEDIA = {
     "json": ("application/x-ndjson", "application/jsonl", "application/json"),

@@ -8,16 +8,15 @@ from typing import Any
 
 from pydantic import Field
 
+from shoal.config.model import FrozenModel, Name
 from shoal.connectors.settings import Options, revealed
 from shoal.errors import ConnectorError
-from shoal.policy.part import Part
-from shoal.policy.scalar import Name
 
 PATIENCE = 10.0
 """Seconds within which a broker that is there has answered."""
 
 
-class Cluster(Part):
+class Cluster(FrozenModel):
     """Where a topic is."""
 
     brokers: Name = Field(description="brokers to begin with, such as localhost:9092; several, separated by commas")

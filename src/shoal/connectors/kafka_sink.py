@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 from pydantic import Field
 
+from shoal.config.model import Name
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.kafka_cluster import PATIENCE, Cluster, connected, partitions, silent
 from shoal.connectors.library import library
 from shoal.connectors.message import Message, messages
 from shoal.connectors.settings import Leaving
 from shoal.errors import ConnectorError
-from shoal.policy.scalar import Name
 
 LARGEST = 900_000
 """Bytes of a message's payload, unless the client's message.max.bytes says otherwise; its own limit is a million."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import Field
 
+from shoal.config.model import Name
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.kafka_cluster import Cluster, connected, partitions, silent
 from shoal.connectors.library import library
 from shoal.connectors.settings import Arriving
 from shoal.errors import ConnectorError
-from shoal.policy.scalar import Name
 
 MOST = 8_192
 """Messages of a delivery."""

@@ -8,12 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from shoal.config.model import Count, FrozenModel, Name
 from shoal.connectors.library import library
 from shoal.connectors.secret import Secret
 from shoal.connectors.settings import Tls
 from shoal.errors import ConnectorError
-from shoal.policy.part import Part
-from shoal.policy.scalar import Count, Name
 
 PATIENCE = 10.0
 """Seconds within which a broker that is there has answered."""
@@ -34,7 +33,7 @@ NOWHERE = "$shoal/nowhere"
 """A topic that nobody subscribes to."""
 
 
-class Broker(Part):
+class Broker(FrozenModel):
     """Where topics are."""
 
     host: Name = Field(description="the broker's host")

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
+from shoal.config.model import FrozenModel, Name
 from shoal.connectors.library import library
 from shoal.connectors.settings import Options, Tls, Url, revealed
 from shoal.errors import ConnectorError
-from shoal.policy.part import Part
-from shoal.policy.scalar import Name
 
 PATIENCE = 10.0
 """Seconds within which a server that is there has answered."""
@@ -22,7 +21,7 @@ PATIENCE = 10.0
 T = TypeVar("T")
 
 
-class Server(Part):
+class Server(FrozenModel):
     """Where a stream is."""
 
     url: Url = Field(description="the server, such as nats://127.0.0.1:4222; several, separated by commas")

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 from pydantic import Field
 
+from shoal.config.model import Name
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.message import Message, messages
 from shoal.connectors.nats_link import PATIENCE, Link, Server
 from shoal.connectors.settings import Leaving
 from shoal.errors import ConnectorError
-from shoal.policy.scalar import Name
 
 FLIGHT = 1_000
 """Messages published before their acknowledgements are awaited; and, in bytes, `BYTES`."""

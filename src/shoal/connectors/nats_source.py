@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
+from shoal.config.model import Name
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.nats_link import Link, Server
 from shoal.connectors.settings import Arriving
 from shoal.errors import ConnectorError
-from shoal.policy.scalar import Name
 
 PULL = 2_048
 """Messages asked for at a time."""

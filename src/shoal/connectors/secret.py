@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from shoal.config.model import FrozenModel, refusal
 from shoal.errors import ConnectorError
-from shoal.policy.part import Part, refusal
 
 
-class Secret(Part):
+class Secret(FrozenModel):
     """A text from the environment, or from a file.
 
     >>> Secret(env="SHOAL_KEY")

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
+from shoal.config.model import FrozenModel, Name, refusal
 from shoal.connectors.secret import Secret
 from shoal.errors import ConnectorError
-from shoal.policy.part import Part, refusal
-from shoal.policy.scalar import Name
 
 SECRETS = (
     "password", "passphrase", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "api_key", "apikey",
@@ -37,7 +36,7 @@ def revealed(options: Options) -> dict[str, Any]:
     return {key: value.read() if isinstance(value, Secret) else value for key, value in options.items()}
 
 
-class Tls(Part):
+class Tls(FrozenModel):
     """The files of a connection over TLS."""
 
     ca: Path | None = Field(default=None, description="the authorities to trust, instead of the system's")
@@ -73,7 +72,7 @@ class Tls(Part):
         return context
 
 
-class Arriving(Part):
+class Arriving(FrozenModel):
     """How a source writes its records."""
 
     format: Literal["json", "csv", "arrow"] = Field(default="json", description="JSON lines, CSV lines, or an Arrow stream")
@@ -86,7 +85,7 @@ class Arriving(Part):
         return self
 
 
-class Leaving(Part):
+class Leaving(FrozenModel):
     """How a sink writes its tuples."""
 
     format: Literal["json", "arrow"] = Field(default="json", description="a JSON object a message, or Arrow, a batch a message")

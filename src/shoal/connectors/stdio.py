@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from shoal.config.model import FrozenModel
 from shoal.connectors.connector import Delivery, Position, Sink, Source
 from shoal.errors import ConnectorError
 from shoal.formats import TextEncoder
-from shoal.policy.part import Part
 
 CHUNK = 1 << 20
 LONGEST = 64 << 20
@@ -23,7 +23,7 @@ class StdinSource(Source):
 
     replays = False
 
-    class Settings(Part):
+    class Settings(FrozenModel):
         pass
 
     def __init__(self, settings: Settings | None = None, file: Any = None) -> None:
@@ -64,7 +64,7 @@ class StdoutSink(Sink):
 
     remembers = False
 
-    class Settings(Part):
+    class Settings(FrozenModel):
         pass
 
     def __init__(self, settings: Settings | None = None) -> None:

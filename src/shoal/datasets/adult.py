@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from shoal.datasets.dataset import DataSet, with_persons
-from shoal.datasets.source import found
+from shoal.datasets.dataset import DataSet, found, with_persons
 from shoal.errors import InputError
 
 QUASI: Mapping[str, tuple[int, int] | None] = {
@@ -50,13 +49,7 @@ def home_of_data(named: str | os.PathLike[str] | None = None) -> Path:
 
 
 def folder(named: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of Adult, among the data.
-
-    Raises
-    ------
-    InputError
-        It is not there; says what to download.
-    """
+    """The folder of Adult, among the data."""
     data = home_of_data(named)
     home = data / "adult"
     if found(home / _FILE) and all((home / hierarchy(name)).is_file() for name, span in QUASI.items() if span is None):

@@ -1,17 +1,19 @@
-"""A table with quasi-identifiers, and the streams that are made of it."""
+"""A table with quasi-identifiers, its file, and the streams that are made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 from numpy.typing import NDArray
 
+from shoal.errors import InputError
 from shoal.policy import Policy
 
 Span = tuple[float, float] | None  # a numeric range; None: a hierarchy in hierarchies/NAME.csv
@@ -24,7 +26,7 @@ class DataSet:
     """Rows in the order of their file; `pid` is the person."""
 
     name: str
-    family: str  # under which figures of several such sets are put together
+    family: str  # sets of one family share their figures
     folder: Path  # that holds `hierarchies`
     quasi: Mapping[str, Span]
     rows: pa.Table
@@ -65,13 +67,13 @@ class DataSet:
         return replace(self, quasi=quasi, rows=self.rows.select(["pid", *quasi]))
 
     def missing(self, most: int, seed: int) -> DataSet:
-        """Each tuple loses 0 to `most` values, the numbers equally often, which ones by chance."""
+        """Each tuple loses 0 to `most` values, the numbers equally often, chosen at random."""
         lost = losses(self.rows.num_rows, len(self.quasi), most, np.random.default_rng(seed))
         columns = {name: pc.if_else(pa.array(lost[q]), None, self.rows.column(name)) for q, name in enumerate(self.quasi)}
         return replace(self, name=f"{self.name} {most}", rows=pa.table({"pid": self.rows.column("pid"), **columns}))
 
     def ordered(self, order: str, seed: int) -> DataSet:
-        """The rows in another order, or with persons who come back; see `ORDERS`."""
+        """The rows in another order, or with persons who occur again; see `ORDERS`."""
         random, rows = np.random.default_rng(seed), self.rows.num_rows
         table = self.rows
         if order == "shuffled":
@@ -88,7 +90,7 @@ class DataSet:
 
 
 def losses(tuples: int, quasi: int, most: int, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Which quasi-identifiers, a row each, each tuple loses: 0 to `most` equally often, which ones by chance."""
+    """Which quasi-identifiers each tuple loses, one row per quasi-identifier: 0 to `most` equally often, chosen at random."""
     count = random.permutation(np.arange(tuples, dtype=np.int64) % (most + 1))
     every = np.arange(tuples)
     order = np.tile(np.arange(quasi, dtype=np.uint8), (tuples, 1))
@@ -112,3 +114,41 @@ def merged(sets: Sequence[DataSet], name: str) -> DataSet:
 def with_persons(rows: pa.Table) -> pa.Table:
     """Each row is a person."""
     return rows.add_column(0, "pid", pa.array(np.arange(rows.num_rows)))
+
+
+class Place(NamedTuple):
+    """A file under the data folder, and the page it can be downloaded from."""
+
+    path: str
+    page: str
+
+    def within(self, data: Path) -> Path:
+        """The file, or the same gzipped."""
+        source = found(data / self.path)
+        if source is None:
+            raise InputError(f"{data / self.path}: is not there; download it from {self.page} and put it there, .gz or not")
+        return source
+
+
+def found(path: Path) -> Path | None:
+    """The file, or the same gzipped."""
+    return next((place for place in (path, path.with_name(f"{path.name}.gz")) if place.is_file()), None)
+
+
+def check_hierarchies(home: Path, names: Sequence[str]) -> None:
+    """Raise if a hierarchy of these names is not there."""
+    for name in names:
+        place = home / "hierarchies" / f"{name}.csv"
+        if not place.is_file():
+            raise InputError(f"{place}: is not there; write its hierarchy, a line a leaf, leaf first, root last, ';' between")
+
+
+def read(source: Path, types: Mapping[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:
+    """The columns of a CSV file that have a type."""
+    options = pyarrow.csv.ConvertOptions(
+        column_types=types, include_columns=list(types), null_values=list(nulls), strings_can_be_null=True
+    )
+    try:
+        return pyarrow.csv.read_csv(source, convert_options=options)
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{source}: cannot be read; download it again") from None

@@ -8,8 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.datasets.dataset import DataSet, Span
-from shoal.datasets.source import Place, check_hierarchies, read
+from shoal.datasets.dataset import DataSet, Place, Span, check_hierarchies, read
 
 QUASI: Mapping[str, Span] = {
     "DOBMM": (1, 12), "DOBYY": (1920, 2005), "SEX": None, "RACEX": None, "EDUCYEAR": None, "marry": None,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from shoal.datasets.dataset import DataSet, Span, with_persons
-from shoal.datasets.source import Place, check_hierarchies, read
+from shoal.datasets.dataset import DataSet, Place, Span, check_hierarchies, read, with_persons
 from shoal.errors import InputError
 
 CITIES = ("Beijing", "Chengdu", "Guangzhou", "Shanghai", "Shenyang")

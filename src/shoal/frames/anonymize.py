@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer
-from shoal.columns.dictionary import only_used
-from shoal.columns.encode import policy_fields
+from shoal.columns.floats import only_used
 from shoal.errors import RecordError
 from shoal.frames.kind import Kind, kind
 from shoal.policy import Policy
@@ -60,7 +59,7 @@ def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[st
     stream = _Stream(policy, found, frame, strict)
     if found.streams:
         return pa.RecordBatchReader.from_batches(stream.schema, stream.batches())
-    return found.back(_whole(stream.schema, stream.batches()), frame)
+    return found.from_arrow(_whole(stream.schema, stream.batches()), frame)
 
 
 class _Stream:
@@ -69,7 +68,7 @@ class _Stream:
     def __init__(self, policy: Policy, found: Kind, frame: Any, strict: bool) -> None:
         self._strict = strict
         self._anonymizer = Anonymizer(policy)
-        self._arrived = found.arrow(frame, policy_fields(policy))
+        self._arrived = found.arrow(frame, policy.fields)
         self._names = self._arrived.names
         self.schema = _plain(self._anonymizer.push_batch(pa.RecordBatch.from_pylist([], self._arrived.schema))).schema
 
@@ -86,14 +85,14 @@ class _Stream:
     def _warn(self) -> None:
         stats = self._anonymizer.stats
         if stats.rejected:
-            told = [f"{number:,} for {reason}" for reason, number in list(stats.reasons.items())[:_REASONS]]
+            reasons = [f"{number:,} for {reason}" for reason, number in list(stats.reasons.items())[:_REASONS]]
             more = f"; and {len(stats.reasons) - _REASONS} more reasons" if len(stats.reasons) > _REASONS else ""
-            text = f"{stats.rejected:,} of {stats.received:,} records were rejected: {'; '.join(told)}{more}"
+            text = f"{stats.rejected:,} of {stats.received:,} records were rejected: {'; '.join(reasons)}{more}"
             warnings.warn(text, stacklevel=5)
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with dictionaries that hold only what is shown, not what waits."""
+    """The batch with dictionaries that hold only published values."""
     return pa.RecordBatch.from_arrays([only_used(column) for column in batch.columns], schema=batch.schema)
 
 

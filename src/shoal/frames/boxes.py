@@ -1,4 +1,4 @@
-"""Boxes that at least k records wear, learned from a batch and worn again by later records."""
+"""Boxes that each cover at least k records of a batch, learned from it and used for later records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _CELLS = 1 << 20  # values that are compared at a time
 
 
 class Boxes(NamedTuple):
-    """One box a row, one column a feature; NaN where no member of the group had a value."""
+    """One row per box, one column per feature; NaN if no member of the group had a value."""
 
     low: Floats
     high: Floats
-    size: Floats  # of each side, against the range
+    size: Floats  # of each side, as a share of the range
 
-    def worn(self, values: Floats) -> NDArray[np.int64]:
+    def smallest_around(self, values: Floats) -> NDArray[np.int64]:
         """The smallest box around each record, measured where the record has values; NONE if there is none."""
         found = np.full(len(values), NONE)
         rows = max(1, _CELLS // max(1, self.low.size))
@@ -39,15 +39,15 @@ class Boxes(NamedTuple):
 
 
 def learned(values: Floats, low: Floats, high: Floats, k: int) -> Boxes:
-    """The boxes of the groups of a batch, without those that fewer than k of its records would wear.
+    """The boxes of the groups of a batch, without those that fewer than k of its records would use.
 
-    What a record wears depends on its values alone, and not on its group: so it may prefer the box of another group, and a
-    box can lose wearers. Those that lose too many are dropped, and their wearers look again, until all that are left have k.
+    A record uses the smallest box around its values, which may be that of another group: so a box can lose records. A box that
+    has fewer than k is dropped, and its records use other boxes, until every box that is left has k.
     """
     boxes = _grouped(values, low, high, k)
     while len(boxes.low):
-        worn = boxes.worn(values)
-        enough = np.bincount(worn[worn >= 0], minlength=len(boxes.low)) >= k
+        chosen = boxes.smallest_around(values)
+        enough = np.bincount(chosen[chosen >= 0], minlength=len(boxes.low)) >= k
         if enough.all():
             break
         boxes = Boxes(*(part[enough] for part in boxes))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from shoal.column_types import ENDS
 from shoal.frames.boxes import NONE, Boxes, learned
 
 SHOWN = ("middle", "ends")
@@ -26,15 +27,15 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
     k
         The fewest rows that a box must be shown for.
     ranges
-        The lowest and the highest value of each feature, a pair each. Without, they are those of the fitted batch, which
-        are then what rows in no box show.
+        The lowest and the highest value of each feature, as pairs. Without them, those of the fitted batch are used, and are
+        shown for rows in no box.
     show
-        `middle`: the middle of the box, a column a feature; `ends`: its low and its high end, two columns a feature.
+        `middle`: the middle of the box, one column per feature; `ends`: its low and its high end, two columns per feature.
 
     Attributes
     ----------
     ranges_
-        The ranges, a row a feature.
+        The ranges, one row per feature.
     boxes_
         The boxes.
 
@@ -69,10 +70,10 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
         """Show each row as its box."""
         check_is_fitted(self)
         values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        worn = self.boxes_.worn(values)
-        has = ~np.isnan(values) | (worn == NONE)[:, None]
+        box = self.boxes_.smallest_around(values)
+        has = ~np.isnan(values) | (box == NONE)[:, None]
         rows = [np.vstack([part, end]) for part, end in zip(self.boxes_[:2], self.ranges_.T, strict=True)]
-        low, high = (np.where(has, part[worn], np.nan) for part in rows)
+        low, high = (np.where(has, part[box], np.nan) for part in rows)
         if self.show == "ends":
             return np.stack([low, high], axis=2).reshape(len(values), -1)
         return low + (high - low) / 2
@@ -82,7 +83,7 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         if self.show == "ends":
-            names = [f"{name}_{end}" for name in names for end in ("lo", "hi")]
+            names = [f"{name}_{end}" for name in names for end in ENDS]
         return np.asarray(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""The kinds of frames. A library is told by the name of a frame's type, and imported only if a frame is its own."""
+"""The kinds of frames. A library is recognized by the name of a frame's type, and imported only if it is needed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from shoal.column_types import ENDS, is_struct_of
 from shoal.errors import InputError
 from shoal.path import head
 
@@ -20,30 +21,30 @@ class Arrived(NamedTuple):
 
     schema: pa.Schema
     batches: Iterable[pa.RecordBatch]
-    names: Sequence[str]  # of all its columns, those that were not asked for included
+    names: Sequence[str]  # of all its columns, also those that were not asked for
 
 
 class Kind(ABC):
     """How a kind of frame becomes Arrow, and how Arrow becomes one again."""
 
     streams = False
-    """Whether the result is read while it is made."""
+    """Whether the result is computed while it is read."""
 
     @abstractmethod
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         """The asked fields of a frame, without copies where the memory allows it."""
 
     @abstractmethod
-    def back(self, table: pa.Table, frame: Any) -> Any:
-        """What was published, as a frame like the one that came."""
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
+        """The published table as a frame of the kind that was given."""
 
 
 class _Table(Kind):
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
-        table = _checked(frame, fields)
+        table = frame.select(wanted(frame.schema.names, fields))
         return Arrived(table.schema, table.to_batches(), frame.schema.names)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         return table
 
 
@@ -51,8 +52,8 @@ class _Batch(_Table):
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         return super().arrow(pa.Table.from_batches([frame]), fields)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
-        return pa.RecordBatch.from_arrays([_one(column) for column in table.columns], schema=table.schema)
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
+        return pa.RecordBatch.from_arrays([one_chunk(column) for column in table.columns], schema=table.schema)
 
 
 class _Exported(_Table):
@@ -68,20 +69,20 @@ class _Reader(Kind):
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         return Arrived(frame.schema, frame, frame.schema.names)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         return table
 
 
 class _Array(Kind):
-    """A structured array; an interval becomes a pair of fields, what is missing NaN, or None in a column of objects."""
+    """A structured array; an interval becomes a pair of fields, a missing value NaN, or None in a column of objects."""
 
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         names = wanted(frame.dtype.names, fields)
         table = pa.table({name: _column(name, frame[name]) for name in names})
         return Arrived(table.schema, table.to_batches(), frame.dtype.names)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
-        columns = {name: _values(_one(table.column(name))) for name in table.schema.names}
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
+        columns = {name: _values(one_chunk(table.column(name))) for name in table.schema.names}
         array = np.empty(len(table), [(name, column.dtype) for name, column in columns.items()])
         for name, column in columns.items():
             array[name] = column
@@ -118,17 +119,13 @@ def kind(frame: Any) -> Kind:
 
 
 def wanted(names: Iterable[Any], fields: Sequence[str]) -> list[str]:
-    """Those of the names that the fields are, or lie in."""
+    """Those of the names that are fields, or hold one."""
     asked = {*fields, *map(head, fields)}
-    return [name for name in names if name in asked]
-
-
-def _checked(table: pa.Table, fields: Sequence[str]) -> pa.Table:
-    names = wanted(table.schema.names, fields)
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"'{name}': {names.count(name)} columns bear this name; keep one")
-    return table.select(names)
+    found = [name for name in names if name in asked]
+    for name in found:
+        if found.count(name) > 1:
+            raise InputError(f"'{name}': {found.count(name)} columns have this name; keep one")
+    return found
 
 
 def _column(name: str, values: Any) -> pa.Array:
@@ -138,13 +135,13 @@ def _column(name: str, values: Any) -> pa.Array:
         raise InputError(f"'{name}': its values are of several types (values withheld); give it one") from None
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _values(array: pa.Array) -> Any:
-    if pa.types.is_struct(array.type) and [field.name for field in array.type] == ["lo", "hi"]:
-        ends = {name: _values(end) for name, end in zip(("lo", "hi"), array.flatten(), strict=True)}
+    if is_struct_of(array.type, ENDS):
+        ends = {name: _values(end) for name, end in zip(ENDS, array.flatten(), strict=True)}
         values = np.empty(len(array), [(name, end.dtype) for name, end in ends.items()])
         for name, end in ends.items():
             values[name] = end

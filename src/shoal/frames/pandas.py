@@ -9,22 +9,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from shoal.column_types import ENDS, IMPUTED, is_struct_of
 from shoal.errors import InputError
-from shoal.frames.kind import Arrived, Kind, wanted
+from shoal.frames.kind import Arrived, Kind, one_chunk, wanted
 
 
 class Pandas(Kind):
-    """The index is neither read nor published: the rows come out in another order, and must not be traced back."""
+    """The index is neither read nor published: rows are published in another order, and must not be traced back."""
 
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         names = wanted(frame.columns, fields)
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"'{name}': {names.count(name)} columns bear this name; keep one")
         table = pa.table({name: _arrow(name, frame[name]) for name in names})
         return Arrived(table.schema, table.to_batches(), [str(name) for name in frame.columns])
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         columns = [pair for name in table.schema.names for pair in _columns(name, table.column(name), frame)]
         return pd.DataFrame(dict(columns))
 
@@ -37,19 +35,17 @@ def _arrow(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _columns(name: str, column: pa.ChunkedArray, frame: Any) -> Iterator[tuple[str, Any]]:
-    shape = [field.name for field in column.type] if pa.types.is_struct(column.type) else []
-    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    if shape == ["lo", "hi"]:
-        yield name, _intervals(array)
-    elif shape == ["value", "of", "had"]:
-        value, of, had = array.flatten()
+    if is_struct_of(column.type, ENDS):
+        yield name, _intervals(one_chunk(column))
+    elif is_struct_of(column.type, IMPUTED):
+        value, of, had = one_chunk(column).flatten()
         yield from _columns(name, pa.chunked_array([value]), frame)
         yield f"{name}.of", of.to_pandas()
         yield f"{name}.had", had.to_pandas()
     else:
         series = column.to_pandas()
         if name in frame.columns and not pa.types.is_dictionary(column.type):
-            series = _as_it_came(series, frame[name].dtype)
+            series = _in_given_type(series, frame[name].dtype)
         yield name, series
 
 
@@ -67,7 +63,7 @@ def _intervals(array: pa.Array) -> Any:
     return pd.arrays.IntervalArray.from_arrays(low, high, closed=closed)
 
 
-def _as_it_came(series: Any, dtype: Any) -> Any:
+def _in_given_type(series: Any, dtype: Any) -> Any:
     try:
         return series.astype(dtype)
     except (TypeError, ValueError):

@@ -20,7 +20,7 @@ class Polars(Kind):
         table = (asked.collect() if isinstance(asked, pl.LazyFrame) else asked).to_arrow()
         return Arrived(table.schema, table.to_batches(), names)
 
-    def back(self, table: pa.Table, frame: Any) -> Any:
+    def from_arrow(self, table: pa.Table, frame: Any) -> Any:
         published = pl.from_arrow(table)
         assert isinstance(published, pl.DataFrame)
         return published.lazy() if isinstance(frame, pl.LazyFrame) else published

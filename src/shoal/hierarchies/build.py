@@ -1,28 +1,41 @@
-"""A builder as a policy or a command names it, with what it needs."""
+"""Hierarchies by name: built by a rule, or ready-made; completed with values that they lack; and their JSON schema."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib.resources import files
 from typing import Any
 
 from shoal.errors import PolicyError
-from shoal.hierarchies.bands import Bands
-from shoal.hierarchies.cells import Cells
-from shoal.hierarchies.dates import Dates
-from shoal.hierarchies.icd10 import Icd10
-from shoal.hierarchies.networks import Networks
-from shoal.hierarchies.prefix import Prefix
-from shoal.hierarchies.ready import ready
+from shoal.hierarchies.builders import Bands, Cells, Dates, Icd10, Networks, Prefix
 from shoal.hierarchies.rule import Rule, Unfit
 
 BUILDERS: dict[str, type[Rule]] = {rule.NAME: rule for rule in (Bands, Dates, Prefix, Networks, Cells, Icd10)}
 ROOT = "any"
 _MOST = 10
+READY: dict[str, tuple[str, ...]] = {
+    "countries": ("name", "alpha-2", "alpha-3"),
+    "education": ("name", "code"),
+    "occupation": ("name", "code"),
+}
+"""The ways in which the leaves of each can be written; the first is the default."""
+
+MARK = "UNSORTED"
+_VALUES = {
+    "description": "the leaves: a list, or a file in the policy's folder with one a line",
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1}],
+}
+_DESCRIPTIONS = {
+    "levels": "the levels above the leaves, finest first",
+    "range": "the values to start from: the first and the last, or a network, or the corners of a map",
+    "step": "the distance between two values of the range",
+}
 
 
 def is_named(written: Mapping[Any, Any]) -> bool:
-    """Whether a mapping names a builder, or a hierarchy that is ready, rather than being a tree itself.
+    """Whether a mapping names a builder or a ready-made hierarchy, and is not a tree itself.
 
     >>> is_named({"builder": "bands", "levels": [5]}), is_named({"builder": ["a", "b"]})
     (True, False)
@@ -35,11 +48,6 @@ def build(written: Mapping[str, Any]) -> list[list[str]]:
 
     >>> build({"builder": "prefix", "levels": [2], "values": ["7501", "7502", "69"]})
     [['7501', '75*', 'any'], ['7502', '75*', 'any'], ['69', '69*', 'any']]
-
-    Raises
-    ------
-    PolicyError
-        All that is wrong with the first thing that is.
     """
     if "ready" in written:
         return ready(written)
@@ -90,3 +98,80 @@ def _lines(rule: Rule, values: Iterable[str], root: str) -> list[list[str]]:
     if problems:
         raise PolicyError(problems)
     return lines
+
+
+def ready(written: Mapping[str, Any]) -> list[list[str]]:
+    """The lines of a ready-made hierarchy.
+
+    >>> ready({"ready": "countries", "by": "alpha-2"})[0]
+    ['DZ', 'Northern Africa', 'Africa', 'World']
+    """
+    name, unknown = written["ready"], [key for key in written if key not in ("ready", "by")]
+    if name not in READY:
+        raise PolicyError([f"ready: there is no such one; known are {', '.join(READY)}"])
+    if unknown:
+        raise PolicyError([f"{key}: unknown key of a ready hierarchy; known are ready, by" for key in unknown])
+    ways = READY[name]
+    by = written.get("by", ways[0])
+    if by not in ways:
+        raise PolicyError([f"by: is not a way in which {name} are written; use {' or '.join(ways)}"])
+    text = files("shoal.hierarchies").joinpath("ready", f"{name}.csv").read_text(encoding="utf-8")
+    rows = csv.reader(text.splitlines()[1:], delimiter=";")
+    return [[row[ways.index(by)], *filter(None, row[len(ways) :])] for row in rows]
+
+
+def completed(lines: Sequence[Sequence[str]], values: Iterable[str], mark: str = MARK) -> list[list[str]]:
+    """The same lines, and one for each value that is not a leaf, under a node of its own below the root, to be sorted by hand.
+
+    >>> completed([["Paris", "France", "Europe"]], ["Oslo", "Paris"])
+    [['Paris', 'France', 'Europe'], ['Oslo', 'UNSORTED', 'Europe']]
+    """
+    leaves, inner = {line[0] for line in lines}, {label for line in lines for label in line[1:]}
+    lacking = [value for value in dict.fromkeys(values) if value not in leaves]
+    clash = sum(value in inner or value == mark for value in lacking)
+    if clash:
+        raise PolicyError([
+            f"{clash:,} of the values are labels of inner nodes, and cannot be leaves too; rename those nodes, such as by "
+            "writing 'all of …'"
+        ])  # fmt: skip
+    root = lines[0][-1]
+    return [*map(list, lines), *([value, mark, root] for value in lacking)]
+
+
+def _builder_schema(rule: type[Rule]) -> dict[str, Any]:
+    keys = {key: {"description": _DESCRIPTIONS[key], **schema} for key, schema in rule.KEYS.items()}
+    return {
+        "type": "object",
+        "properties": {
+            "builder": {"description": "the rule that places a value", "const": rule.NAME},
+            **keys,
+            "values": _VALUES,
+            "root": {"description": "the label of the root", "type": "string"},
+        },
+        "required": ["builder"],
+        "additionalProperties": False,
+    }
+
+
+def _ready_schema(name: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "ready": {"description": "a hierarchy that comes with shoal", "const": name},
+            "by": {"description": "how its leaves are written", "enum": [*READY[name]]},
+        },
+        "required": ["ready"],
+        "additionalProperties": False,
+    }
+
+
+def _named(key: str) -> dict[str, Any]:
+    return {"required": [key], "properties": {key: {"type": "string"}}}
+
+
+SCHEMA: dict[str, Any] = {
+    "type": ["string", "object"],
+    "if": {"type": "object", "anyOf": [_named("builder"), _named("ready")]},
+    "then": {"oneOf": [*map(_builder_schema, BUILDERS.values()), *map(_ready_schema, READY)]},
+    "else": {"type": ["string", "object"], "minProperties": 1, "maxProperties": 1},
+}

@@ -1,4 +1,4 @@
-"""What every builder is: a rule that tells the ancestors of any value, and perhaps a range of values to start from."""
+"""What every builder is: a rule that gives the ancestors of any value, and perhaps a range of values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 from shoal.errors import PolicyError
 
 MOST = 1_000_000
-"""Leaves that a range may have."""
+"""The most leaves of a range."""
 
 LARGEST, FINEST = Decimal("1e15"), Decimal("1e-12")
-"""Numbers lie below the first, and what they are divided by is no finer than the second: so whole quotients are exact."""
+"""Numbers are below the first, and divisors at least the second: then whole quotients are exact."""
 
 
 class Unfit(ValueError):
-    """A value that the rule cannot place; the message says why, and never which."""
+    """A value that has no place in the hierarchy; the message gives the reason, never the value."""
 
 
 class Rule(ABC):
@@ -32,7 +32,7 @@ class Rule(ABC):
 
     @abstractmethod
     def __init__(self, written: Mapping[str, Any]) -> None:
-        """Raises `PolicyError` for what cannot be used."""
+        """Raises `PolicyError` for settings that cannot be used."""
 
     @abstractmethod
     def above(self, value: str) -> list[str]:
@@ -40,7 +40,7 @@ class Rule(ABC):
 
     @abstractmethod
     def leaves(self) -> Iterable[str] | None:
-        """The values of the range; None where there is none."""
+        """The values of the range; None if there is no range."""
 
 
 def number(value: object) -> Decimal:
@@ -59,22 +59,12 @@ def number(value: object) -> Decimal:
 
 
 def listed(value: object) -> list[Any]:
-    """The entries of a list; none of anything else."""
+    """The entries of a list; an empty list for anything else."""
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def written_out(value: Decimal) -> str:
-    """A number as the values of the data are compared.
-
-    >>> [written_out(Decimal(text)) for text in ("5.0", "0.50", "-0", "1E+2")]
-    ['5', '0.5', '0', '100']
-    """
-    text = format(value.normalize(), "f")
-    return "0" if value == 0 else text
-
-
 def sizes(written: Mapping[str, Any], what: str, example: str) -> list[Decimal]:
-    """The levels of a rule that cuts numbers: each a multiple of the one before."""
+    """The sizes of the cells at each level; each is a multiple of the one before."""
     levels = written.get("levels")
     if not isinstance(levels, list | tuple) or not levels:
         raise PolicyError([f"levels: is missing; list {what}, finest first, such as {example}"])

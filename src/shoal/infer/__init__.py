@@ -1,6 +1,12 @@
 """Drafts of policies, from a sample of the data."""
 
 from shoal.infer.arx_draft import from_arx
-from shoal.infer.draft import draft
+from shoal.infer.draft import WINDOW, K, Study, draft, study
+from shoal.infer.entry import Entry
+from shoal.infer.ranges import rounded_range
+from shoal.infer.sample import RARE, Column, person_numbers, support
 
-__all__ = ["draft", "from_arx"]
+__all__ = [
+    "RARE", "WINDOW", "Column", "Entry", "K", "Study", "draft", "from_arx", "person_numbers", "rounded_range", "study",
+    "support",
+]  # fmt: skip

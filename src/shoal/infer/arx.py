@@ -1,7 +1,7 @@
 """Projects of ARX: an archive with XML files that say what was set, and hierarchies as CSV files.
 
-Read are the parts that ARX writes as text. Neither the data in the archive nor its Java objects are touched, and nothing is
-unpacked to disk.
+Only the parts that ARX writes as text are read, neither the data in the archive nor its Java objects. Nothing is unpacked to
+disk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shoal.errors import InputError, PolicyError
 from shoal.policy import Hierarchy
 
 LARGEST = 64 << 20
-"""Bytes of a part of the archive."""
+"""The most bytes of a part of the archive."""
 
 ROLES = {
     "QUASI_IDENTIFYING_ATTRIBUTE": "quasi",
@@ -49,7 +49,7 @@ class Attribute(NamedTuple):
 
 
 class Criterion(NamedTuple):
-    """A privacy model; `kind` is empty where it is none of those that are known."""
+    """A privacy model; `kind` is empty if it is not known."""
 
     kind: str
     value: float
@@ -67,13 +67,7 @@ class Project(NamedTuple):
 
 
 def project(path: str) -> Project:
-    """The settings of a project file.
-
-    Raises
-    ------
-    InputError
-        It is no project of ARX, or not one that can be read safely.
-    """
+    """The settings of a project file."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _project(path, archive)
@@ -100,25 +94,25 @@ def _project(path: str, archive: zipfile.ZipFile) -> Project:
 
 
 def _attribute(path: str, archive: zipfile.ZipFile, each: ElementTree.Element, separator: str) -> Attribute:
-    def told(key: str) -> str:
+    def text_of(key: str) -> str:
         return (each.findtext(key) or "").strip()
 
     hierarchy, broken = None, False
-    if told("ref"):
-        data = _part(path, archive, f"input/{told('ref')}")
+    if text_of("ref"):
+        data = _part(path, archive, f"input/{text_of('ref')}")
         try:
             hierarchy = None if data is None else _tree(_decoded(data), separator)
         except (PolicyError, csv.Error):
             broken = True
     return Attribute(
-        told("name"), ROLES.get(told("type"), "identifying"), told("datatype"), hierarchy, broken,
-        limited=any(told(end) not in ("", "All") for end in ("min", "max")),
+        text_of("name"), ROLES.get(text_of("type"), "identifying"), text_of("datatype"), hierarchy, broken,
+        limited=any(text_of(end) not in ("", "All") for end in ("min", "max")),
         aggregated=each.find("microAggregationFunction") is not None,
     )  # fmt: skip
 
 
 def _tree(text: str, separator: str) -> Hierarchy:
-    """The hierarchy of a file; where its lines end differently, under the star that ARX suppresses to."""
+    """The hierarchy of a file; if its lines end with different labels, under `*`, which ARX shows for a suppressed value."""
     lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
     if len({line[-1] for line in lines}) > 1:
         lines = [[*line, "*"] for line in lines]

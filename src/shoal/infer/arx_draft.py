@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path, PurePath
 
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.errors import InputError
 from shoal.infer.arx import Attribute, Criterion, Project, project
 from shoal.infer.draft import K, placeholder
 from shoal.infer.entry import Entry, flow, prose
-from shoal.infer.scalar import named, scalar
 from shoal.policy import Hierarchy, Privacy
 
 _SHOWN = 20
@@ -39,10 +39,9 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
     files = {} if hierarchies is None else _written(Path(hierarchies), found)
     entries = [_entry(attribute, files.get(attribute.name)) for attribute in found.attributes]
     active = [entry for entry in entries if entry.active and "quasi:" in "".join(entry.settings)]
+    project_name = quoted_name(PurePath(path).name)
     lines = [
-        *prose(
-            f"A draft by `shoal infer --from-arx`, from the project {named(PurePath(path).name)}. Go through it before use."
-        ),
+        *prose(f"A draft by `shoal infer --from-arx`, from the project {project_name}. Go through it before use."),
         *prose(
             "A # that one space follows begins a comment; any other # hides a setting. Afterwards: shoal check POLICY INPUT"
         ),
@@ -62,20 +61,20 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
 
 
 def _persons(found: Project) -> str:
-    identifying = [named(attribute.name) for attribute in found.attributes if attribute.role == "identifying"]
+    identifying = [quoted_name(attribute.name) for attribute in found.attributes if attribute.role == "identifying"]
     more = f" The project calls identifying: {', '.join(identifying[:_SHOWN])}." if identifying else ""
     return f"In ARX each row is a person. If persons come back in your stream, name the field that tells them apart.{more}"
 
 
 def _entry(attribute: Attribute, file: str | None) -> Entry:
-    name, told = attribute.name, named(attribute.name)
+    name, quoted = attribute.name, quoted_name(attribute.name)
     match attribute.role:
         case "sensitive":
-            return Entry("Sensitive in ARX.", [f"{scalar(name)}: {{sensitive: true}}"], active=True)
+            return Entry("Sensitive in ARX.", [f"{yaml_scalar(name)}: {{sensitive: true}}"], active=True)
         case "kept":
-            return Entry("Insensitive in ARX: published as it is.", [f"{scalar(name)}: {{publish: keep}}"], active=True)
+            return Entry("Insensitive in ARX: published as it is.", [f"{yaml_scalar(name)}: {{publish: keep}}"], active=True)
         case "identifying":
-            return Entry(f"{told} is left out: identifying in ARX.")
+            return Entry(f"{quoted} is left out: identifying in ARX.")
     if attribute.hierarchy is None:
         why = (
             "its hierarchy is no tree, since a label has two parents or stands on two levels"
@@ -83,27 +82,27 @@ def _entry(attribute: Attribute, file: str | None) -> Entry:
             else "it has no hierarchy"
         )
         return Entry(
-            f"{told} is left out, but is quasi-identifying: {why}. Give it a hierarchy, or quasi: numeric with its range."
+            f"{quoted} is left out, but is quasi-identifying: {why}. Give it a hierarchy, or quasi: numeric with its range."
         )
     facts = [f"Quasi-identifying in ARX, as {attribute.datatype or 'text'}."]
     facts += ["Some levels are forbidden there, which is not carried over."] * attribute.limited
     facts += ["It is aggregated there, which is not carried over."] * attribute.aggregated
-    tree = [f"  hierarchy: {scalar(file)}"] if file else ["  hierarchy:", *_tree(attribute.hierarchy)]
-    return Entry(" ".join(facts), [f"{scalar(name)}:", "  quasi: categorical", *tree], active=True)
+    tree = [f"  hierarchy: {yaml_scalar(file)}"] if file else ["  hierarchy:", *_tree(attribute.hierarchy)]
+    return Entry(" ".join(facts), [f"{yaml_scalar(name)}:", "  quasi: categorical", *tree], active=True)
 
 
 def _tree(tree: Hierarchy) -> Iterator[str]:
-    """An inline tree, a line a node that has more than leaves below it."""
+    """A tree as YAML; the leaves below a node are one list."""
     below: dict[int, list[int]] = {}
     for node in sorted(range(tree.root), key=lambda node: (int(tree.first[node]), node)):
         below.setdefault(int(tree.parent[node]), []).append(node)
 
     def branch(node: int, indent: str) -> Iterator[str]:
-        label, children = scalar(tree.labels[node]), below.get(node, [])
+        label, children = yaml_scalar(tree.labels[node]), below.get(node, [])
         if not children:
             yield f"{indent}{label}: {label}"
         elif all(child < tree.leaves for child in children):
-            yield from flow(f"{indent}{label}: [", [scalar(tree.labels[child]) for child in children])
+            yield from flow(f"{indent}{label}: [", [yaml_scalar(tree.labels[child]) for child in children])
         else:
             yield f"{indent}{label}:"
             for child in children:
@@ -130,7 +129,7 @@ def _privacy(found: Project) -> Iterator[str]:
     lost += [f"suppression of at most a part of {found.outliers} of the records"] if found.outliers else []
     lost += ["weights of attributes"] if found.weighted else []
     if lost:
-        yield from prose(f"Not carried over: {'; '.join(_tame(text) for text in lost[:_SHOWN])}.")
+        yield from prose(f"Not carried over: {'; '.join(_shortened(text) for text in lost[:_SHOWN])}.")
     yield f"privacy: {{{', '.join(keys)}}}"
     yield ""
     yield from prose(f"The most arrivals a record waits: {_WINDOW} times k. ARX takes all data at once, and knows no window.")
@@ -148,7 +147,7 @@ def _diversity(known: dict[str, list[Criterion]]) -> Iterator[str]:
         yield f"l: {max(each.value for each in known['distinct']):g}"
 
 
-def _tame(text: str) -> str:
+def _shortened(text: str) -> str:
     """On one line, and not too long."""
     return " ".join(text.split())[:120]
 

@@ -1,4 +1,4 @@
-"""What becomes of a field: a quasi-identifier if it clearly is one, otherwise left out with the reason."""
+"""The entry of a field: a quasi-identifier if it clearly is one, otherwise left out with the reason."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.infer.column import Column, support
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.infer.entry import Entry, categorical, numeric
-from shoal.infer.forms import form
-from shoal.infer.interval import interval
-from shoal.infer.sample import RARE
-from shoal.infer.scalar import counted, named, percent, scalar
-from shoal.infer.words import direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive
+from shoal.infer.ranges import rounded_range
+from shoal.infer.recognize import direct, form, is_birth, is_coded, is_identifier, is_quasi, is_sensitive
+from shoal.infer.sample import RARE, Column, support
+from shoal.text import counted, percent
 
 MOST_LEAVES = 100
 MOST_CODES = 20
@@ -29,7 +28,7 @@ class Context(NamedTuple):
     """What the sample says about all fields."""
 
     persons: NDArray[np.int64]
-    candidates: list[str]  # fields that might tell persons apart
+    candidates: list[str]  # fields that may identify persons
     complete: bool
     noun: str  # what is counted: person or row
 
@@ -38,7 +37,7 @@ def attribute(column: Column, context: Context) -> Entry:
     """The entry of a field that is neither the person nor the time."""
     reason = _withheld(column, context)
     if reason:
-        return Entry(f"{named(column.name)} is left out: {reason}.")
+        return Entry(f"{quoted_name(column.name)} is left out: {reason}.")
     if is_sensitive(column.name):
         return _sensitive(column)
     if column.numbers is not None and not column.is_padded and not _is_code(column):
@@ -47,7 +46,7 @@ def attribute(column: Column, context: Context) -> Entry:
 
 
 def _withheld(column: Column, context: Context) -> str | None:
-    """Why a field has no place in the output, if it has none."""
+    """The reason for which a field is not published, if there is one."""
     if not column.known:
         return "it is missing in all rows of the sample"
     if column.nested:
@@ -77,19 +76,19 @@ def _withheld(column: Column, context: Context) -> str | None:
 
 def _sensitive(column: Column) -> Entry:
     note = (
-        f"{named(column.name)} is left out: by its name it is sensitive. Enabled, it is published as it is, which k "
+        f"{quoted_name(column.name)} is left out: by its name it is sensitive. Enabled, it is published as it is, which k "
         "does not protect: rare values can single persons out, and a group may share one value"
     )
-    return Entry(f"{note}.", [f"{scalar(column.name)}: {{sensitive: true}}"])
+    return Entry(f"{note}.", [f"{yaml_scalar(column.name)}: {{sensitive: true}}"])
 
 
 def _number(column: Column) -> Entry:
     values = column.numbers
     assert values is not None
-    name = named(column.name)
+    name = quoted_name(column.name)
     if not np.isfinite(values).all():
         return Entry(f"{name} is left out: some values are infinite, and their records would be rejected.")
-    bounds = interval(float(values.min()), float(values.max()), column.is_whole)
+    bounds = rounded_range(float(values.min()), float(values.max()), column.is_whole)
     if bounds is None:
         return Entry(f"{name} is left out: its values are too far apart for a range.")
     facts = ["whole numbers" if column.is_whole else "numbers", *_facts(column)]
@@ -115,8 +114,8 @@ def _category(column: Column, context: Context) -> Entry:
         reason = f"most of its {counted(len(column.values), 'value')} are rare (fewer than {RARE} {context.noun}s each)"
     if reason:
         file = re.sub(r"\W+", "-", column.name, flags=re.ASCII).strip("-") or "hierarchy"
-        note = f"{named(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy of your own:"
-        setting = f"{scalar(column.name)}: {{quasi: categorical, hierarchy: {scalar(f'{file}.csv')}, unknown: root}}"
+        note = f"{quoted_name(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy of your own:"
+        setting = f"{yaml_scalar(column.name)}: {{quasi: categorical, hierarchy: {yaml_scalar(f'{file}.csv')}, unknown: root}}"
         return Entry(note, [setting])
     facts = [counted(len(often), "category", "categories"), *_facts(column)]
     if rare:
@@ -129,14 +128,15 @@ def _category(column: Column, context: Context) -> Entry:
 
 
 def _decided(column: Column, facts: list[str], settings: list[str]) -> Entry:
-    told = "; ".join(facts)
+    summary = "; ".join(facts)
+    summary = f"{summary[0].upper()}{summary[1:]}."
     if is_quasi(column.name):
-        return Entry(f"{told[0].upper()}{told[1:]}.", settings, active=True)
-    return Entry(f"{named(column.name)} is left out: {_UNCLEAR}. {told[0].upper()}{told[1:]}.", settings)
+        return Entry(summary, settings, active=True)
+    return Entry(f"{quoted_name(column.name)} is left out: {_UNCLEAR}. {summary}", settings)
 
 
 def _facts(column: Column) -> list[str]:
-    facts = [f"missing in {percent(column.missing, column.rows)} of the rows"] if column.missing else []
+    facts = [f"missing in {percent(column.missing / column.rows, digits=0)} of the rows"] if column.missing else []
     values = column.numbers
     if values is not None and column.is_whole and 0 < len(np.unique(values[values < 0])) <= CODES:
         facts.append("some are negative: if those mean missing, list them in nulls and take them out here")

@@ -7,18 +7,14 @@ from os import PathLike, fspath
 from pathlib import PurePath
 from typing import NamedTuple
 
+from shoal.config.yaml_text import quoted_name, yaml_scalar
 from shoal.formats import kind
-from shoal.infer import missing
 from shoal.infer.attribute import Context, attribute
-from shoal.infer.column import Column
-from shoal.infer.column import persons as numbered
 from shoal.infer.entry import Entry, prose
-from shoal.infer.header import refuse_record
-from shoal.infer.moment import Moments, moments
-from shoal.infer.person import Persons, persons
-from shoal.infer.sample import RARE, Sample, sample
-from shoal.infer.scalar import counted, named, scalar
-from shoal.policy.document import MOST_QUASI
+from shoal.infer.roles import Persons, Times, find_nulls, find_person, find_time, nulls_entry
+from shoal.infer.sample import RARE, Column, Sample, person_numbers, refuse_record, sample
+from shoal.policy.sections import MOST_QUASI
+from shoal.text import counted
 
 K = 20
 WINDOW = 50 * K
@@ -45,21 +41,21 @@ def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
     path = fspath(source)
     seen = study(path, rows)
     lines = [*_opening(path, seen.sample, seen.noun), ""]
-    for entries in (seen.who.entries, seen.when.entries, [missing.entry(seen.nulls)]):
+    for entries in (seen.person.entries, seen.time.entries, [nulls_entry(seen.nulls)]):
         lines += [line for entry in entries for line in entry.lines()]
         lines += [""] * bool(entries)
-    lines += [*_attributes(seen.told), "", *_closing()]
+    lines += [*_attributes(seen.entries), "", *_closing()]
     return "\n".join(lines) + "\n"
 
 
 class Study(NamedTuple):
-    """What a draft is made of."""
+    """The findings from which a draft is written."""
 
     sample: Sample
-    who: Persons
-    when: Moments
+    person: Persons
+    time: Times
     nulls: dict[str, list[str]]  # texts that mean missing, and where they were found
-    told: dict[str, Entry]  # of every other field, in order
+    entries: dict[str, Entry]  # the entries of all other fields, in order
     noun: str  # what is counted: person or row
 
 
@@ -72,23 +68,23 @@ def study(path: str, rows: int) -> Study:
         The file cannot be read, or has no records.
     """
     found = sample(path, rows)
-    nulls = missing.nulls(field for field in found.fields if not field.nested)
+    nulls = find_nulls(field for field in found.fields if not field.nested)
     columns = [Column(field, tuple(nulls)) for field in found.fields]
     if kind(path) == "csv":
         refuse_record(path, columns)
-    who = persons(columns)
-    when = moments([column for column in columns if column is not who.column])
-    context = Context(numbered(who.counted, found.rows), who.candidates, found.complete, "person" if who.counted else "row")
-    told = {
-        column.name: attribute(column, context) for column in columns if column is not who.column and column.name != when.name
-    }
-    return Study(found, who, when, nulls, told, context.noun)
+    person = find_person(columns)
+    time = find_time([column for column in columns if column is not person.column])
+    noun = "person" if person.counted else "row"
+    context = Context(person_numbers(person.counted, found.rows), person.candidates, found.complete, noun)
+    others = [column for column in columns if column is not person.column and column.name != time.name]
+    entries = {column.name: attribute(column, context) for column in others}
+    return Study(found, person, time, nulls, entries, noun)
 
 
 def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
     seen = counted(found.rows + found.bad, "row")
     extent = f"all {seen}" if found.complete else f"the first {seen}"
-    place = "standard input" if path == "-" else named(PurePath(path).name)
+    place = "standard input" if path == "-" else quoted_name(PurePath(path).name)
     more = "" if found.complete else " (more follow, and may differ)"
     yield from prose(f"A draft by `shoal infer`, from {extent} of {place}{more}. Go through it before you use it.")
     yield from prose(
@@ -106,9 +102,9 @@ def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
         )
 
 
-def _attributes(told: dict[str, Entry]) -> Iterator[str]:
-    active = [entry for entry in told.values() if entry.active]
-    rest = [entry for entry in told.values() if not entry.active]
+def _attributes(entries: dict[str, Entry]) -> Iterator[str]:
+    active = [entry for entry in entries.values() if entry.active]
+    rest = [entry for entry in entries.values() if not entry.active]
     full = f"Left out: a policy has at most {MOST_QUASI} quasi-identifiers."
     rest += [entry._replace(active=False, note=f"{full} {entry.note}") for entry in active[MOST_QUASI:]]
     yield from prose(
@@ -118,7 +114,7 @@ def _attributes(told: dict[str, Entry]) -> Iterator[str]:
         "the leaves, put groups that make sense to your readers, and less is lost."
     )
     yield "attributes:"
-    for entry in active[:MOST_QUASI] or [placeholder(set(told))]:
+    for entry in active[:MOST_QUASI] or [placeholder(set(entries))]:
         yield from entry.lines("  ")
     if rest:
         yield ""
@@ -135,7 +131,7 @@ def placeholder(taken: set[str]) -> Entry:
         "DECIDE what to publish: no field is clearly a quasi-identifier, and a policy needs one. Enable some below, "
         "then remove this one: it stands for no field and publishes nothing, and `shoal check` stumbles over it."
     )
-    return Entry(note, [f"{scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
+    return Entry(note, [f"{yaml_scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
 
 
 def _closing() -> Iterator[str]:

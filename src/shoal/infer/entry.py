@@ -6,21 +6,21 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shoal.infer.interval import Interval
-from shoal.infer.scalar import scalar
+from shoal.config.yaml_text import yaml_scalar
+from shoal.infer.ranges import Range
 
 WIDTH = 110
 
 
 class Entry(NamedTuple):
-    """Settings, why they are as they are, and whether they hold."""
+    """Settings, the reason for them, and whether they are active."""
 
     note: str
     settings: Sequence[str] = ()
     active: bool = False
 
     def lines(self, indent: str = "") -> list[str]:
-        """The note as a comment, then the settings; a `#` that not just one space follows makes them inactive."""
+        """The note as a comment, then the settings, behind a `#` if they are inactive."""
         mark = "" if self.active else "#"
         return [*prose(self.note, indent), *(f"{indent}{mark}{line}" for line in self.settings)]
 
@@ -33,17 +33,17 @@ def prose(text: str, indent: str = "") -> list[str]:
     )
 
 
-def numeric(name: str, bounds: Interval) -> list[str]:
+def numeric(name: str, bounds: Range) -> list[str]:
     """The setting of a numeric quasi-identifier.
 
-    >>> numeric("age", Interval("15", "95", "5"))
+    >>> numeric("age", Range("15", "95", "5"))
     ['age: {quasi: numeric, range: [15, 95], grid: 5}']
     """
-    return [f"{scalar(name)}: {{quasi: numeric, range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
+    return [f"{yaml_scalar(name)}: {{quasi: numeric, range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
 
 
 def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
-    """The settings of a categorical quasi-identifier with a flat tree; `is_open`: values that are no leaf are to be expected.
+    """The settings of a categorical quasi-identifier with a flat tree; `is_open`: other values are expected.
 
     >>> print("\\n".join(categorical("sex", ["f", "m"], True)))
     sex:
@@ -56,12 +56,12 @@ def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
     while root in leaves:
         root = f"{root} value"
     unknown = ["  unknown: root"] if is_open else []
-    tree = flow(f"    {root}: [", [scalar(leaf) for leaf in leaves])
-    return [f"{scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
+    tree = flow(f"    {root}: [", [yaml_scalar(leaf) for leaf in leaves])
+    return [f"{yaml_scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
 
 
 def flow(start: str, items: Sequence[str]) -> list[str]:
-    """A list of YAML after its start, on as many lines as it needs; these stand below its items, unless it starts far right.
+    """A YAML list after its start, on as many lines as it needs, aligned with its first item unless that is far right.
 
     >>> flow("any: [", ["f", "m"])
     ['any: [f, m]']

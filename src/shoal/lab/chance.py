@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
+from shoal.config.model import span
 from shoal.errors import InputError
 from shoal.lab.sample import Sample, named
 from shoal.lab.sheet import Sheet
 from shoal.lab.writing import number
 from shoal.model import plan
 from shoal.pipeline.events import read
-from shoal.policy.scalar import span
 
 ROWS = 200_000
 """Observations that are looked at; more than a trial takes, since a window must fill."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoal.config.yaml_text import read_yaml as yaml
 from shoal.errors import PolicyError
 from shoal.infer.draft import WINDOW, K
 from shoal.infer.entry import Entry as Drafted
@@ -11,32 +12,31 @@ from shoal.lab.outline import outline
 from shoal.lab.sample import Sample
 from shoal.lab.sheet import Entry, Sheet
 from shoal.policy import Hierarchy
-from shoal.policy.document import MOST_QUASI
-from shoal.policy.hierarchy_tree import parse as tree
-from shoal.policy.source import parse as yaml
+from shoal.policy.hierarchy_forms import parse_tree as tree
+from shoal.policy.sections import MOST_QUASI
 
 
 def draft(sample: Sample) -> Sheet:
     """What is clearly a quasi-identifier is one; the rest is left out, with the reason."""
     seen = sample.study
-    person = seen.who.column.name if seen.who.column else ""
-    told = {name: _entry(name, each) for name, each in seen.told.items()}
+    person = seen.person.column.name if seen.person.column else ""
+    told = {name: _entry(name, each) for name, each in seen.entries.items()}
     if person:
-        told[person] = Entry(name=person, note=seen.who.entries[0].note)
-    if seen.when.name:
-        told[seen.when.name] = Entry(name=seen.when.name, note=seen.when.entries[0].note)
+        told[person] = Entry(name=person, note=seen.person.entries[0].note)
+    if seen.time.name:
+        told[seen.time.name] = Entry(name=seen.time.name, note=seen.time.entries[0].note)
     fields = [told[field.name] for field in seen.sample.fields if field.name in told]
     quasi = [entry for entry in fields if entry.role in ("numeric", "categorical")]
     for entry in quasi[MOST_QUASI:]:
         entry.role = "omit"
     return Sheet(
-        person=person, time=seen.when.name or "", nulls=list(seen.nulls), k=str(K), window=str(WINDOW), fields=fields
+        person=person, time=seen.time.name or "", nulls=list(seen.nulls), k=str(K), window=str(WINDOW), fields=fields
     )  # fmt: skip
 
 
 def about(sample: Sample) -> str:
     """Which fields may tell persons apart, if several might."""
-    who = sample.study.who
+    who = sample.study.person
     return "" if who.column or not who.candidates else f"May tell persons apart: {', '.join(who.candidates)}."
 
 

@@ -29,7 +29,7 @@ from shoal.pipeline import check
 from shoal.pipeline.kernels import compile_kernels
 from shoal.policy import Policy
 from shoal.policy.algorithm import WINDOWED
-from shoal.policy.hierarchy_file import parse
+from shoal.policy.hierarchy_forms import parse_file
 
 CHECKED = 10_000
 """Rows that a check looks at, as `shoal check` does."""
@@ -153,7 +153,7 @@ class Lab:
         PolicyError
             It holds no tree.
         """
-        return outline(parse(data, upload.shown(name)))
+        return outline(parse_file(data, upload.shown(name)))
 
     def check(self, sheet: Sheet) -> list[Message]:
         """What `shoal check` says about the policy and the sample, with the place of each line."""

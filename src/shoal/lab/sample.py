@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal.columns.uniform import column, texts
+from shoal.columns.convert import column, texts
 from shoal.errors import InputError
 from shoal.formats import field_names, open_reader
-from shoal.infer.column import Column, persons, support
 from shoal.infer.draft import Study, study
-from shoal.infer.interval import interval
-from shoal.infer.sample import RARE
+from shoal.infer.ranges import rounded_range
+from shoal.infer.sample import RARE, Column, person_numbers, support
 from shoal.lab.sheet import Entry, Role
 
 ROWS = 20_000
@@ -108,11 +107,11 @@ class Sample:
         if role == "numeric":
             if found.numbers is None or not len(found.numbers) or not np.isfinite(found.numbers).all():
                 raise InputError(f"'{name}': not all of its values are numbers; make it categorical, or list nulls")
-            bounds = interval(float(found.numbers.min()), float(found.numbers.max()), found.is_whole)
+            bounds = rounded_range(float(found.numbers.min()), float(found.numbers.max()), found.is_whole)
             if bounds:
                 return entry.model_copy(update=bounds._asdict())
         if role == "categorical":
-            often = np.flatnonzero(support(found, persons(self.study.who.counted, found.rows)) >= RARE)
+            often = np.flatnonzero(support(found, person_numbers(self.study.person.counted, found.rows)) >= RARE)
             if len(often) > MOST_LEAVES:
                 raise InputError(f"'{name}': has over {MOST_LEAVES:,} values; write a hierarchy of your own, or leave it out")
             leaves = sorted(found.values[code] for code in often)

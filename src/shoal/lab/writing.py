@@ -8,12 +8,11 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
+from shoal.config.yaml_text import read_yaml, yaml_scalar
 from shoal.errors import PolicyError
-from shoal.infer.scalar import scalar
 from shoal.lab import outline
 from shoal.lab.sheet import Entry, Sheet
-from shoal.policy import source
-from shoal.policy.document import NOBODY
+from shoal.policy.sections import NOBODY
 
 WIDTH = 110
 _NOBODY = f"person: {NOBODY}"
@@ -48,7 +47,7 @@ def written(sheet: Sheet) -> dict[str, Any]:
         found["window"] = {sheet.kind: number(sheet.window)}
         found["algorithm"] = {"name": sheet.algorithm}
     try:
-        more = source.parse(sheet.more) if sheet.more.strip() else {}
+        more = read_yaml(sheet.more) if sheet.more.strip() else {}
         if not isinstance(more, Mapping):
             problems.append("more: is not a mapping; write it as key: value pairs, such as privacy: {l: 2}")
         else:
@@ -150,7 +149,7 @@ def _merged(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, An
 
 def _lines(key: object, value: object) -> Iterator[str]:
     """A key and its value, on one line if it fits; a hierarchy always as a tree."""
-    name = scalar(key) if isinstance(key, str) else _flow(key)
+    name = yaml_scalar(key) if isinstance(key, str) else _flow(key)
     flow = _flow(value)
     is_tree = isinstance(value, Mapping) and (key == "hierarchy" or "hierarchy" in value)
     if (not is_tree and len(name) + len(flow) + 2 <= WIDTH) or not isinstance(value, Mapping | list) or not value:
@@ -178,7 +177,7 @@ def _listed(start: str, items: list[str]) -> Iterator[str]:
 def _flow(value: object) -> str:
     match value:
         case str():
-            return scalar(value)
+            return yaml_scalar(value)
         case Mapping():
             return f"{{{', '.join(f'{_flow(key)}: {_flow(below)}' for key, below in value.items())}}}"
         case list() | tuple():

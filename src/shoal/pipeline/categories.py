@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from os import PathLike, fspath
 
-from shoal.columns.uniform import column, texts
+from shoal.columns.convert import column, texts
 from shoal.errors import InputError
 from shoal.formats import open_reader
 

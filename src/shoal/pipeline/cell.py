@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoal.text import end_text, interval_text
+
 
 def cell(value: Any) -> str:
     """
@@ -16,20 +18,9 @@ def cell(value: Any) -> str:
         case {"value": inner}:
             return cell(inner)
         case {"lo": low, "hi": high}:
-            return end(low) if low == high else f"{end(low)} – {end(high)}"
+            return interval_text(low, high)
         case bool():
             return str(value).lower()
         case float():
-            return end(value)
+            return end_text(value)
     return str(value)
-
-
-def end(value: Any) -> str:
-    """One end of an interval.
-
-    >>> end(1200.0), end(0.1 + 0.2), end("2025-03-01T08:00:20Z")
-    ('1200', '0.3', '2025-03-01 08:00:20')
-    """
-    if isinstance(value, int | float):
-        return f"{value:.10g}"
-    return str(value).replace("T", " ").removesuffix("Z")

@@ -17,8 +17,8 @@ from shoal.connectors import Position
 from shoal.connectors.file import FileSink
 from shoal.errors import StateError
 from shoal.formats import Block
-from shoal.formats.dialects import dumps
-from shoal.formats.source import reason
+from shoal.formats.json_values import dumps
+from shoal.formats.reading.source import reason
 from shoal.pipeline.pipeline_file import DeadLetters
 from shoal.pipeline.vault import Damaged, Vault
 

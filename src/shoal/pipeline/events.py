@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.columns.uniform import column, texts, times
+from shoal.columns.convert import column, texts, times
 from shoal.errors import InputError
 from shoal.formats import field_names, open_reader
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.pipeline.cell import end
 from shoal.pipeline.width import value_of
 from shoal.policy import Policy
 from shoal.policy.attribute import Attribute
+from shoal.text import interval_text
 
 EPOCH = 5.0
 """Seconds for which tuples are gathered, then rest, then are shown: so one is seen 5 to 15 seconds after it left."""
@@ -91,13 +91,7 @@ class Glimpses:
 
 def _columns(policy: Policy) -> tuple[list[str], list[str]]:
     """What is shown, and what is published but not shown."""
-    time = policy.time
-    if policy.item:
-        assert policy.person and time
-        return list(policy.item.names), [time.field, policy.person, *policy.kept]
-    timed = [time.field] if time and time.publish == "generalize" else []
-    raw = [time.field] if time and time.publish == "keep" else []
-    return [*timed, *(name for name, _ in policy.quasi)], [*raw, *policy.kept]
+    return list(policy.generalized), [name for name in policy.published if name not in policy.generalized]
 
 
 def _text(value: Any, attribute: Attribute | None) -> str:
@@ -115,11 +109,7 @@ def _text(value: Any, attribute: Attribute | None) -> str:
     low, high = value["lo"], value["hi"]
     if attribute and not attribute.grid:
         low, high = _outward(low, high, attribute)
-    ends = end(low), end(high)
-    if low == high:
-        return ends[0]
-    shared = ends[0].find(" ") + 1  # a date is told once
-    return f"{ends[0]} – {ends[1][shared:] if ends[0][:shared] == ends[1][:shared] else ends[1]}"
+    return interval_text(low, high)
 
 
 def _outward(low: float, high: float, attribute: Attribute) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.anonymizer.secret import secret
-from shoal.columns.observe import Observer
+from shoal.columns.observations import ObservationEncoder
 from shoal.columns.rejection import Rejection
 from shoal.errors import PolicyError
 from shoal.formats import Block
@@ -23,12 +23,12 @@ class ObservationCheck(SampleCheck):
         super().__init__(policy)
         assert isinstance(policy.algorithm, Zanon)
         self._parameters = policy.algorithm
-        self._observer = Observer(policy, KEY)
+        self._encoder = ObservationEncoder(policy, KEY)
         self._rejected: list[Rejection] = []
         self._users: list[NDArray[np.uint64]] = []
 
     def _take(self, block: Block) -> None:
-        found = self._observer.observe(block.batch, block.rows)
+        found = self._encoder.encode(block.batch, block.rows)
         self._rejected += found.rejected
         self._users.append(np.unique(found.user, axis=0))
 

@@ -21,7 +21,6 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
-from shoal.columns.encode import policy_fields
 from shoal.connectors import Payload, Position
 from shoal.connectors.connector import Sink, Source
 from shoal.connectors.file import FileSink
@@ -91,7 +90,7 @@ class Pipe:
         self.sequence = 0
         self.anonymizer = Anonymizer(self.policy)
         self.source: Source = connector(SOURCES, file.source.name)(file.source.settings)
-        self.source.fields, self.source.passed = policy_fields(self.policy), self.policy.kept
+        self.source.fields, self.source.passed = self.policy.fields, self.policy.kept
         self.sink: Sink = connector(SINKS, file.sink.name)(file.sink.settings)
         self._trace = FileSink(FileSink.Settings(path=file.trace), private=True) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,12 @@ from pydantic import (
     field_validator,
 )
 
+from shoal.config.model import FrozenModel, Span, refusal
+from shoal.config.problem import dotted, nested_owner, problems
+from shoal.config.yaml_text import read_yaml
 from shoal.connectors import Secret
 from shoal.connectors.registry import SINKS, SOURCES, connector
 from shoal.errors import PolicyError
-from shoal.policy import source as yaml
-from shoal.policy.part import REFUSED, Part, refusal
-from shoal.policy.problem import unknown
-from shoal.policy.scalar import Span
 
 
 class Chosen(NamedTuple):
@@ -49,14 +48,14 @@ def _chosen(known: dict[str, str], value: object, info: ValidationInfo) -> Chose
     try:
         return Chosen(name, model.model_validate(said or {}, context=info.context))
     except ValidationError as error:
-        raise refusal(*((f"{name}{place}", text) for place, text in _found(model, error))) from None
+        raise refusal(*((f"{name}.{place}" if place else name, text) for place, text in _found(model, error))) from None
 
 
 Source = Annotated[Chosen, PlainValidator(partial(_chosen, SOURCES)), WithJsonSchema({"type": "object"})]
 Sink = Annotated[Chosen, PlainValidator(partial(_chosen, SINKS)), WithJsonSchema({"type": "object"})]
 
 
-class _InFolder(Part):
+class _InFolder(FrozenModel):
     """What names files names them from the folder of the pipeline's file."""
 
     @field_validator("*", mode="after")
@@ -83,7 +82,7 @@ class State(_InFolder):
     key: Secret = Field(description="the secret that it is encrypted with, such as {env: SHOAL_KEY}")
 
 
-class Late(Part):
+class Late(FrozenModel):
     """Records whose own time is behind that of others that came before."""
 
     allow: Span = Field(description="how far behind is still in time, such as 10s")
@@ -104,7 +103,7 @@ def _address(value: str) -> str:
     return value
 
 
-class Telemetry(Part):
+class Telemetry(FrozenModel):
     """Figures for those who watch."""
 
     prometheus: Annotated[str, AfterValidator(_address)] = Field(description="where to serve /metrics, such as 127.0.0.1:9464")
@@ -165,13 +164,13 @@ class PipelineFile(_InFolder):
         PolicyError
             Everything that is wrong with it.
         """
-        written = yaml.parse(text)
+        written = read_yaml(text)
         if not isinstance(written, Mapping):
             raise PolicyError(["the pipeline is not a mapping; write it as key: value pairs"])
         try:
             return cls.model_validate(written, context={"folder": folder})
         except ValidationError as error:
-            raise PolicyError([f"{place.lstrip('.')}: {text}" for place, text in _found(cls, error)]) from None
+            raise PolicyError([f"{place}: {text}" for place, text in _found(cls, error)]) from None
 
 
 def refuse_same(file: PipelineFile) -> None:
@@ -195,29 +194,7 @@ def refuse_same(file: PipelineFile) -> None:
             raise PolicyError([f"{name}: is the same file as {other}; name another one"])
 
 
-def _found(model: type[BaseModel], error: ValidationError) -> list[tuple[str, str]]:
-    """What pydantic found wrong, as pairs of a dotted place, with a dot before it, and what is wrong there."""
-    found = []
-    for details in error.errors(include_url=False):
-        steps = [str(step) for step in details["loc"]]
-        place, owner = "".join(f".{step}" for step in steps), _owner(model, steps[:-1])
-        if details["type"] == REFUSED:
-            found += [(f"{place}.{key}" if key else place, text) for key, text in details["ctx"]["problems"]]
-        elif details["type"] == "extra_forbidden":
-            found.append((place, unknown(tuple(steps), owner.model_fields).partition(": ")[2]))
-        elif details["type"] == "missing":
-            found.append((place, f"is missing; add {owner.model_fields[steps[-1]].description}"))
-        else:
-            field = owner.model_fields.get(steps[-1]) if steps else None
-            remedy = f"; write {field.description}" if field and field.description else ""
-            found.append((place, f"{details['msg'].lower()}{remedy}"))
-    return found
-
-
-def _owner(model: type[BaseModel], steps: list[str]) -> type[BaseModel]:
-    """The model that holds what lies at some place."""
-    for step in steps:
-        field = model.model_fields.get(step)
-        kinds = [field.annotation, *getattr(field.annotation, "__args__", ())] if field else []
-        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), model)
-    return model
+def _found(model: type[BaseModel], error: ValidationError) -> Iterator[tuple[str, str]]:
+    """Pairs of a dotted place and what pydantic found wrong there."""
+    for place, text in problems(error, partial(nested_owner, model)):
+        yield dotted(place), text

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
-from shoal.columns.encode import policy_fields
 from shoal.errors import InputError, RecordError, ShoalError
 from shoal.formats import open_reader, open_writer
 from shoal.policy import Policy
@@ -69,7 +68,7 @@ def run(
     _refuse_same([source, target, *([fspath(trace)] if trace is not None else [])])
     anonymizer = Anonymizer(policy)
     with ExitStack() as stack:
-        reader = stack.enter_context(open_reader(source, policy_fields(policy), passed=policy.kept, target=target))
+        reader = stack.enter_context(open_reader(source, policy.fields, passed=policy.kept, target=target))
         writer = stack.enter_context(open_writer(target))
         tracer = stack.enter_context(open_writer(fspath(trace))) if trace is not None else None
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoal.columns.encode import policy_fields
 from shoal.columns.rejection import Rejection
 from shoal.formats import Block, open_reader
 from shoal.policy import Policy
@@ -27,7 +26,7 @@ class SampleCheck(ABC):
         self.complete = False
 
     def read(self, source: str, limit: int) -> None:
-        with open_reader(source, policy_fields(self._policy), rows=min(limit + 1, 65_536)) as reader:
+        with open_reader(source, self._policy.fields, rows=min(limit + 1, 65_536)) as reader:
             for block in reader:
                 cut = int(np.searchsorted(block.rows, limit))
                 bad = [(row, reason) for row, reason in block.bad if row < limit]

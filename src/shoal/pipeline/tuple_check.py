@@ -11,9 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
-from shoal.columns.encode import Encoder, policy_fields
+from shoal.columns.convert import column, texts
+from shoal.columns.encode import Encoder
 from shoal.columns.rejection import Rejection
-from shoal.columns.uniform import column, texts
 from shoal.formats import Block
 from shoal.pipeline.sample_check import KEY, SampleCheck
 from shoal.policy import Attribute, Policy
@@ -75,7 +75,7 @@ class TupleCheck(SampleCheck):
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
         self._encoder = Encoder(policy, KEY)
-        self._columns = [_Column(policy, field) for field in policy_fields(policy)]
+        self._columns = [_Column(policy, field) for field in policy.fields]
         self._persons: list[NDArray[np.uint64]] = []
         self._times: list[NDArray[np.float64]] = []
 

@@ -1,31 +1,18 @@
 """What to protect and how: attributes, hierarchies, nulls, privacy, window, algorithm."""
 
-from shoal.policy.algorithm import Algorithm, Fads, Idea, Kvarp
+from shoal.policy.algorithm import FILTER, KNOWN, NAMES, WINDOWED, Algorithm, Fads, Fast, Idea, Kvarp, Parameters
 from shoal.policy.attribute import Attribute
-from shoal.policy.event_time import Time
+from shoal.policy.canonical import canonical
 from shoal.policy.hierarchy import Hierarchy
-from shoal.policy.item import Item
-from shoal.policy.policy import Policy
-from shoal.policy.privacy import Privacy
-from shoal.policy.reuse import Reuse
-from shoal.policy.text import canonical
-from shoal.policy.window import Window
+from shoal.policy.hierarchy_forms import decode, parse_file, parse_tree
+from shoal.policy.policy import Policy, Reuse
+from shoal.policy.policy_file import DEFAULT, schema_text
+from shoal.policy.sections import MOST_QUASI, NOBODY, Item, Privacy, Time, Window
+from shoal.policy.sensitive import Diversity, Requirement
 from shoal.policy.zanon import Tuned, Zanon
 
 __all__ = [
-    "Algorithm",
-    "Attribute",
-    "Fads",
-    "Hierarchy",
-    "Idea",
-    "Item",
-    "Kvarp",
-    "Policy",
-    "Privacy",
-    "Reuse",
-    "Time",
-    "Tuned",
-    "Window",
-    "Zanon",
-    "canonical",
-]
+    "DEFAULT", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "WINDOWED", "Algorithm", "Attribute", "Diversity",
+    "Fads", "Fast", "Hierarchy", "Idea", "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Requirement", "Reuse",
+    "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "parse_file", "parse_tree", "schema_text",
+]  # fmt: skip

@@ -8,13 +8,12 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import Field
 
-from shoal.policy.part import Part
-from shoal.policy.scalar import Amount, Count, Few, Limit, Seconds, Share, Span
-from shoal.policy.window import Window
+from shoal.config.model import Amount, Count, Few, FrozenModel, Limit, Seconds, Share, Span
+from shoal.policy.sections import Window
 from shoal.policy.zanon import Zanon
 
 
-class Parameters(Part):
+class Parameters(FrozenModel):
     """What every window algorithm takes. None stands for a default that depends on the window until `resolved`."""
 
     name: str = Field(description="the algorithm's name")
@@ -143,13 +142,13 @@ def _unit(key: str, value: float | None, window: Window) -> Iterator[tuple[str, 
         yield key, f"is a duration, but a {window.kind} window counts arrivals; give a number of arrivals"
 
 
-def _name(known: type[Part]) -> str:
+def _name(known: type[FrozenModel]) -> str:
     return str(get_args(known.model_fields["name"].annotation)[0])
 
 
 Windowed: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast | Tide
 Algorithm: TypeAlias = Windowed | Zanon
-KNOWN: tuple[type[Part], ...] = get_args(Algorithm)
+KNOWN: tuple[type[FrozenModel], ...] = get_args(Algorithm)
 NAMES: tuple[str, ...] = tuple(map(_name, KNOWN))
 WINDOWED: tuple[str, ...] = tuple(map(_name, get_args(Windowed)))
 FILTER = _name(Zanon)

@@ -8,14 +8,13 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, PlainValidator, ValidationInfo, WithJsonSchema, model_validator
 
+from shoal.config.model import Closeness, FrozenModel, Positive, number, refusal
 from shoal.errors import PolicyError
 from shoal.hierarchies import SCHEMA, is_named
-from shoal.policy import builder, hierarchy_file, hierarchy_tree
-from shoal.policy.diversity import Distribution, Diverse
+from shoal.policy.canonical import canonical
 from shoal.policy.hierarchy import Hierarchy
-from shoal.policy.part import Part, refusal
-from shoal.policy.scalar import Closeness, Positive, number
-from shoal.policy.text import canonical
+from shoal.policy.hierarchy_forms import built, load_file, parse_tree
+from shoal.policy.sensitive import Distribution, Diverse
 
 Role = Literal["numeric", "categorical", "sensitive", "kept"]
 
@@ -62,11 +61,11 @@ def _tree(value: object, info: ValidationInfo) -> Hierarchy:
                 folder = (info.context or {}).get("folder")
                 if folder is None:
                     raise refusal(f"{value} {_NO_FOLDER}")
-                return hierarchy_file.load(value, folder)
+                return load_file(value, folder)
             case Mapping() if is_named(value):
-                return builder.grown(value, (info.context or {}).get("folder"))
+                return built(value, (info.context or {}).get("folder"))
             case Mapping():
-                return hierarchy_tree.parse(value)
+                return parse_tree(value)
     except PolicyError as error:
         raise refusal(*error.problems) from None
     raise refusal("is neither a file nor a tree; name a file in the policy's folder or write a mapping with one root")
@@ -87,7 +86,7 @@ Range = Annotated[
 Tree = Annotated[Hierarchy, PlainValidator(_tree), WithJsonSchema(SCHEMA)]
 
 
-class Attribute(Part):
+class Attribute(FrozenModel):
     """A quasi-identifier, a sensitive attribute, or one that is kept as it is."""
 
     model_config = ConfigDict(json_schema_extra=_FORMS)

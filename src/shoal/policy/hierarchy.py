@@ -4,14 +4,104 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.policy.branches import Branches
+from shoal.errors import PolicyError
+from shoal.policy.canonical import canonical
 
+MOST_PROBLEMS = 10
 Integers = NDArray[np.int64]
+
+
+class Branches:
+    """Collects branches, each from a leaf to the root, and every problem that keeps them from being a tree."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.parent: dict[str, str | None] = {}
+        self.children: dict[str, list[str]] = {}  # of inner nodes
+        self._seen: dict[str, str] = {}
+        self._above: dict[str, tuple[str, ...]] = {}  # the ancestors of each leaf, up to the root
+        self._tails: dict[tuple[object, ...], tuple[str, ...]] = {}  # ancestors as they are written, and their labels
+
+    @property
+    def root(self) -> str:
+        """The label that every branch ends with."""
+        return next(label for label, above in self.parent.items() if above is None)
+
+    @property
+    def full(self) -> bool:
+        """Whether so many problems were found that the search stops."""
+        return len(self.problems) >= MOST_PROBLEMS
+
+    def add(self, labels: Sequence[object], where: str) -> None:
+        """Add a branch, leaf first; one that does not fit becomes a problem."""
+        tail = self._tails.get(tuple(labels[1:]))
+        leaf = canonical(labels[0]) if tail and labels else None
+        if tail and leaf and leaf not in self.parent:
+            self._add_leaf(leaf, tail, where)
+            return
+        branch = [canonical(label) or "" for label in labels]
+        if "" in branch:
+            problem: str | None = f"label {branch.index('') + 1} is empty; name it or remove it"
+        else:
+            branch = [label for label, _ in groupby(branch)]
+            problem = self._problem(branch)
+        if problem:
+            self.problems.append(f"{where}: {problem}")
+        elif branch[0] not in self._above:
+            self._insert(branch, where)
+            if len(branch) > 1 and canonical(labels[1]) != branch[0]:
+                self._tails[tuple(labels[1:])] = self._above[branch[0]]
+
+    def check(self, source: str = "") -> None:
+        """Raise all problems, each after the name of the source."""
+        if not self.problems and not self.parent:
+            self.problems.append("has no leaves; write one line a leaf")
+        if self.problems:
+            more = ["further problems, if any, are not listed"] if self.full else []
+            raise PolicyError([source + problem for problem in [*self.problems, *more]])
+
+    def _problem(self, branch: list[str]) -> str | None:
+        if len(set(branch)) < len(branch):
+            twice = next(label for label in branch if branch.count(label) > 1)
+            return f"{twice!r} appears twice in one branch; rename one"
+        leaf, root = branch[0], branch[-1]
+        if self.parent and root != self.root:
+            return f"the root is {root!r} here but {self.root!r} in {self._seen[self.root]}; use one root"
+        if self._above.get(leaf, tuple(branch[1:])) != tuple(branch[1:]):
+            return f"the leaf {leaf!r} has another branch in {self._seen[leaf]}; keep one"
+        if self.children.get(leaf):
+            return f"{leaf!r} is a leaf here but an inner node in {self._seen[leaf]}; rename one"
+        return next(filter(None, (self._misfit(label, above) for label, above in pairwise(branch))), None)
+
+    def _misfit(self, label: str, above: str) -> str | None:
+        if above in self._above:
+            return f"{above!r} is an inner node here but a leaf in {self._seen[above]}; rename one"
+        known = self.parent.get(label, above)
+        if known != above:
+            return f"{label!r} lies under {above!r} here but under {known!r} in {self._seen[label]}; give it one parent"
+        return None
+
+    def _insert(self, branch: list[str], where: str) -> None:
+        for label, above in zip(branch[1:], [*branch[2:], None], strict=False):
+            if label not in self.parent:
+                self._add_node(label, above, where)
+        self._add_leaf(branch[0], tuple(branch[1:]), where)
+
+    def _add_leaf(self, leaf: str, tail: tuple[str, ...], where: str) -> None:
+        self._above[leaf] = tail
+        self._add_node(leaf, tail[0] if tail else None, where)
+
+    def _add_node(self, label: str, above: str | None, where: str) -> None:
+        self.parent[label] = above
+        self._seen[label] = where
+        if above is not None:
+            self.children.setdefault(above, []).append(label)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,21 +127,15 @@ class Hierarchy:
 
     @classmethod
     def of(cls, lines: Sequence[Sequence[str]]) -> Hierarchy:
-        """The hierarchy of lines that each lead from a leaf to the root.
-
-        Raises
-        ------
-        PolicyError
-            The lines are no tree.
-        """
+        """The hierarchy of lines that each lead from a leaf to the root."""
         branches = Branches()
         for number, line in enumerate(lines, 1):
             branches.add(line, f"line {number}")
         branches.check()
-        return cls.grow(branches)
+        return cls.of_branches(branches)
 
     @classmethod
-    def grow(cls, branches: Branches) -> Hierarchy:
+    def of_branches(cls, branches: Branches) -> Hierarchy:
         """The hierarchy of branches that have been checked."""
         leaves, inner = _order(branches)
         labels = (*leaves, *inner)
@@ -64,7 +148,7 @@ class Hierarchy:
                 first[above] = min(first[above], first[number])
                 last[above] = max(last[above], last[number])
         code = MappingProxyType({label: number for number, label in enumerate(leaves)})
-        return cls(labels, _still(parent), _still(first), _still(last), len(leaves), code)
+        return cls(labels, _read_only(parent), _read_only(first), _read_only(last), len(leaves), code)
 
     @property
     def root(self) -> int:
@@ -72,7 +156,7 @@ class Hierarchy:
         return len(self.labels) - 1
 
     def lines(self) -> list[list[str]]:
-        """The labels from leaf to root, a line a leaf."""
+        """The labels from leaf to root, one line per leaf."""
         return [self._line(leaf) for leaf in range(self.leaves)]
 
     def _line(self, node: int) -> list[str]:
@@ -115,7 +199,7 @@ def _order(branches: Branches) -> tuple[list[str], list[str]]:
     return leaves, inner
 
 
-def _still(numbers: Sequence[int]) -> Integers:
+def _read_only(numbers: Sequence[int]) -> Integers:
     result = np.array(numbers, dtype=np.int64)
     result.flags.writeable = False
     return result

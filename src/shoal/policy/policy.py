@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
+from shoal.config.yaml_text import read_yaml
 from shoal.errors import PolicyError
-from shoal.policy import note, source
 from shoal.policy.algorithm import Algorithm, Parameters
 from shoal.policy.attribute import Attribute
-from shoal.policy.demand import Demand
-from shoal.policy.document import NOBODY, Document
-from shoal.policy.event_time import Time
-from shoal.policy.item import Item
-from shoal.policy.mapping import FrozenMap
-from shoal.policy.privacy import Privacy
-from shoal.policy.reading import read
-from shoal.policy.reuse import Reuse
-from shoal.policy.window import Window
+from shoal.policy.checks import notes
+from shoal.policy.policy_file import json_schema, read_policy
+from shoal.policy.sections import NOBODY, Item, Privacy, Time, Window
+from shoal.policy.sensitive import Requirement
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,11 +44,11 @@ class Policy:
     nulls: tuple[str, ...]
     item: Item | None
     attributes: Mapping[str, Attribute]
-    privacy: Privacy  # this and the window are None where nothing is held: ask `is_filter` first
+    privacy: Privacy  # it and the window are None if `is_filter`
     window: Window
     weights: Mapping[str, float]
-    stretch: float  # how many times as long the window may become while fewer than k persons are there
-    lanes: int  # windows side by side, among which the tuples are split
+    stretch: float  # how many times as long the window may become while it holds fewer than k persons
+    lanes: int  # windows side by side that share the tuples
     algorithm: Algorithm
 
     @classmethod
@@ -84,7 +81,7 @@ class Policy:
         PolicyError
             Everything that is wrong with it.
         """
-        sections = read(source.parse(written) if isinstance(written, str) else written, folder)
+        sections = read_policy(read_yaml(written) if isinstance(written, str) else written, folder)
         window, privacy, person = sections["window"], sections["privacy"], sections["person"]
         time, algorithm = sections["time"], sections["algorithm"]
         if isinstance(algorithm, Parameters):
@@ -109,16 +106,16 @@ class Policy:
     @staticmethod
     def json_schema() -> dict[str, Any]:
         """The JSON schema of a written policy, for editors."""
-        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Document.model_json_schema()}
+        return json_schema()
 
     @property
     def is_filter(self) -> bool:
-        """Whether observations are released or withheld at once: then no window is held, and no k is promised."""
+        """Whether each observation is released or withheld at once: then there is no window, and no k."""
         return not isinstance(self.algorithm, Parameters)
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same records leave alike each time, whatever the threads do, so that a stream can be played again."""
+        """Whether two runs over the same records release the same, whatever the threads do."""
         return getattr(self.algorithm, "workers", 1) == 1
 
     @cached_property
@@ -128,14 +125,44 @@ class Policy:
 
     @cached_property
     def kept(self) -> tuple[str, ...]:
-        """The names of what is published as it is, in order."""
+        """The attributes that are published as they are, in order."""
         return tuple(name for name, attribute in self.attributes.items() if not attribute.quasi)
 
     @cached_property
-    def diverse(self) -> tuple[Demand, ...]:
-        """What is asked of the sensitive attributes, of which anything is."""
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a record that are read."""
+        person = [self.person] if self.person else []
+        time = [self.time.field] if self.time else []
+        return (*person, *time, *(self.item.names if self.item else ()), *self.attributes)
+
+    @cached_property
+    def published(self) -> tuple[str, ...]:
+        """The fields of what is published, in order."""
+        time = [self.time.field] if self.time and self.time.publish != "drop" else []
+        if self.item:
+            assert self.person
+            return (*time, self.person, *self.item.names, *self.kept)
+        return (*time, *self.attributes)
+
+    @cached_property
+    def generalized(self) -> tuple[str, ...]:
+        """The published fields that may be generalized."""
+        if self.item:
+            return self.item.names
+        time = [self.time.field] if self.time and self.time.publish == "generalize" else []
+        return (*time, *(name for name, _ in self.quasi))
+
+    @cached_property
+    def passed(self) -> tuple[str, ...]:
+        """The published fields that a window keeps beside the tuple: all but the quasi-identifiers."""
+        quasi = {name for name, _ in self.quasi}
+        return tuple(name for name in self.published if name not in quasi)
+
+    @cached_property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What is required of each sensitive attribute that has a requirement."""
         asked = (
-            Demand(name, attribute.l or self.privacy.l, attribute.t or self.privacy.t, attribute.distribution)
+            Requirement(name, attribute.l or self.privacy.l, attribute.t or self.privacy.t, attribute.distribution)
             for name, attribute in self.attributes.items()
             if attribute.sensitive
         )
@@ -152,7 +179,7 @@ class Policy:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What is legal but worth saying."""
-        return tuple(note.notes(self))
+        return tuple(notes(self))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -161,7 +188,7 @@ class Policy:
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """The same by section, to tell what differs between two policies."""
+        """A digest of each section, to find what differs between two policies."""
         return FrozenMap({name: _digest(part) for name, part in self._parts.items()})
 
     @cached_property
@@ -196,3 +223,48 @@ def _digest(part: Any) -> str:
 def _plain(attribute: Attribute) -> dict[str, Any]:
     hierarchy = attribute.hierarchy and attribute.hierarchy.lines()
     return {**attribute.model_dump(exclude={"hierarchy"}), "hierarchy": hierarchy}
+
+
+class FrozenMap(Mapping[str, V], Generic[V]):
+    """An immutable mapping that, unlike a mapping proxy, can be pickled.
+
+    >>> FrozenMap({"age": 1})["age"]
+    1
+    """
+
+    __slots__ = ("_items",)
+
+    _items: dict[str, V]
+
+    def __init__(self, items: Mapping[str, V]) -> None:
+        object.__setattr__(self, "_items", dict(items))
+
+    def __getitem__(self, key: str) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a FrozenMap does not change")
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[FrozenMap[V]], tuple[dict[str, V]]]:
+        return FrozenMap, (dict(self),)
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({dict(self)!r})"
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """The bounds of a reuse set; `math.inf` where there is none."""
+
+    age: float
+    limit: int
+    loss: float

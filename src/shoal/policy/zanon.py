@@ -18,13 +18,12 @@ from pydantic import (
     model_validator,
 )
 
-from shoal.policy.part import Part, refusal
-from shoal.policy.scalar import Count, Span, name, number, whole
+from shoal.config.model import Count, FrozenModel, Span, name, number, refusal, whole
 
 SHORTEST = 0.001  # seconds
 
 FIXED, TUNED = "[fixed]", "[tuned]"
-"""The two ways to write z, as steps of a place; they are not shown."""
+"""The two ways to write z, as steps of a place in pydantic's errors; they are not shown."""
 
 
 def _inside(value: object) -> float:
@@ -41,7 +40,7 @@ def _window(value: float) -> float:
 
 
 def _secret(value: object, info: ValidationInfo) -> str:
-    """The whole path of a file inside the policy's folder; what it holds is read only when it is needed."""
+    """The absolute path of a file inside the policy's folder; its content is read when it is needed."""
     file, folder = name(value), (info.context or {}).get("folder")
     if folder is None:
         raise refusal("is a file, but the policy has no folder; give a folder, or set SHOAL_SECRET")
@@ -54,8 +53,8 @@ def _secret(value: object, info: ValidationInfo) -> str:
     return str(path)
 
 
-class Auto(Part):
-    """What a z that follows the stream is to reach."""
+class Auto(FrozenModel):
+    """The goal of a z that follows the stream."""
 
     k: Annotated[int, Field(ge=2), BeforeValidator(whole)] = Field(description="the users who must publish the same")
     probability: Annotated[
@@ -63,7 +62,7 @@ class Auto(Part):
     ] = Field(description="the part of the users for whom that should hold")
 
 
-class Tuned(Part):
+class Tuned(FrozenModel):
     """A z that follows the stream."""
 
     auto: Auto = Field(description="what is to be reached, such as {k: 2, probability: 0.95}")
@@ -74,7 +73,7 @@ def _written(value: object) -> str:
     return TUNED if isinstance(value, Mapping | Tuned) else FIXED
 
 
-class Zanon(Part):
+class Zanon(FrozenModel):
     """z-anonymity."""
 
     name: Literal["zanon"] = Field(description="the algorithm's name")

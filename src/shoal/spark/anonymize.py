@@ -20,7 +20,7 @@ from shoal.anonymizer.filter import Filter
 from shoal.anonymizer.locality import BEGINNING, learned
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.windowed import Windowed
-from shoal.columns.encode import Encoder, policy_fields
+from shoal.columns.encode import Encoder
 from shoal.errors import InputError, PolicyError, StateError
 from shoal.path import head
 from shoal.pipeline.vault import Vault
@@ -93,7 +93,7 @@ def _fitting(policy: Policy, lanes: int) -> tuple[Policy, int]:
         problems.append("algorithm.workers: what several do cannot be repeated, as Spark may have to; use 1")
     if lanes > 1 and policy.stretch > 1:
         problems.append("sparse: a longer window waits for k persons of the whole stream; use suppress, or lanes=1")
-    if lanes > 1 and any(demand.t and not demand.distribution for demand in policy.diverse):
+    if lanes > 1 and any(demand.t and not demand.distribution for demand in policy.requirements):
         problems.append("privacy.t: compares with the values of the whole stream; give a distribution, or lanes=1")
     k, room = policy.privacy.k, policy.window.buffer
     if room and room < k * lanes:
@@ -105,7 +105,7 @@ def _fitting(policy: Policy, lanes: int) -> tuple[Policy, int]:
 
 def _records(df: DataFrame, policy: Policy) -> DataFrame:
     """The columns that the policy reads, and a digest of each record."""
-    names = list(dict.fromkeys(head(field) if field not in df.columns else field for field in policy_fields(policy)))
+    names = list(dict.fromkeys(head(field) if field not in df.columns else field for field in policy.fields))
     absent = [name for name in names if name not in df.columns]
     if absent:
         raise InputError(f"{', '.join(absent)}: no such column; correct the policy or the DataFrame")

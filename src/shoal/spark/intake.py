@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer.travellers import Travellers, packed
 from shoal.columns.encode import Encoder
-from shoal.columns.observe import Observer
+from shoal.columns.observations import ObservationEncoder
 from shoal.spark.job import Job
 from shoal.spark.wire import Row, stream, to_batch
 
@@ -30,7 +30,7 @@ class Intake:
         encoder: Any = None
         for seq, batch in enumerate(_chunks(batches)):
             if encoder is None:
-                kind = Observer if self._job.policy.is_filter else Encoder
+                kind = ObservationEncoder if self._job.policy.is_filter else Encoder
                 encoder = kind(self._job.policy, self._job.key)
             rows = np.asarray(batch.column(ROW).to_numpy())
             records = batch.drop_columns([ROW])
@@ -47,8 +47,10 @@ class Intake:
         for row, mine in self._rows(lane, seq, newest, len(rows), len(rows) - size):
             yield row._replace(tuples=packed(everyone.part(mine)))
 
-    def _observed(self, observer: Observer, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int) -> Iterator[Row]:
-        observed = observer.observe(records, rows)
+    def _observed(
+        self, encoder: ObservationEncoder, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int
+    ) -> Iterator[Row]:
+        observed = encoder.encode(records, rows)
         lane = (observed.item[:, 0] % np.uint64(self._job.lanes)).astype(np.int64)
         for row, mine in self._rows(lane, seq, -np.inf, len(rows), len(rows) - len(observed.rows)):
             if len(mine) or row.received:

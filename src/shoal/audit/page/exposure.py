@@ -102,9 +102,9 @@ def sensitive(report: WindowReport) -> Markup:
 
 def _asked(report: WindowReport) -> str:
     """What is promised of sensitive values."""
-    if not report.policy.diverse:
+    if not report.policy.requirements:
         return "There is no promise about it; these are the figures."
-    promises = "; ".join(f"{demand.name}: {asked(demand)}" for demand in report.policy.diverse)
+    promises = "; ".join(f"{demand.name}: {asked(demand)}" for demand in report.policy.requirements)
     return f"Promised at every release: {promises}. These are the figures of whole classes, a missing value counted as one."
 
 

@@ -8,7 +8,7 @@ from shoal.audit.page.element import Markup, Part, section, table, tag
 from shoal.audit.page.number import count, decimal, plural, span
 from shoal.audit.promises.sensitive import in_short
 from shoal.policy import Attribute, Hierarchy, Policy
-from shoal.policy.demand import Demand
+from shoal.policy.sensitive import Requirement
 
 if TYPE_CHECKING:
     from shoal.audit.report import WindowReport
@@ -30,7 +30,7 @@ def policy(report: WindowReport) -> Markup:
         ("algorithm", ", ".join(f"{key}: {value}" for key, value in parameters(held.algorithm.model_dump()).items())),
         ("fingerprint", tag("code", held.fingerprint)),
     ]
-    asks = {demand.name: f", {asked(demand)}" for demand in held.diverse}
+    asks = {demand.name: f", {asked(demand)}" for demand in held.requirements}
     fields = [(name, each.role, _described(each) + asks.get(name, "")) for name, each in held.attributes.items()]
     return section(
         "policy",
@@ -40,11 +40,11 @@ def policy(report: WindowReport) -> Markup:
     )
 
 
-def asked(demand: Demand) -> str:
+def asked(demand: Requirement) -> str:
     """What is asked of a sensitive attribute, without its values.
 
-    >>> from shoal.policy.diversity import Diversity
-    >>> asked(Demand("illness", Diversity("distinct", 3), 0.2, None))
+    >>> from shoal.policy import Diversity
+    >>> asked(Requirement("illness", Diversity("distinct", 3), 0.2, None))
     'l=3, t=0.2 from the input so far'
     """
     reference = "input so far" if demand.distribution is None else "policy's distribution"

@@ -149,8 +149,8 @@ def _version(name: str) -> str:
 def open_to(held: Policy) -> list[tuple[str, str]]:
     """What a policy leaves open."""
     sensitive = [name for name, attribute in held.attributes.items() if attribute.sensitive]
-    has_l = {demand.name for demand in held.diverse if demand.l}
-    has_t = {demand.name for demand in held.diverse if demand.t}
+    has_l = {demand.name for demand in held.requirements if demand.l}
+    has_t = {demand.name for demand in held.requirements if demand.t}
     some = {
         _MAYBE: held.privacy.nulls_match == "maybe",
         _SHARED: any(name not in has_l for name in sensitive),

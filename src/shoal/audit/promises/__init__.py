@@ -27,8 +27,8 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "silent": silent,
     }
     asked = {
-        "diversity": any(demand.l for demand in policy.diverse),
-        "closeness": any(demand.t is not None for demand in policy.diverse),
+        "diversity": any(demand.l for demand in policy.requirements),
+        "closeness": any(demand.t is not None for demand in policy.requirements),
         "support": policy.privacy.min_support > 1,
     }
     return {name: check for name, check in found.items() if asked.get(name, True)}

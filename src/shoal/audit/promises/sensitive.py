@@ -15,8 +15,7 @@ from shoal.audit.keys import NO_CLASS
 from shoal.audit.promises.in_time import INSTANT, clock
 from shoal.audit.text import canonical
 from shoal.audit.values import Flags, Floats, Ints, distinct
-from shoal.policy.demand import Demand
-from shoal.policy.diversity import Diversity
+from shoal.policy.sensitive import Diversity, Requirement
 
 _CELLS = 1 << 20
 NO_VALUE = -1
@@ -215,7 +214,7 @@ def values_at(evidence: Evidence, name: str, moments: Moments) -> Values:
 def diversity(evidence: Evidence) -> Finding:
     """Count the values of each group at each moment; without a trace those of rows that look alike."""
     docket, moments = Docket(evidence), moments_of(evidence)
-    asked = {demand.name: demand.l for demand in evidence.policy.diverse if demand.l}
+    asked = {demand.name: demand.l for demand in evidence.policy.requirements if demand.l}
     figures: dict[str, Any] = {name: {**bound._asdict(), "least": None} for name, bound in asked.items()}
     if moments is None:
         return docket.finding("diversity", _DIVERSITY, otherwise=Verdict.NOT_CHECKABLE, note=_UNKNOWN, figures=figures)
@@ -271,7 +270,7 @@ def in_short(asked: Diversity) -> str:
 def closeness(evidence: Evidence) -> Finding:
     """Compare each group at each moment with the policy's distribution, or with the input that had been accepted."""
     docket, moments = Docket(evidence), moments_of(evidence)
-    asked = [demand for demand in evidence.policy.diverse if demand.t is not None]
+    asked = [demand for demand in evidence.policy.requirements if demand.t is not None]
     figures: dict[str, Any] = {
         each.name: {"t": each.t, "reference": "input so far" if each.distribution is None else "distribution", "largest": None}
         for each in asked
@@ -293,7 +292,7 @@ def closeness(evidence: Evidence) -> Finding:
     return docket.finding("closeness", _CLOSENESS, otherwise=otherwise, note="; ".join(notes), checked=checked, figures=figures)
 
 
-def _furthest(evidence: Evidence, docket: Docket, moments: Moments, demand: Demand) -> float | None:
+def _furthest(evidence: Evidence, docket: Docket, moments: Moments, demand: Requirement) -> float | None:
     """Add the moments at which one attribute is too far from the reference; the result is the largest distance."""
     assert demand.t is not None
     bound = demand.t * (1 + _ROUNDING)
@@ -315,7 +314,7 @@ class _Measured:
     of several at one instant. So the most favourable reading is taken.
     """
 
-    def __init__(self, evidence: Evidence, moments: Moments, demand: Demand, found: Values, bound: float) -> None:
+    def __init__(self, evidence: Evidence, moments: Moments, demand: Requirement, found: Values, bound: float) -> None:
         self._bound = bound
         self._given = None if demand.distribution is None else Given.of(demand.distribution, found.text)
         if self._given is None:

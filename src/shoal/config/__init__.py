@@ -1,0 +1,30 @@
+"""Configuration files, such as policies: YAML, frozen models with their scalars, and what is wrong with them in plain words."""
+
+from shoal.config.model import (
+    REFUSED,
+    Amount,
+    Closeness,
+    Count,
+    Few,
+    FrozenModel,
+    Limit,
+    Name,
+    Positive,
+    Seconds,
+    Share,
+    Span,
+    Weight,
+    name,
+    number,
+    refusal,
+    span,
+    whole,
+)
+from shoal.config.problem import Place, dotted, missing, nested_owner, problems, unknown
+from shoal.config.yaml_text import quoted_name, read_yaml, yaml_scalar
+
+__all__ = [
+    "REFUSED", "Amount", "Closeness", "Count", "Few", "FrozenModel", "Limit", "Name", "Place", "Positive", "Seconds",
+    "Share", "Span", "Weight", "dotted", "missing", "name", "nested_owner", "number", "problems", "quoted_name",
+    "read_yaml", "refusal", "span", "unknown", "whole", "yaml_scalar",
+]  # fmt: skip

@@ -1,0 +1,68 @@
+"""Files and pieces of bytes to record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from shoal.formats.kind import kind
+from shoal.formats.reading.csv import CsvReader
+from shoal.formats.reading.jsonl import JsonlReader, first_records
+from shoal.formats.reading.reader import Reader
+from shoal.formats.reading.tables import ArrowReader, ParquetReader
+
+ROWS = 10_000
+"""Records of JSON lines whose keys are listed; other files name their fields themselves."""
+
+
+def open_reader(
+    path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 32_768, target: str | None = None
+) -> Reader:
+    """Read the named fields of a file, block by block.
+
+    Parameters
+    ----------
+    path
+        A file, or `-` for JSON lines on standard input.
+    fields
+        The fields to read, each once; one that the file does not have is a column of nulls.
+    passed
+        Those of the fields that are only passed through: from JSON lines they are read as JSON text.
+    rows
+        The most records in a block.
+    target
+        The file that the records will be written to: from Parquet to Parquet, text that is passed through may stay coded.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import pyarrow as pa
+    >>> from shoal.formats import open_writer
+    >>> with TemporaryDirectory() as folder:
+    ...     with open_writer(f"{folder}/people.csv") as writer:
+    ...         writer.write(pa.record_batch({"name": ["Ann", "Bo"], "age": [40, None]}))
+    ...     with open_reader(f"{folder}/people.csv", ["age"]) as reader:
+    ...         for block in reader:
+    ...             print(block.batch.to_pydict(), block.rows)
+    {'age': ['40', '']} [0 1]
+    """
+    match kind(path):
+        case "jsonl":
+            return JsonlReader(path, fields, passed, rows)
+        case "csv":
+            return CsvReader(path, fields, passed, rows)
+        case "parquet":
+            return ParquetReader(path, fields, passed, rows, may_code=target is not None and kind(target) == "parquet")
+        case _:
+            return ArrowReader(path, fields, rows)
+
+
+def field_names(path: str) -> list[str]:
+    """The fields of a file, in order: a header, a schema, or the keys of its first records.
+
+    Standard input can be read only once: nothing of it is left for a reader afterwards.
+    """
+    if kind(path) == "jsonl":
+        return list(first_records(path, ROWS).keys())
+    with open_reader(path, ()) as reader:
+        assert isinstance(reader, CsvReader | ParquetReader | ArrowReader)
+        return reader.header()

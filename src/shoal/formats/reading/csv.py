@@ -1,0 +1,206 @@
+"""CSV with a header line; every field is read as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from shoal.errors import InputError
+from shoal.formats.reading.reader import Block, Reader, slices
+from shoal.formats.reading.record_ends import last_end, record_ends
+from shoal.formats.reading.source import Source, chunks
+from shoal.formats.reading.splitter import CODED, SKIPPED, TEXT, Coded, Splitter
+from shoal.formats.reading.utf8 import NOT_UTF8, as_bytes, as_letters, filtered, is_utf8, valid
+
+CHUNK = 3 << 20
+LONGEST = 64 << 20
+SAMPLE = 1 << 18
+"""Bytes from which it is learned which columns repeat their values."""
+
+UNCLOSED = (
+    f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
+    "quote a value as a whole, and double the quotes inside it"
+)
+
+MOST = 10_000
+"""Distinct values of a column that are remembered from one chunk to the next."""
+
+_CONTENT = re.compile(rb"[^\r\n]")
+_CODED = pa.dictionary(pa.int32(), pa.string())
+_KINDS = {None: SKIPPED, pa.string(): TEXT, _CODED: CODED}
+
+
+class CsvReader(Reader):
+    """Reads a file or a pipe whose first line names its columns."""
+
+    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
+        self._path = path
+        self._source = Source(path)
+        self._parser = CsvParser(path, fields, passed, rows)
+
+    def header(self) -> list[str]:
+        """The names of the columns, instead of their content."""
+        next(self._chunks(), None)
+        return self._parser.names
+
+    def __iter__(self) -> Iterator[Block]:
+        for chunk, is_whole in self._chunks():
+            if is_whole or record_ends(chunk).closed:
+                yield from self._parser.blocks(chunk)
+            else:
+                yield self._parser.refused("a quoted value is not closed")
+
+    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
+        """Pieces of the file after the header, each with whether it ends with a whole record."""
+        for chunk, is_whole in chunks(self._source, CHUNK, LONGEST, last_end, UNCLOSED):
+            if self._parser.names:
+                yield chunk, is_whole
+            elif _CONTENT.search(chunk):
+                yield self._parser.begin(chunk), is_whole
+        if not self._parser.names:
+            raise InputError(f"{self._path}: is empty; the first line of a CSV file must name its columns")
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._source.progress()
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class CsvParser:
+    """Reads the asked columns as strings; a record with too many or too few fields is reported, and skipped."""
+
+    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
+        self._path = path
+        self._fields = list(fields)
+        self._passed = frozenset(passed)
+        self._rows = rows
+        self._row = 0
+        self.names: list[str] = []
+        self._kinds: dict[str, pa.DataType] = {}
+        self._splitter: Splitter | None = None
+
+    def begin(self, chunk: bytes) -> bytes:
+        """Learn the header and the kinds of columns; return the bytes after the header."""
+        ends = record_ends(chunk[:SAMPLE])
+        ends = ends if ends.first else record_ends(chunk)
+        if not ends.first and not ends.closed:
+            raise InputError(f"{self._path}: {UNCLOSED}")
+        end = ends.first or len(chunk)
+        header = io.StringIO(chunk[:end].decode(errors="replace"), newline="")
+        self.name(next(record for record in csv.reader(header) if record))
+        self.learn(chunk[end:SAMPLE])
+        return chunk[end:]
+
+    def learn(self, sample: bytes) -> None:
+        """Learn which columns repeat their values."""
+        self._kinds |= dict.fromkeys(self._repeated(sample[:SAMPLE]), _CODED)
+        self._splitter = None
+
+    def name(self, names: Sequence[str]) -> None:
+        """Name the columns, where no header does."""
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                twins = f"columns {names.index(name) + 1} and {place + 1}"
+                raise InputError(f"{self._path}: the header names {twins} alike; rename one of them, or add a header")
+        asked = [name for name in self._fields if name in names] or names[:1]
+        self.names = list(names)
+        self._kinds = dict.fromkeys(asked, pa.string())
+        self._splitter = None
+
+    def refused(self, reason: str) -> Block:
+        """A block of one record that cannot be read."""
+        self._row += 1
+        return self._block({}, [], [(self._row - 1, reason)])
+
+    def _repeated(self, sample: bytes) -> list[str]:
+        """The columns that are read as dictionaries, since their first values repeat."""
+        sample = sample[: record_ends(sample).last]
+        if not _CONTENT.search(sample):
+            return []
+        table, _ = self._parsed(sample)
+        columns = [(name, table.column(name)) for name in self._kinds if name not in self._passed]
+        return [name for name, column in columns if 4 * pc.count_distinct(column).as_py() < len(table)]
+
+    def _parsed(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
+        """The asked columns, and the malformed records by their place in the chunk.
+
+        Arrow reports a malformed record only if it is UTF-8. In a chunk that is not UTF-8, each byte is read as a letter.
+        """
+        if is_utf8(chunk):
+            table = self._split_unquoted(chunk)
+            return self._split_by_arrow(chunk) if table is None else (table, [])
+        table, bad = self._split_by_arrow(as_letters(chunk))
+        return pa.table({name: as_bytes(table.column(name).combine_chunks()) for name in table.column_names}), bad
+
+    def _split_unquoted(self, chunk: bytes) -> pa.Table | None:
+        """The asked columns, if nothing is quoted and all records have as many fields as the header."""
+        if b'"' in chunk or b"\r" in chunk or not chunk.endswith(b"\n"):
+            return None
+        if self._splitter is None or max(self._splitter.counts) > MOST:
+            self._splitter = Splitter([b""] * len(self.names), b"", [_KINDS[self._kinds.get(name)] for name in self.names])
+        parts = self._splitter.split(chunk)
+        found = dict(zip(self.names, parts or (), strict=False))
+        return pa.table({name: _strings(found[name]) for name in self._kinds}) if parts else None
+
+    def _split_by_arrow(self, chunk: bytes) -> tuple[pa.Table, list[tuple[int, str]]]:
+        bad: list[tuple[int, str]] = []
+
+        def refuse(row: pyarrow.csv.InvalidRow) -> str:
+            found = f"{row.actual_columns} fields where the header has {row.expected_columns}"
+            bad.append((row.number - 1, f"{found}; give as many, and quote values that hold a comma"))
+            return "skip"
+
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(chunk),
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(chunk) + 1, column_names=self.names),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=self._kinds, include_columns=list(self._kinds), strings_can_be_null=False, check_utf8=False
+            ),
+        )
+        return table, bad
+
+    def blocks(self, chunk: bytes) -> Iterator[Block]:
+        """The blocks of whole records, whose numbers continue those of earlier chunks."""
+        if not _CONTENT.search(chunk):
+            return
+        table, bad = self._parsed(chunk)
+        rows = np.arange(self._row, self._row + len(table) + len(bad))
+        bad = [(self._row + i, reason) for i, reason in bad]
+        self._row += len(rows)
+        rows = np.delete(rows, [row - rows[0] for row, _ in bad])
+        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+        good = None if chunk.isascii() else valid(columns.values())
+        if good is not None:
+            bad = sorted(bad + [(row, NOT_UTF8) for row in rows[~good].tolist()])
+            rows = rows[good]
+            columns = {name: filtered(column, good) for name, column in columns.items()}
+        whole = self._block(columns, rows, [])
+        for i, piece in enumerate(slices(whole.batch, self._rows)):
+            some = rows[i * self._rows :][: len(piece)]
+            before = [one for one in bad if one[0] < some[-1]]
+            bad = bad[len(before) :]
+            yield Block(piece, some, before, self.names)
+        if bad:
+            yield self._block({}, [], bad)
+
+    def _block(
+        self, columns: dict[str, pa.Array], rows: Sequence[int] | npt.NDArray[np.int64], bad: list[tuple[int, str]]
+    ) -> Block:
+        arrays = [columns[name] if name in columns else pa.nulls(len(rows)) for name in self._fields]
+        return Block(pa.RecordBatch.from_arrays(arrays, names=self._fields), np.asarray(rows, np.int64), bad, self.names)
+
+
+def _strings(part: Coded | pa.Array) -> pa.Array:
+    if not isinstance(part, Coded):
+        return part.view(pa.string())
+    return pa.DictionaryArray.from_arrays(part.codes, part.pieces.view(pa.string()), safe=False)

@@ -1,0 +1,147 @@
+"""The settings of a draft beside its attributes: the person, the time, and the texts that mean missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.config.yaml_text import quoted_name, yaml_scalar
+from shoal.infer.entry import Entry
+from shoal.infer.recognize import form, is_birth, is_missing, is_time, person_rank, words
+from shoal.infer.sample import Column, Field
+from shoal.text import percent
+
+MANY = 20
+_RISK = (
+    "As it stands, every record counts as a person of its own. If persons can come back, that is NOT safe: one of them "
+    "could fill a whole group."
+)
+EARLIEST, LATEST = 1e8, 4e9  # seconds since 1970: 1973 to 2096
+_USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"})
+_MOST = 6
+
+
+class Persons(NamedTuple):
+    """The field that identifies persons, if one is clear, and all candidates."""
+
+    column: Column | None
+    counted: Column | None  # counts the persons of the sample: the clear candidate, else the one with the fewest values
+    candidates: list[str]
+    entries: list[Entry]
+
+
+def find_person(columns: Sequence[Column]) -> Persons:
+    """The one clear candidate; none if there are none or several."""
+    ranks = {column.name: person_rank(column.name) for column in columns if _is_key(column)}
+    candidates = [name for name, rank in ranks.items() if rank]
+    best = [name for name in candidates if ranks[name] == max(ranks.values())]
+    if len(best) != 1:
+        coarsest = min((column for column in columns if column.name in candidates), key=_size, default=None)
+        return Persons(None, coarsest, candidates, _undecided(best))
+    chosen = next(column for column in columns if column.name == best[0])
+    return Persons(chosen, chosen, candidates, _chosen(chosen, [name for name in candidates if name not in best]))
+
+
+def _size(column: Column) -> int:
+    return len(column.values)
+
+
+def _is_key(column: Column) -> bool:
+    if column.nested or column.is_moment or column.is_unreadable or column.name == "none" or not column.known:
+        return False
+    if column.numbers is not None and not column.is_whole:
+        return False
+    return len(column.values) >= MANY or 2 * len(column.values) >= column.known
+
+
+def _undecided(several: list[str]) -> list[Entry]:
+    if several:
+        names = ", ".join(map(quoted_name, several))
+        note = f"DECIDE who is a person: several fields may tell persons apart ({names}). {_RISK} Enable one of these:"
+        settings = [f"person: {yaml_scalar(name)}" for name in several]
+        return [Entry(note, settings), Entry("and remove this one.", ["person: none"], active=True)]
+    note = f"DECIDE who is a person: no field clearly tells persons apart. {_RISK} If so, name the field that tells."
+    return [Entry(note, ["person: none"], active=True)]
+
+
+def _chosen(column: Column, others: list[str]) -> list[Entry]:
+    note = "Tells persons apart, by its name; never published. "
+    if len(column.values) == column.known:
+        note += "No value comes twice in the sample: if it numbers records rather than persons, name another field."
+    else:
+        note += "Values come back, as persons do."
+    if others:
+        note += f" Also thinkable: {', '.join(map(quoted_name, others))}."
+    entries = [Entry(note, [f"person: {yaml_scalar(column.name)}"], active=True)]
+    if column.missing:
+        share = percent(column.missing / column.rows, digits=0)
+        note = f"Missing in {share} of the rows: those are rejected; own would make each a person of its own."
+        entries.append(Entry(note, ["person_missing: reject"], active=True))
+    return entries
+
+
+class Times(NamedTuple):
+    """The field of the event time, if one is clear, and its entries of the draft."""
+
+    name: str | None
+    entries: list[Entry]
+
+
+def find_time(columns: Sequence[Column]) -> Times:
+    """The one clear candidate; none if there are none or several."""
+    clear = [column.name for column in columns if _is_time(column)]
+    usual = [name for name in clear if words(name) & _USUAL]
+    best = usual if len(usual) == 1 else clear
+    if len(best) == 1:
+        note = (
+            "The records' own time, by its form and name. Not published; a window of time would use it. A record "
+            "without one is rejected."
+        )
+        return Times(best[0], [Entry(note, [_setting(best[0])], active=True)])
+    if best:
+        names = ", ".join(map(quoted_name, best))
+        note = f"Several fields hold a time ({names}); a window of arrivals needs none. To use one:"
+        return Times(None, [Entry(note, [_setting(name) for name in best])])
+    return Times(None, [])
+
+
+def _is_time(column: Column) -> bool:
+    if column.nested or not column.known or column.seconds is None or is_birth(column.name):
+        return False
+    if column.numbers is None:
+        return column.is_moment or form(column.values) == "dates"
+    return is_time(column.name) and bool(np.all((column.numbers > EARLIEST) & (column.numbers < LATEST)))
+
+
+def _setting(name: str) -> str:
+    return f"time: {{field: {yaml_scalar(name)}, publish: drop}}"
+
+
+def find_nulls(fields: Iterable[Field]) -> dict[str, list[str]]:
+    """The texts that look like "missing", and the fields they occur in; the empty text is always one."""
+    found: dict[str, list[str]] = {"": []}
+    for field in fields:
+        for text in sorted(filter(is_missing, Column(field, ()).values)):
+            found.setdefault(text, []).append(field.name)
+    return found
+
+
+def nulls_entry(found: dict[str, list[str]]) -> Entry:
+    """The entry of the texts that mean missing."""
+    listed = ", ".join(_quoted(text) for text in found)
+    places = "; ".join(f"{_quoted(text)} in {_places(names)}" for text, names in found.items() if names)
+    note = "Texts that mean missing, besides null, NaN and an absent field. "
+    note += f"Found: {places}. Remove what is a value of its own." if places else "None was found in the sample."
+    return Entry(note, [f"nulls: [{listed}]"], active=True)
+
+
+def _quoted(text: str) -> str:
+    written = yaml_scalar(text)
+    return written if written.startswith('"') else f'"{written}"'
+
+
+def _places(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(quoted_name(name) for name in names[:_MOST]) + more

@@ -1,0 +1,176 @@
+"""Checks across the sections of a policy: what does not go together, and what is legal but worth saying."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from shoal.policy.algorithm import FILTER, Fast, Parameters
+from shoal.policy.attribute import Attribute
+from shoal.policy.sections import MOST_QUASI, NOBODY, SUPPRESS, Privacy, Time, Window
+from shoal.policy.zanon import Zanon
+
+if TYPE_CHECKING:
+    from shoal.policy.policy import Policy
+
+
+def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: bool) -> Iterator[str]:
+    """Conflicts between the sections that could be read; `names` are those of all attributes.
+
+    `filters` says that the algorithm releases or withholds observations at once, without a window.
+    """
+    yield from _fields(sections, names)
+    attributes = sections.get("attributes") or None
+    if filters:
+        yield from _filter(sections, attributes or {})
+        return
+    if sections.get("item"):
+        yield f"item: is counted by {FILTER} only; remove it, or use algorithm: {{name: {FILTER}, …}}"
+    if attributes is not None:
+        yield from _quasi(sum(attribute.quasi is not None for attribute in attributes.values()))
+        yield from _weights(sections.get("weights") or {}, attributes)
+    match sections:
+        case {"privacy": Privacy() as privacy, "attributes": dict() as listed}:
+            yield from _sensitive(privacy, listed)
+    match sections:
+        case {"privacy": Privacy() as privacy, "window": Window() as window}:
+            yield from _size(privacy, window)
+    if sections.get("lanes", 1) > 1:
+        yield from _lanes(sections)
+    if isinstance(sections.get("algorithm"), Fast) and sections["algorithm"].workers > 1:
+        yield from _workers(sections)
+    match sections:
+        case {"time": Time() | None as time, "window": Window() as window}:
+            yield from _clock(time, window)
+    match sections:
+        case {"privacy": Privacy() as privacy, "window": Window() as window, "algorithm": Parameters() as algorithm}:
+            yield from (f"algorithm.{key}: {text}" for key, text in algorithm.problems(privacy.k, window))
+
+
+def _fields(sections: Mapping[str, Any], names: Collection[object]) -> Iterator[str]:
+    person, time = sections.get("person"), sections.get("time")
+    if person in names and person != NOBODY:
+        yield f"attributes.{person}: is the person, who is never published; remove it"
+    if time and time.field in names:
+        yield f"attributes.{time.field}: is the event time, which is published by time.publish; remove it"
+    if time and time.field == person and person != NOBODY:
+        yield "time.field: is also the person; name another field"
+    if item := sections.get("item"):
+        others = {person: "the person", **({time.field: "the event time"} if time else {})}
+        for name in item.names:
+            if name in names:
+                yield f"attributes.{name}: is the item, which is published anyway; remove it"
+            if name in others and name != NOBODY:
+                yield f"item.{item.place}: is also {others[name]}; name another field"
+
+
+def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    """Conflicts of a policy without a window."""
+    time = sections.get("time")
+    if sections.get("person") == NOBODY:
+        yield "person: none tells no users apart; name the field that does"
+    if sections.get("person_missing") == "own":
+        yield "person_missing: own leaves nobody to count; use reject"
+    if time and "publish" in time.model_fields_set and time.publish != "keep":
+        yield f"time.publish: {FILTER} publishes each time as it came; use keep"
+    for name, attribute in attributes.items():
+        if attribute.quasi:
+            yield f"attributes.{name}.quasi: {FILTER} generalizes items only; use sensitive: true or publish: keep"
+    if sections.get("privacy"):
+        yield f"privacy: {FILTER} promises z users an item instead of k persons a group; remove it"
+    if sections.get("window"):
+        yield f"window: {FILTER} holds nothing; remove it, and give algorithm.window"
+    if sections.get("weights"):
+        yield f"weights: {FILTER} knows no quasi-identifiers; remove it"
+    if sections.get("sparse", SUPPRESS) != SUPPRESS:
+        yield f"sparse: {FILTER} holds nothing; remove it"
+    if sections.get("lanes", 1) > 1:
+        yield f"lanes: {FILTER} holds no window to be split; remove it"
+    for name, attribute in attributes.items():
+        for key in ("l", "t", "distribution"):
+            if getattr(attribute, key):
+                yield f"attributes.{name}.{key}: {FILTER} publishes no groups; remove it"
+
+
+def _quasi(number: int) -> Iterator[str]:
+    if number == 0:
+        yield "attributes: has no quasi-identifier; give at least one quasi: numeric or quasi: categorical"
+    if number > MOST_QUASI:
+        yield f"attributes: has {number} quasi-identifiers; use at most {MOST_QUASI}"
+
+
+def _weights(weights: Mapping[str, float], attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    for name in weights:
+        if name not in attributes or not attributes[name].quasi:
+            yield f"weights.{name}: is no quasi-identifier; remove it, or list it under attributes"
+
+
+def _sensitive(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    for key in ("l", "t"):
+        if getattr(privacy, key) is not None and not any(attribute.sensitive for attribute in attributes.values()):
+            yield f"privacy.{key}: no attribute is sensitive; mark one with sensitive: true, or remove it"
+    for name, attribute in attributes.items():
+        if attribute.distribution and attribute.t is None and privacy.t is None:
+            yield f"attributes.{name}.distribution: is compared by t, which is absent; give t, or remove it"
+    asked = {f"attributes.{name}.l": attribute.l for name, attribute in attributes.items() if attribute.sensitive}
+    for place, demand in {**asked, "privacy.l": privacy.l if None in asked.values() else None}.items():
+        if demand and demand.kind == "distinct" and demand.l > privacy.k:
+            yield f"{place}: is above k={privacy.k}; raise k to {demand.l:.0f}, or lower l"
+
+
+def _size(privacy: Privacy, window: Window) -> Iterator[str]:
+    k, kind, length = privacy.k, window.kind, int(window.length)
+    if not window.timed and length < k:
+        yield f"window.{kind}={length} is below k={k}: no group could ever fill. Use at least {k}."
+
+
+def _lanes(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections.get("sparse", SUPPRESS) != SUPPRESS:
+        yield "sparse: a longer window waits for k persons of the whole stream, which no lane sees; use suppress, or lanes: 1"
+    match sections:
+        case {"privacy": Privacy(k=k), "window": Window(buffer=int(room)), "lanes": int(lanes)} if k <= room < k * lanes:
+            yield f"lanes: leave each lane {room // lanes} tuples of the buffer, below k={k}; use at most {room // k} lanes"
+
+
+def _workers(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections.get("lanes", 1) > 1:
+        yield "algorithm.workers: a lane has one worker; use 1, or lanes: 1"
+    elif sections.get("sparse", SUPPRESS) != SUPPRESS:
+        yield "sparse: a longer window waits for k persons of the whole stream, which no worker sees; use suppress, or 1 worker"
+
+
+def _clock(time: Time | None, window: Window) -> Iterator[str]:
+    if window.timed and time is None:
+        yield "window.time: needs the records' own time; add time: {field: …}"
+    if time and time.publish == "generalize" and not window.timed:
+        yield "time.publish: generalize makes buckets of a time window's length; use drop, or window: {time: …}"
+
+
+def notes(policy: Policy) -> Iterator[str]:
+    """What is legal, but should be known before the policy is used."""
+    if policy.person is None:
+        yield "person: none counts every record as a person; one who comes back counts more than once"
+    if policy.time and policy.time.publish == "keep" and not policy.is_filter:
+        yield "time.publish: keep publishes each record's exact time, which may single it out; drop is safer"
+    if isinstance(policy.algorithm, Zanon):
+        yield from _filter_notes(policy.algorithm)
+        return
+    for name, attribute in policy.quasi:
+        if attribute.quasi == "numeric" and attribute.grid is None:
+            yield f"attributes.{name}.grid: without one, the ends of a published interval are persons' own values"
+        if attribute.hierarchy and any(text in attribute.hierarchy.code for text in policy.nulls):
+            yield f"attributes.{name}.hierarchy: has a leaf that nulls lists too; it is always read as missing"
+    if policy.privacy.k == 1:
+        yield "privacy.k: 1 hides nobody among others"
+    if policy.privacy.nulls_match == "maybe":
+        yield "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+    if policy.window.kind == "buffer":
+        yield "window.buffer: bounds memory but promises no delay; count and time do"
+
+
+def _filter_notes(parameters: Zanon) -> Iterator[str]:
+    yield "time: is published as it came, exactly, and so are kept attributes; either may single an observation out"
+    if parameters.z == 1:
+        yield "algorithm.z: 1 withholds nothing"
+    if parameters.window == 0:
+        yield "algorithm.window: 0 counts a single moment only, and changes pseudonyms with every time"

@@ -1,0 +1,210 @@
+"""A policy as it is written: its sections, checked one by one and together, with all problems at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic.fields import FieldInfo
+
+from shoal.config.model import Few, FrozenModel, Name, Weight, refusal, whole
+from shoal.config.problem import Place, dotted, missing, problems, unknown
+from shoal.errors import PolicyError
+from shoal.policy.algorithm import FILTER, KNOWN, NAMES, Algorithm, Tide
+from shoal.policy.attribute import Attribute
+from shoal.policy.canonical import canonical
+from shoal.policy.checks import conflicts
+from shoal.policy.sections import SUPPRESS, Item, Privacy, Sparse, Time, Window
+from shoal.policy.zanon import FIXED, TUNED, Auto, Tuned
+
+DEFAULT = Tide()
+"""The algorithm of a policy that names none."""
+
+NEEDED = ("attributes", "privacy", "window")
+"""The sections that a policy needs if its algorithm has a window."""
+
+NEEDED_TO_FILTER = ("time", "item")
+"""The sections that it needs if its algorithm is a filter."""
+
+_WINDOW_ONLY = ("privacy", "window", "weights", "sparse", "lanes")
+
+_FORMS: dict[str, JsonValue] = {
+    "if": {
+        "required": ["algorithm"],
+        "properties": {"algorithm": {"required": ["name"], "properties": {"name": {"const": FILTER}}}},
+    },
+    "then": {"required": [*NEEDED_TO_FILTER], "properties": dict.fromkeys([*_WINDOW_ONLY], False)},
+    "else": {"required": [*NEEDED], "properties": {"item": False}},
+}
+_NOT_SHOWN = ("[key]", FIXED, TUNED)
+_NESTED: dict[str, type[BaseModel]] = {
+    "time": Time,
+    "item": Item,
+    "privacy": Privacy,
+    "window": Window,
+    "attributes": Attribute,
+}
+
+
+def _person(value: object) -> object:
+    if value is None:
+        raise refusal("is empty; name a field, or write none where every record is its own person")
+    return value
+
+
+def _nulls(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise refusal('is not a list; write it like ["", "NA"]')
+    problems: list[tuple[str, str]] = []
+    for position, entry in enumerate(value):
+        if isinstance(entry, dict | list | tuple | set):
+            problems.append((str(position), "is not text; quote it"))
+        elif canonical(entry) is None:
+            problems.append((str(position), "is null, which always means missing; remove it, or quote it"))
+    if problems:
+        raise refusal(*problems)
+    return tuple(dict.fromkeys(canonical(entry) or "" for entry in value))
+
+
+def _attributes(value: object) -> object:
+    if isinstance(value, dict) and not value:
+        raise refusal("is empty; list what is to be published")
+    return value
+
+
+Nulls = Annotated[
+    tuple[str, ...],
+    PlainValidator(_nulls),
+    WithJsonSchema({"type": "array", "items": {"type": ["string", "number", "boolean"]}}),
+]
+
+
+class PolicyFile(FrozenModel):
+    """An anonymization policy of shoal."""
+
+    model_config = ConfigDict(json_schema_extra=_FORMS, title="Policy")
+
+    version: Annotated[Literal[1], BeforeValidator(whole)] = Field(default=1, description="the version of this format")
+    person: Annotated[Name, BeforeValidator(_person)] = Field(
+        description="the field that tells persons apart, or none where every record is its own person"
+    )
+    person_missing: Literal["reject", "own"] = Field(
+        default="reject", description="what becomes of a record without its person: rejected, or a person of its own"
+    )
+    time: Time | None = Field(default=None, description="the records' own time, such as {field: ts}")
+    nulls: Nulls = Field(default=("",), description="texts that mean missing")
+    item: Item | None = Field(default=None, description="what is counted and published by zanon, such as {field: site}")
+    attributes: Annotated[dict[Name, Attribute], BeforeValidator(_attributes)] = Field(
+        default={}, description="what is published and how; nothing else is published"
+    )
+    privacy: Privacy | None = Field(default=None, description="what is promised, such as {k: 50}")
+    window: Window | None = Field(
+        default=None, description="how long a tuple may be held, such as {count: 2000} or {time: 30s}"
+    )
+    weights: dict[Name, Weight] = Field(
+        default={}, description="how much each quasi-identifier counts in losses and distances, such as {age: 2}; 1 if absent"
+    )
+    sparse: Sparse = Field(
+        default=SUPPRESS,
+        description="what becomes of a tuple that is due while fewer than k persons are there: suppress, or {stretch: 4}",
+    )
+    lanes: Few = Field(default=1, description="windows side by side that share the stream, for several cores")
+    algorithm: Algorithm = Field(
+        default=DEFAULT, description="the algorithm and its parameters, such as {name: idea}", discriminator="name"
+    )
+
+
+def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
+    written: Any = Annotated[field.annotation, field]
+    return TypeAdapter(written)
+
+
+_SECTIONS = {name: _adapter(field) for name, field in PolicyFile.model_fields.items()}
+
+
+def read_policy(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
+    """The sections of a policy, each of its own type, defaults included."""
+    if not isinstance(written, Mapping):
+        raise PolicyError(["the policy is not a mapping; write it as key: value pairs"])
+    written = _with_algorithm(written)
+    context = {"folder": None if folder is None else Path(folder)}
+    found = [f"{key}: {unknown(key, _SECTIONS)}" for key in written if key not in _SECTIONS]
+    sections: dict[str, Any] = {}
+    filters = _is_filter(written)
+    needed = NEEDED_TO_FILTER if filters else NEEDED
+    for name, field in PolicyFile.model_fields.items():
+        if name in written and not (written[name] is None and name in needed):
+            try:
+                sections[name] = _SECTIONS[name].validate_python(written[name], context=context)
+            except ValidationError as error:
+                found.extend(_said(name, error))
+        elif field.is_required() or name in needed:
+            found.append(f"{name}: {missing(name, PolicyFile)}")
+        else:
+            sections[name] = field.default
+    attributes = written.get("attributes")
+    found.extend(conflicts(sections, attributes if isinstance(attributes, Mapping) else (), filters))
+    if found:
+        raise PolicyError(found)
+    return sections
+
+
+def _with_algorithm(written: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The same, with the default name if only the algorithm's parameters are written."""
+    algorithm = written.get("algorithm")
+    if isinstance(algorithm, Mapping) and "name" not in algorithm:
+        return {**written, "algorithm": {"name": DEFAULT.name, **algorithm}}
+    return written
+
+
+def _is_filter(written: Mapping[Any, Any]) -> bool:
+    algorithm = written.get("algorithm")
+    return isinstance(algorithm, Mapping) and algorithm.get("name") == FILTER
+
+
+def _said(section: str, error: ValidationError) -> Iterator[str]:
+    """What pydantic found wrong in a section."""
+    for place, text in problems(error, _owner, (section,)):
+        if text == "is not a mapping":
+            text += "; write a role, such as {sensitive: true}"
+        if place[0] == "algorithm" and len(place) > 2 and place[1] in NAMES:
+            place = ("algorithm", *place[2:])
+        yield f"{dotted(tuple(step for step in place if step not in _NOT_SHOWN))}: {text}"
+
+
+def _owner(place: Place) -> type[BaseModel]:
+    """The model that the key at a place belongs to."""
+    match place:
+        case (_,):
+            return PolicyFile
+        case ("algorithm", _, "z", str(), "auto", _):
+            return Auto
+        case ("algorithm", _, "z", str(), _):
+            return Tuned
+        case ("algorithm", name, *_):
+            return KNOWN[NAMES.index(name)]
+    return _NESTED.get(place[0], PolicyFile)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a written policy, for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **PolicyFile.model_json_schema()}
+
+
+def schema_text() -> str:
+    """The schema as it is published with the package, in policy.schema.json."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

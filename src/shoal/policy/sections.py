@@ -1,0 +1,182 @@
+"""The sections of a policy but its attributes and its algorithm: window, privacy, time, item, sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
+
+from shoal.config.model import Closeness, Count, FrozenModel, Name, Span, number, refusal
+from shoal.policy.attribute import Tree
+from shoal.policy.sensitive import Diverse
+
+NOBODY = "none"
+"""The person of a policy under which every record is its own person."""
+
+MOST_QUASI = 64
+"""Quasi-identifiers that a policy may have: each is a bit of a 64-bit pattern."""
+
+Kind = Literal["count", "time", "buffer"]
+KINDS: tuple[Kind, ...] = ("count", "time", "buffer")
+SUPPRESS = 1.0
+"""The window is not lengthened."""
+
+
+class Window(FrozenModel):
+    """A deadline in arrivals (`count`) or seconds (`time`), or a number of tuples held (`buffer`).
+
+    >>> window = Window(count=2000)
+    >>> window.kind, window.length
+    ('count', 2000.0)
+    """
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    count: Count | None = Field(default=None, description="the most arrivals a tuple waits")
+    time: Span | None = Field(default=None, description="the longest a tuple waits, such as 30s")
+    buffer: Count | None = Field(default=None, description="the most tuples held; waiting is not bounded")
+
+    @property
+    def kind(self) -> Kind:
+        """Which of the three it is."""
+        return next(kind for kind in KINDS if getattr(self, kind) is not None)
+
+    @property
+    def length(self) -> float:
+        """Its length: in seconds if its kind is `time`, else in arrivals."""
+        return float(getattr(self, self.kind))
+
+    @property
+    def timed(self) -> bool:
+        """Whether its length is in seconds."""
+        return self.kind == "time"
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Window:
+        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if not kinds:
+            raise refusal("has no length; write one of count, time and buffer")
+        if len(kinds) > 1:
+            raise refusal(f"has more than one length ({', '.join(kinds)}); keep one")
+        if self.time == 0:
+            raise refusal(("time", "is not above 0; use a longer time"))
+        return self
+
+
+class Privacy(FrozenModel):
+    """Every group counts at least `k` persons, whose sensitive values differ enough.
+
+    Under `extended` and `root` all members of a group show the same, under `maybe` a member shows null for a missing value.
+    """
+
+    k: Count = Field(description="the fewest persons in a group")
+    l: Diverse | None = Field(
+        default=None, description="how much the sensitive values of a group differ: 3, {entropy: 3} or {recursive: [c, l]}"
+    )
+    t: Closeness | None = Field(
+        default=None, description="how far the sensitive values of a group may be from those of all: 0 to 1"
+    )
+    nulls_match: Literal["extended", "root", "maybe"] = Field(
+        default="extended",
+        description="extended: all of a group show the same nulls; root: the root instead; maybe: each its own",
+    )
+    min_support: Count = Field(
+        default=1, description="under maybe: what fewer persons of the group have is published as the root"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Privacy:
+        if self.min_support > 1 and self.nulls_match != "maybe":
+            raise refusal(("min_support", f"is for maybe; under {self.nulls_match} all of a group have it, remove it"))
+        if self.min_support > self.k:
+            raise refusal(("min_support", f"is above k={self.k}: nothing could be shown; use at most {self.k}"))
+        return self
+
+
+class Time(FrozenModel):
+    """The field that holds the event time, and whether it is published."""
+
+    field: Name = Field(description="the field that holds the event time")
+    publish: Literal["drop", "keep", "generalize"] = Field(
+        default="drop", description="drop, keep, or generalize to buckets of the window's length"
+    )
+
+
+def _listed(value: object) -> object:
+    if not isinstance(value, list | tuple) or not value:
+        raise refusal("is not a list of fields; write it like [host, path]")
+    return tuple(value)
+
+
+class Item(FrozenModel):
+    """The item that a user exposes: one field, or several together; and perhaps a hierarchy to generalize it.
+
+    >>> Item(fields=("host", "path")).names
+    ('host', 'path')
+    """
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["field"]}, {"required": ["fields"]}]})
+
+    field: Name | None = Field(default=None, description="the field that holds the item")
+    fields: Annotated[tuple[Name, ...], BeforeValidator(_listed)] | None = Field(
+        default=None, description="several fields that make the item together"
+    )
+    hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that make the item, in order."""
+        return self.fields or ((self.field,) if self.field else ())
+
+    @property
+    def place(self) -> str:
+        """The key of the policy that names them."""
+        return "fields" if self.fields else "field"
+
+    def plain(self) -> dict[str, Any]:
+        """Its content, for a digest."""
+        return {"fields": self.names, "hierarchy": self.hierarchy and self.hierarchy.lines()}
+
+    @model_validator(mode="after")
+    def _one_item(self) -> Item:
+        problems = list(self._problems())
+        if problems:
+            raise refusal(*problems)
+        return self
+
+    def _problems(self) -> Iterator[str | tuple[str, str]]:
+        if not self.names:
+            yield "names no field; write field: … or fields: […]"
+        if self.field and self.fields:
+            yield "has both field and fields; keep one"
+        if len(set(self.names)) < len(self.names):
+            yield "fields", "names a field twice; keep one"
+        if self.hierarchy and len(self.names) > 1:
+            yield "hierarchy", "generalizes a single field; remove it, or name one field"
+
+
+def _stretch(value: object) -> float:
+    if value == "suppress":
+        return SUPPRESS
+    if isinstance(value, Mapping) and list(value) == ["stretch"]:
+        times = number(value["stretch"])
+        if times < 1:
+            raise refusal(("stretch", "is below 1; use at least 1"))
+        return times
+    raise refusal("is not allowed; use suppress, or {stretch: 4} for a window up to 4 times as long")
+
+
+Sparse = Annotated[
+    float,
+    PlainValidator(_stretch),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "suppress"},
+                {"type": "object", "required": ["stretch"], "additionalProperties": False,
+                 "properties": {"stretch": {"type": "number", "minimum": 1}}},
+            ]
+        }
+    ),
+]  # fmt: skip
