@@ -22,8 +22,7 @@ from shoal.bench.stopwatch import Job, Timing, interleaved
 from shoal.bench.table import NOTHING, Table, count, rate, times
 from shoal.connectors.connector import Delivery, Position, Sink, Source
 from shoal.formats import lines, open_writer
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import Pipe, PipelineFile
 
 FORMATS = ("jsonl", "csv")
 RATE = 1_000

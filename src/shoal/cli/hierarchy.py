@@ -189,13 +189,13 @@ def _of_policy(path: str, field: str) -> Hierarchy:
 
 def _of_data(source: str | None, field: str | None, nulls: list[str] | None) -> list[str] | None:
     from shoal.errors import InputError
-    from shoal.pipeline.categories import categories
+    from shoal.files import distinct_values
 
     if source is None:
         return None
     if field is None:
         raise InputError("--field: is missing; name the field of the data that holds the values")
-    return categories(source, field, ("", *(nulls or ())))
+    return distinct_values(source, field, ("", *(nulls or ())))
 
 
 def _bytes(path: str) -> bytes:

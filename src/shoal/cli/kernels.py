@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 def prepare(policy: Policy, say: Callable[[str], None]) -> None:
     """Load what the policy's algorithm needs from the cache; if it is not there, compile it and say so."""
+    from shoal.anonymizer import compile_kernels
     from shoal.anonymizer.secret import secret
     from shoal.compiled import forget_old, is_compiled
-    from shoal.pipeline.kernels import compile_kernels
     from shoal.policy import Zanon
 
     name = policy.algorithm.name
@@ -33,7 +33,7 @@ def compile_all() -> None:
     from multiprocessing import get_context
 
     from shoal.algorithms import NAMES
-    from shoal.pipeline.kernels import compile_kernels
+    from shoal.anonymizer import compile_kernels
 
     first, *others = NAMES
     compile_kernels(first)

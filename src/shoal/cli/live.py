@@ -20,7 +20,7 @@ def live(
     from shoal.demo import live as steps
     from shoal.demo import policy_of
     from shoal.demo.live import ENDLESS
-    from shoal.pipeline.telemetry import Telemetry
+    from shoal.telemetry import Telemetry
 
     console = output()
     policy = policy_of(algorithm)

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
-    from shoal.pipeline.telemetry import Telemetry
+    from shoal.telemetry import Telemetry
 
 PORT = 8080
 

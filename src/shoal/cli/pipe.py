@@ -16,8 +16,8 @@ from shoal.cli.failure import reported
 from shoal.cli.page import Host, TokenFile, served
 
 if TYPE_CHECKING:
-    from shoal.pipeline.pipe import Pipe
-    from shoal.pipeline.telemetry import Telemetry
+    from shoal.pipeline import Pipe
+    from shoal.telemetry import Telemetry
 
 GRACE = 1.8
 """Seconds from a signal to the end. What is not done by then is done again at the next start."""
@@ -69,8 +69,7 @@ def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, t
     from shoal.cli.lean import lean
     from shoal.cli.summary import faults
     from shoal.cli.terminal import errors, say
-    from shoal.pipeline.pipe import Pipe
-    from shoal.pipeline.pipeline_file import PipelineFile
+    from shoal.pipeline import Pipe, PipelineFile
 
     lean()
     console = errors()
@@ -100,7 +99,7 @@ def _places(pipe: Pipe, page: tuple[str, int] | None) -> Iterator[tuple[str, int
 
 
 def _watched(pipe: Pipe) -> Telemetry:
-    from shoal.pipeline.telemetry import Telemetry
+    from shoal.telemetry import Telemetry
 
     if not isinstance(pipe.watcher, Telemetry):
         pipe.watcher = Telemetry(pipe.policy)
@@ -114,7 +113,7 @@ def _pipe_on(path: str, master: str) -> None:
         from shoal.errors import InputError
 
         raise InputError("--on: pyspark is not installed; pip install 'shoal[spark]'") from None
-    from shoal.pipeline.pipeline_file import PipelineFile
+    from shoal.pipeline import PipelineFile
 
     def stop_on_signals(query: Any) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -131,8 +130,7 @@ def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:
 
 
 def _check(path: str) -> None:
-    from shoal.pipeline.pipeline_file import PipelineFile
-    from shoal.pipeline.readiness import readiness
+    from shoal.pipeline import PipelineFile, readiness
 
     for line in readiness(PipelineFile.load(path)):
         typer.echo(line)
@@ -141,11 +139,10 @@ def _check(path: str) -> None:
 def _print_letters(path: str) -> None:
     from shoal.errors import PolicyError
     from shoal.formats.dialects import dumps
-    from shoal.pipeline.dead_letters import opened
-    from shoal.pipeline.pipeline_file import PipelineFile
+    from shoal.pipeline import PipelineFile, read_dead_letters
 
     said = PipelineFile.load(path).dead_letters
     if said is None or said.encrypt is None:
         raise PolicyError(["dead_letters.encrypt: is not there, so no records were kept"])
-    for letter in opened(said.file, said.encrypt.read()):
+    for letter in read_dead_letters(said.file, said.encrypt.read()):
         typer.echo(dumps(letter))

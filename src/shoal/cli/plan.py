@@ -60,13 +60,13 @@ def _plan(
     from shoal.cli import curves
     from shoal.cli.seconds import seconds
     from shoal.cli.terminal import errors, output, say, write
-    from shoal.pipeline.events import read
+    from shoal.files import read_events
 
     if plot:
         curves.check(plot)
     windows = [seconds("--window", text) for text in window.split(",")] if window else []
     items = [field.strip() for field in item.split(",")]
-    events = read(data, person, items, time, rows)
+    events = read_events(data, person, items, time, rows)
     found = model.plan(events.time, events.user, events.item, k=k, confidence=confidence, windows=windows)
     if events.left_out:
         say(errors(), f"{data}: {events.left_out:,} rows without a user, an item or a time left out")

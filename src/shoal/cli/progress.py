@@ -15,7 +15,7 @@ from shoal.cli.figures import count, short, size
 
 if TYPE_CHECKING:
     from shoal.anonymizer import FilterStats, Stats
-    from shoal.pipeline import Progress
+    from shoal.files import Progress
 
 _BAR = 28
 

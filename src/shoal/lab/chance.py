@@ -7,11 +7,11 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from shoal.errors import InputError
+from shoal.files import read_events
 from shoal.lab.sample import Sample, named
 from shoal.lab.sheet import Sheet
 from shoal.lab.writing import number
 from shoal.model import plan
-from shoal.pipeline.events import read
 from shoal.policy.scalar import span
 
 ROWS = 200_000
@@ -34,7 +34,7 @@ def chances(sheet: Sheet, sample: Sample, k: int = 2, confidence: float = 0.95) 
     except PydanticCustomError:
         raise InputError("algorithm.window: not a duration; write it like 30s, 5m, 2h, 1d") from None
     with named(sample.path, sample.name):
-        events = read(str(sample.path), sheet.person, [sheet.item], sheet.time, ROWS)
+        events = read_events(str(sample.path), sheet.person, [sheet.item], sheet.time, ROWS)
     found = plan(events.time, events.user, events.item, k=k, confidence=confidence, windows=[window])
     only = found.windows[0]
     rows = [

@@ -10,7 +10,9 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
+from shoal.anonymizer import compile_kernels
 from shoal.audit import Report
+from shoal.checks import check
 from shoal.compiled import is_compiled
 from shoal.errors import InputError, PolicyError
 from shoal.formats import SUFFIXES
@@ -25,8 +27,6 @@ from shoal.lab.sample import ROWS, Sample
 from shoal.lab.sheet import Entry, Role, Sheet
 from shoal.lab.trial import Trial, risks
 from shoal.lab.writing import text, written
-from shoal.pipeline import check
-from shoal.pipeline.kernels import compile_kernels
 from shoal.policy import Policy
 from shoal.policy.algorithm import WINDOWED
 from shoal.policy.hierarchy_file import parse

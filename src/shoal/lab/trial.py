@@ -23,8 +23,8 @@ from shoal.audit.observations import evidence as observations
 from shoal.audit.utility.loss import of_tuples
 from shoal.errors import InputError
 from shoal.lab.sample import Sample
-from shoal.pipeline.cell import cell
 from shoal.policy import Policy
+from shoal.telemetry import cell
 
 SHOWN = 12
 _BARS = 20

@@ -29,7 +29,7 @@ from shoal.policy.scalar import Span
 
 
 class Chosen(NamedTuple):
-    """A connector by its name, with what is said under it."""
+    """A connector by its name, with its settings."""
 
     name: str
     settings: BaseModel
@@ -41,13 +41,13 @@ def _chosen(known: dict[str, str], value: object, info: ValidationInfo) -> Chose
         value = {value: None}
     if not isinstance(value, Mapping) or len(value) != 1:
         raise refusal(f"is not one connector; write one of {listed}, such as {{file: {{path: people.jsonl}}}}")
-    ((name, said),) = value.items()
+    ((name, settings),) = value.items()
     if name not in known:
         near = [f"; did you mean {match!r}?" for match in get_close_matches(str(name), known, n=1)]
         raise refusal((str(name), f"is no connector here; known are {listed}{''.join(near)}"))
     model: type[BaseModel] = connector(known, name).Settings
     try:
-        return Chosen(name, model.model_validate(said or {}, context=info.context))
+        return Chosen(name, model.model_validate(settings or {}, context=info.context))
     except ValidationError as error:
         raise refusal(*((f"{name}{place}", text) for place, text in _found(model, error))) from None
 
@@ -57,7 +57,7 @@ Sink = Annotated[Chosen, PlainValidator(partial(_chosen, SINKS)), WithJsonSchema
 
 
 class _InFolder(Part):
-    """What names files names them from the folder of the pipeline's file."""
+    """Paths in it are relative to the folder of the pipeline's file."""
 
     @field_validator("*", mode="after")
     @classmethod
@@ -76,7 +76,7 @@ Lines = Annotated[Path, AfterValidator(_lines)]
 
 
 class State(_InFolder):
-    """What is needed to go on after a crash. It holds raw records, so it is encrypted."""
+    """The state from which the pipeline resumes after a crash. It holds raw records, so it is encrypted."""
 
     dir: Path = Field(description="the folder that holds it")
     checkpoint: Span = Field(default=5.0, gt=0, description="how often the whole state is written, such as 5s")
@@ -84,14 +84,14 @@ class State(_InFolder):
 
 
 class Late(Part):
-    """Records whose own time is behind that of others that came before."""
+    """Records whose own time is before that of earlier arrivals."""
 
     allow: Span = Field(description="how far behind is still in time, such as 10s")
     then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further behind")
 
 
 class DeadLetters(_InFolder):
-    """Where rejected records are told of."""
+    """Where rejected records are listed."""
 
     file: Lines = Field(description="a .jsonl file: row, field, reason, where it came from, and when")
     encrypt: Secret | None = Field(default=None, description="add the record itself, encrypted with this secret")
@@ -105,7 +105,7 @@ def _address(value: str) -> str:
 
 
 class Telemetry(Part):
-    """Figures for those who watch."""
+    """Figures for monitoring."""
 
     prometheus: Annotated[str, AfterValidator(_address)] = Field(description="where to serve /metrics, such as 127.0.0.1:9464")
 
@@ -175,12 +175,12 @@ class PipelineFile(_InFolder):
 
 
 def refuse_same(file: PipelineFile) -> None:
-    """See that every file is named for one thing only.
+    """Check that no file is named twice.
 
     Raises
     ------
     PolicyError
-        One file is named for two things.
+        One file is named for two purposes.
     """
     named = {
         "policy": file.policy,

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, SummaryMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from shoal.pipeline.telemetry import RUNNING, Telemetry
+from shoal.telemetry import RUNNING, Telemetry
 
 _LEFT = {"clustered": "cluster", "reused": "reuse", "suppressed": "suppressed"}
 _SIZES = {

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from prometheus_client.exposition import choose_encoder
 from starlette.concurrency import run_in_threadpool
 
-from shoal.pipeline.telemetry import RUNNING, STOPPED, Telemetry
+from shoal.telemetry import RUNNING, STOPPED, Telemetry
 from shoal.web.frame import LOCKED, add_front, guard
 from shoal.web.gate import Gate
 from shoal.web.metrics import registry

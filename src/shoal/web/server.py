@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from shoal.connectors.loopback import is_loopback
 from shoal.errors import InputError
-from shoal.pipeline.telemetry import Telemetry
+from shoal.telemetry import Telemetry
 from shoal.web.page import EVERY, page
 
 _CONNECTIONS = 200

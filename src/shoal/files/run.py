@@ -1,4 +1,4 @@
-"""A whole run: a file goes in, the anonymized file comes out."""
+"""A run: anonymize one file into another."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Name = str | PathLike[str]
 
 
 class Progress(NamedTuple):
-    """How far a run has come."""
+    """The progress of a run."""
 
     done: int  # bytes of the input
-    total: int | None  # None where it cannot be known
+    total: int | None  # None where it is unknown
     stats: Stats | FilterStats
 
 
@@ -47,7 +47,7 @@ def run(
         Files, by suffix `.jsonl`, `.csv` (each also `.gz`), `.parquet` or `.arrow`; `-` is JSON lines on standard input
         or output.
     trace
-        Where to write how each tuple left, one JSON line each in the order of the output. Private.
+        Where to write how each tuple left, one JSON line per tuple in the order of the output. Private.
     strict
         Stop at the first rejected record, leaving no output.
     on_reject
@@ -62,7 +62,7 @@ def run(
     RecordError
         A record was rejected under `strict`.
     WorkerError
-        Work on the stream failed, for want of memory for instance. What had left before has been written.
+        Work on the stream failed, for example for lack of memory. Tuples released before that are in the output.
     """
     policy = policy if isinstance(policy, Policy) else Policy.load(policy)
     source, target = fspath(source), fspath(target)

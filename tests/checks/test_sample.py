@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from check.base import MAYBE, attribute, found, policy, record
+from checks.base import MAYBE, attribute, found, policy, record
+from shoal.checks import Findings, check
 from shoal.formats import open_writer
-from shoal.pipeline import Findings, check
 
 GOOD = [record(i) for i in range(100)]
 

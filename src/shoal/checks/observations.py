@@ -1,4 +1,4 @@
-"""The check of observations that would be released or withheld at once."""
+"""The check of observations for z-anonymity."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.anonymizer.secret import secret
+from shoal.checks.sample import KEY, SampleCheck
 from shoal.columns.observe import Observer
 from shoal.columns.rejection import Rejection
 from shoal.errors import PolicyError
 from shoal.formats import Block
-from shoal.pipeline.sample_check import KEY, SampleCheck
 from shoal.policy import Policy, Zanon
 
 
 class ObservationCheck(SampleCheck):
-    """Counts users, to say where they are too few."""
+    """Counts users, to warn if they are too few."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)

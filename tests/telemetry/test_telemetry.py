@@ -14,8 +14,8 @@ from prometheus_client import generate_latest
 
 from shoal import Anonymizer, Policy
 from shoal.model import Publication, grid
-from shoal.pipeline.glimpse import EPOCH, Glimpses
-from shoal.pipeline.telemetry import HISTORY, Telemetry
+from shoal.telemetry import HISTORY, Telemetry
+from shoal.telemetry.sample import EPOCH, PublishedSample
 from shoal.web.metrics import registry
 from tests.web.base import FILTER, Clock, K, people, policy, telling
 
@@ -151,19 +151,19 @@ def test_no_raw_value_of_an_observation_is_told(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_sample_is_late_and_shuffled() -> None:
-    glimpses = Glimpses(policy(), Random(1))
+    sample = PublishedSample(policy(), Random(1))
     ages = [5 * n for n in range(20)]
     left = [{"age": {"lo": age, "hi": age}, "weight": None, "city": "Paris"} for age in ages]
-    glimpses.advance(0)
-    glimpses.take(pa.RecordBatch.from_pylist(left[:12]))
-    glimpses.take(pa.RecordBatch.from_pylist(left[12:]))
+    sample.advance(0)
+    sample.add(pa.RecordBatch.from_pylist(left[:12]))
+    sample.add(pa.RecordBatch.from_pylist(left[12:]))
     for moment in np.arange(0, 2 * EPOCH, 0.25):
-        glimpses.advance(moment)
-        assert glimpses.since(0) == (0, [])
+        sample.advance(moment)
+        assert sample.since(0) == (0, [])
     shown = []
     for moment in np.arange(2 * EPOCH, 3 * EPOCH, 0.25):
-        glimpses.advance(moment)
-        shown += [int(row[0]) for row in glimpses.since(len(shown))[1]]
+        sample.advance(moment)
+        shown += [int(row[0]) for row in sample.since(len(shown))[1]]
     assert sorted(shown) == ages
     assert shown not in (ages, ages[::-1])
     steps = {later - earlier for earlier, later in pairwise(shown)}
@@ -173,11 +173,11 @@ def test_the_sample_is_late_and_shuffled() -> None:
 def test_every_tuple_has_the_same_chance_to_be_shown() -> None:
     random, counts = Random(1), np.zeros(100)
     for _ in range(400):
-        glimpses = Glimpses(policy(), random)
+        sample = PublishedSample(policy(), random)
         for first in range(0, 100, 10):
             rows = [{"age": None, "weight": None, "city": str(first + n)} for n in range(10)]
-            glimpses.take(pa.RecordBatch.from_pylist(rows))
-        counts[[int(row[2]) for row in glimpses._gathering]] += 1
+            sample.add(pa.RecordBatch.from_pylist(rows))
+        counts[[int(row[2]) for row in sample._collecting]] += 1
     assert counts.sum() == 400 * 20
     assert counts.min() > 40 and counts.max() < 130  # 80 on average, with a deviation of 8
 

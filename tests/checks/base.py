@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from shoal.pipeline import Findings, check
+from shoal.checks import Findings, check
 from shoal.policy import Policy
 
 WRITTEN: dict[str, Any] = {

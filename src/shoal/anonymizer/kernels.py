@@ -1,11 +1,11 @@
-"""The compiled kernels of an algorithm, loaded from the cache or compiled."""
+"""The kernels of an algorithm, loaded from the cache or compiled."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.anonymizer import Anonymizer
+from shoal.anonymizer.anonymizer import Anonymizer
 from shoal.policy import Policy
 
 _WINDOWED = {
@@ -23,7 +23,7 @@ _FILTER = {
 
 
 def compile_kernels(name: str) -> None:
-    """Run an algorithm on a few records, which compiles what is not in the cache."""
+    """Run an algorithm on a few records, which compiles every kernel that is not in the cache."""
     if name == "zanon":
         from shoal.anonymizer.filter import Filter
 

@@ -1,4 +1,4 @@
-"""The last minutes of a stream, a row of figures a second, in memory that does not grow."""
+"""The last minutes of a stream, one row of figures per second, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 class History:
-    """A ring of rows; row n belongs to the n-th second. NaN stands where there was nothing to tell.
+    """A ring buffer of rows; row n belongs to the n-th second. NaN means that there is no figure.
 
     >>> history = History(["in", "out"], seconds=3)
     >>> for n in range(5):
@@ -24,8 +24,7 @@ class History:
 
     def __init__(self, names: Sequence[str], seconds: int = 600) -> None:
         self.names = tuple(names)
-        self.next = 0
-        """The number of the row to come."""
+        self.next = 0  # the number of the next row
         self._rows = np.full((seconds, len(self.names)), np.nan)
 
     def add(self, row: Sequence[float] | Floats) -> None:
@@ -33,16 +32,16 @@ class History:
         self.next += 1
 
     def skip(self, seconds: int) -> None:
-        """Seconds of which nothing is known."""
+        """Add seconds without figures."""
         for _ in range(min(seconds, len(self._rows))):
             self.add(np.full(len(self.names), np.nan))
         self.next += max(0, seconds - len(self._rows))
 
     def since(self, number: int) -> tuple[int, Floats]:
-        """The rows from a number on, as far as they are kept, and the number of the first."""
+        """The number of the first row returned, and all rows kept from `number` on."""
         first = min(max(number, self.next - len(self._rows), 0), self.next)
         return first, self._rows[np.arange(first, self.next) % len(self._rows)]
 
     def last(self, seconds: int) -> Floats:
-        """The last rows, as many as there are."""
+        """The last rows, at most one per second."""
         return self.since(self.next - seconds)[1]

@@ -1,7 +1,7 @@
-"""Encryption of what a pipeline keeps on disk: AES-GCM, a key a file.
+"""Encryption of the files that a pipeline keeps: AES-GCM, one key per file.
 
-A file begins with what it is, by which key it was sealed, and a number chosen by chance, from which its own key is derived. Its
-pieces are sealed in order under the numbers 0, 1, 2, …, so that none can be changed, left out or put elsewhere unnoticed.
+A file begins with a magic number, the id of the secret, and a random salt from which the key of the file is derived. Its pieces
+are encrypted under the nonces 0, 1, 2, …, so that changing, removing or moving a piece is detected.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from shoal.errors import StateError
 
-SHORTEST = 32
-"""Bytes of a key."""
-
+SHORTEST = 32  # bytes of a secret
 MAGIC = b"shoal-1\n"
 _ID = 8
 _SALT = 16
@@ -28,29 +26,27 @@ _LENGTH = 4
 
 
 class Damaged(Exception):
-    """A file, or the rest of one, cannot be trusted."""
+    """From here on, a file is not what was written."""
 
 
-class Vault:
-    """Seals files by a secret, and opens them again.
+class FileCipher:
+    """Encrypts and decrypts files by a secret.
 
     >>> import io
-    >>> vault, file = Vault("x" * 32), io.BytesIO()
-    >>> box = vault.sealing(file)
-    >>> box.add(b"one"), box.add(b"two")
+    >>> cipher, file = FileCipher("x" * 32), io.BytesIO()
+    >>> writer = cipher.writer(file)
+    >>> writer.add(b"one"), writer.add(b"two")
     (55, 78)
-    >>> [bytes(piece) for piece in vault.opened(file.getvalue())]
+    >>> [bytes(piece) for piece in cipher.pieces(file.getvalue())]
     [b'one', b'two']
+
+    Raises
+    ------
+    StateError
+        The secret is too short.
     """
 
     def __init__(self, secret: str) -> None:
-        """A vault whose keys are derived from a secret.
-
-        Raises
-        ------
-        StateError
-            The secret is too short.
-        """
         self._secret = secret.encode()
         if len(self._secret) < SHORTEST:
             raise StateError(f"state.key: is shorter than {SHORTEST} bytes; make one with: openssl rand -hex 32")
@@ -59,21 +55,21 @@ class Vault:
     def _derived(self, salt: bytes, purpose: bytes, size: int) -> bytes:
         return HKDF(SHA256(), size, salt, purpose).derive(self._secret)
 
-    def sealing(self, file: BinaryIO) -> Box:
+    def writer(self, file: BinaryIO) -> EncryptedWriter:
         """Begin a file."""
         salt = os.urandom(_SALT)
         file.write(MAGIC + self._id + salt)
-        return Box(file, AESGCM(self._derived(salt, b"shoal file", 32)))
+        return EncryptedWriter(file, AESGCM(self._derived(salt, b"shoal file", 32)))
 
-    def opened(self, data: bytes) -> Iterator[bytes]:
-        """The pieces of a file, until its end.
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """The decrypted pieces of a file; a last piece that was not written completely is left out.
 
         Raises
         ------
         StateError
-            It was sealed by another key.
+            The file was encrypted with another secret.
         Damaged
-            From here on it is not what was written; one that was cut off while it was written is not there.
+            From here on, the file is not what was written.
         """
         if len(data) < HEADER or not data.startswith(MAGIC):
             raise Damaged
@@ -83,27 +79,27 @@ class Vault:
         at, number = HEADER, 0
         while at + _LENGTH <= len(data):
             size = int.from_bytes(data[at : at + _LENGTH], "big")
-            sealed = data[at + _LENGTH : at + _LENGTH + size]
-            if len(sealed) < size:
+            encrypted = data[at + _LENGTH : at + _LENGTH + size]
+            if len(encrypted) < size:
                 return
             try:
-                yield key.decrypt(number.to_bytes(12, "big"), sealed, None)
+                yield key.decrypt(number.to_bytes(12, "big"), encrypted, None)
             except InvalidTag:
                 raise Damaged from None
             at, number = at + _LENGTH + size, number + 1
 
 
-class Box:
-    """A file that is being sealed."""
+class EncryptedWriter:
+    """Writes an encrypted file."""
 
     def __init__(self, file: BinaryIO, key: AESGCM) -> None:
         self._file, self._key = file, key
         self._number, self._size = 0, HEADER
 
     def add(self, piece: bytes) -> int:
-        """Append a piece; how long the file is then."""
-        sealed = self._key.encrypt(self._number.to_bytes(12, "big"), piece, None)
-        self._file.write(len(sealed).to_bytes(_LENGTH, "big") + sealed)
+        """Append a piece, and return the size of the file."""
+        encrypted = self._key.encrypt(self._number.to_bytes(12, "big"), piece, None)
+        self._file.write(len(encrypted).to_bytes(_LENGTH, "big") + encrypted)
         self._number += 1
-        self._size += _LENGTH + len(sealed)
+        self._size += _LENGTH + len(encrypted)
         return self._size

@@ -1,7 +1,7 @@
-"""A glimpse of what is published: a few tuples, late and out of order, as text.
+"""A sample of the published tuples for the page: a few of them as text, delayed and shuffled.
 
-What is shown is generalized. Whatever is published as it came, sensitive and kept attributes, exact times, users' pseudonyms,
-is not; and the ends of an interval without a grid, which are members' own values, are rounded outward.
+Only generalized values are shown. Not shown are values that are published exactly: sensitive and kept attributes, exact times,
+users' pseudonyms. The ends of an interval without a grid are values of group members, so they are rounded outward.
 """
 
 from __future__ import annotations
@@ -14,67 +14,64 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.pipeline.cell import end
-from shoal.pipeline.width import value_of
 from shoal.policy import Policy
 from shoal.policy.attribute import Attribute
+from shoal.telemetry.cell import end
+from shoal.telemetry.losses import value_of
 
-EPOCH = 5.0
-"""Seconds for which tuples are gathered, then rest, then are shown: so one is seen 5 to 15 seconds after it left."""
-
-_GATHERED = 20
-_FEWEST = 8  # a pool with fewer goes on gathering: what is shuffled must be many
+EPOCH = 5.0  # seconds: tuples are collected for one epoch, rest for one, then are shown, 5 to 15 s after their release
+_COLLECTED = 20  # tuples per epoch
+_FEWEST = 8  # with fewer tuples, collecting goes on for another epoch: a shuffle needs several
 _KEPT = 40
-_PARTS = 50  # of a range without a grid
-_NOTHING = ""
+_STEPS = 50  # to which the ends in a range without a grid are rounded
 
 
-class Glimpses:
-    """Gathers some of the tuples that leave, and shows them an epoch later in any order."""
+class PublishedSample:
+    """Collects a random sample of the released tuples, and shows it an epoch later in random order."""
 
     def __init__(self, policy: Policy, random: Random | None = None) -> None:
         self.columns, self.hidden = _columns(policy)
         self._quasi = dict(policy.quasi)
         self._random = random or SystemRandom()
-        self._gathering: list[tuple[str, ...]] = []
+        self._collecting: list[tuple[str, ...]] = []
         self._seen = 0  # tuples of this epoch
         self._resting: list[tuple[str, ...]] = []
         self._showing: list[tuple[str, ...]] = []
-        self._turned: float | None = None
+        self._epoch_began: float | None = None
         self._shown: deque[tuple[str, ...]] = deque(maxlen=_KEPT)
         self._number = 0  # of tuples ever shown
         self._due = 0.0
 
-    def take(self, published: pa.RecordBatch) -> None:
-        """Let each tuple of an epoch have the same chance to be gathered."""
+    def add(self, published: pa.RecordBatch) -> None:
+        """Reservoir sampling: each tuple of an epoch is collected with the same probability."""
         size = published.num_rows
-        room = max(0, _GATHERED - self._seen)
+        room = max(0, _COLLECTED - self._seen)
         chosen = list(range(min(size, room)))
-        odds = (_GATHERED * (size - len(chosen))) / max(self._seen + size, 1)
+        odds = (_COLLECTED * (size - len(chosen))) / max(self._seen + size, 1)
         rest = min(size - len(chosen), int(odds) + (self._random.random() < odds % 1))
         chosen += self._random.sample(range(len(chosen), size), rest)
         self._seen += size
         rows = list(self._texts(published, chosen))
-        self._gathering += rows[: len(rows) - rest]
-        for place, row in zip(self._random.sample(range(_GATHERED), rest), rows[len(rows) - rest :], strict=True):
-            self._gathering[place] = row
+        self._collecting += rows[: len(rows) - rest]
+        for place, row in zip(self._random.sample(range(_COLLECTED), rest), rows[len(rows) - rest :], strict=True):
+            self._collecting[place] = row
 
     def advance(self, now: float) -> None:
-        """Show what is due."""
-        self._turned = now if self._turned is None else self._turned
-        if now - self._turned >= EPOCH:
-            self._turned, self._due = now, now
+        """Show the tuples that are due."""
+        self._epoch_began = now if self._epoch_began is None else self._epoch_began
+        if now - self._epoch_began >= EPOCH:
+            self._epoch_began, self._due = now, now
             self._showing, self._resting = self._resting, []
             self._random.shuffle(self._showing)
-            if len(self._gathering) >= _FEWEST:
-                self._resting, self._gathering, self._seen = self._gathering, [], 0
+            if len(self._collecting) >= _FEWEST:
+                self._resting, self._collecting, self._seen = self._collecting, [], 0
         while self._showing and now >= self._due:
             self._shown.append(self._showing.pop())
             self._number += 1
-            self._due += EPOCH / _GATHERED
+            self._due += EPOCH / _COLLECTED
 
     def since(self, number: int) -> tuple[int, list[tuple[str, ...]]]:
-        """The tuples shown from a number on, as far as they are kept, and the number of the first."""
+        """The number of the first tuple returned, and all shown tuples kept from `number` on."""
         first = min(max(number, self._number - len(self._shown)), self._number)
         return first, list(self._shown)[len(self._shown) - (self._number - first) :]
 
@@ -90,7 +87,7 @@ class Glimpses:
 
 
 def _columns(policy: Policy) -> tuple[list[str], list[str]]:
-    """What is shown, and what is published but not shown."""
+    """The columns that are shown, and those that are published but not shown."""
     time = policy.time
     if policy.item:
         assert policy.person and time
@@ -109,7 +106,7 @@ def _text(value: Any, attribute: Attribute | None) -> str:
     ('36 – 42', '38 – 40', '98 – 100')
     """
     if value is None:
-        return _NOTHING
+        return ""
     if not isinstance(value, dict):
         return str(value)
     low, high = value["lo"], value["hi"]
@@ -118,13 +115,13 @@ def _text(value: Any, attribute: Attribute | None) -> str:
     ends = end(low), end(high)
     if low == high:
         return ends[0]
-    shared = ends[0].find(" ") + 1  # a date is told once
+    shared = ends[0].find(" ") + 1  # a date is written once
     return f"{ends[0]} – {ends[1][shared:] if ends[0][:shared] == ends[1][:shared] else ends[1]}"
 
 
 def _outward(low: float, high: float, attribute: Attribute) -> tuple[float, float]:
-    """The ends on the edges of fiftieths of the range, at least one of them apart."""
-    step = (attribute.high - attribute.low) / _PARTS
-    first = min(math.floor((low - attribute.low) / step), _PARTS - 1)
+    """The ends rounded outward to fiftieths of the range; an interval is at least one fiftieth wide."""
+    step = (attribute.high - attribute.low) / _STEPS
+    first = min(math.floor((low - attribute.low) / step), _STEPS - 1)
     last = max(math.ceil((high - attribute.low) / step), first + 1)
     return attribute.low + step * first, attribute.low + step * last

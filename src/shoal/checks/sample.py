@@ -1,4 +1,4 @@
-"""The first records of a file, and what there is to say about them before a run."""
+"""The first records of a file, checked against a policy."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shoal.formats import Block, open_reader
 from shoal.policy import Policy
 
 MOST_REASONS = 20
-KEY = np.zeros(2, np.uint64)  # nothing leaves a check, so that its fingerprints need no secret
+KEY = np.zeros(2, np.uint64)  # a check publishes nothing, so its fingerprints need no secret
 
 
 class SampleCheck(ABC):
-    """Looks at the first records of a file; what it says of them holds no value of the data."""
+    """Reads the first records of a file; its messages hold no value of the data."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -39,7 +39,7 @@ class SampleCheck(ABC):
         self.complete = True
 
     def problems(self) -> Iterator[str]:
-        """What a run would refuse."""
+        """What a run would reject."""
         if not self.rows:
             yield "the input has no records"
             return
@@ -48,7 +48,7 @@ class SampleCheck(ABC):
 
     @abstractmethod
     def warnings(self) -> Iterator[str]:
-        """What a run would do, but should be known."""
+        """What a run would accept, but the user should know."""
 
     @abstractmethod
     def _take(self, block: Block) -> None: ...

@@ -1,4 +1,4 @@
-"""The check of records that would be held in a window."""
+"""The check of records for an algorithm with a window."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
+from shoal.checks.sample import KEY, SampleCheck
 from shoal.columns.encode import Encoder, policy_fields
 from shoal.columns.rejection import Rejection
 from shoal.columns.uniform import column, texts
 from shoal.formats import Block
-from shoal.pipeline.sample_check import KEY, SampleCheck
 from shoal.policy import Attribute, Policy
 
 ALMOST_UNIQUE = 0.9
@@ -30,7 +30,7 @@ _LENIENT = {
 
 
 class _Column:
-    """One field of the records, looked at by itself, by the same encoder that a run uses."""
+    """One field of the records, checked alone by the same encoder that a run uses."""
 
     def __init__(self, policy: Policy, field: str) -> None:
         attribute = policy.attributes.get(field)
@@ -70,7 +70,7 @@ class _Column:
 
 
 class TupleCheck(SampleCheck):
-    """Looks at each field by itself, and at how many persons a window holds."""
+    """Checks each field alone, and how many persons a window holds."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
@@ -130,7 +130,7 @@ class TupleCheck(SampleCheck):
         return f"'{each.field}': absent, or null, in all {self.rows:,} rows; {remedy}"
 
     def _window(self) -> Iterator[tuple[str, bool]]:
-        """That no group of k persons can form, and whether that is certain."""
+        """A message if no group of k persons can form, and whether that is certain."""
         window, k = self._policy.window, self._policy.privacy.k
         if not any(map(len, self._persons)):
             return
@@ -158,7 +158,7 @@ def _strict(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
 
 
 def _most_persons(person: NDArray[np.uint64], clock: NDArray[np.float64], length: float) -> int:
-    """The most different persons that a window of this length ever holds."""
+    """The largest number of distinct persons in any window of this length."""
     ids = np.unique(person, axis=0, return_inverse=True)[1].ravel()
     first = np.searchsorted(clock, clock - length, side="right")
     inside = [0] * (int(ids.max()) + 1)

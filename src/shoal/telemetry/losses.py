@@ -1,4 +1,4 @@
-"""How wide published values are: an interval against its range, the leaves of a node against all leaves."""
+"""Losses of the published quasi-identifiers: an interval against its range, the leaves of a node against all leaves."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.pipeline.history import History
 from shoal.policy import Policy
 from shoal.policy.attribute import Attribute
-
-Floats = NDArray[np.float64]
+from shoal.telemetry.history import Floats, History
 
 
 class Widths:
-    """Measures the quasi-identifiers of published batches: 0 is as it came, 1 is all hidden.
+    """Measures how wide published values are: 0 is the exact value, 1 the whole domain.
 
     >>> policy = Policy.parse('''
     ... person: pid
@@ -34,7 +32,7 @@ class Widths:
         self._nodes = {name: _node_widths(attribute) for name, attribute in policy.quasi if attribute.hierarchy}
 
     def measure(self, published: pa.RecordBatch) -> tuple[Floats, NDArray[np.int64]]:
-        """For each quasi-identifier the sum of the widths, and how many values are shown."""
+        """For each quasi-identifier, the sum of the widths and the number of values that are not null."""
         sums, shown = np.zeros(len(self._quasi)), np.zeros(len(self._quasi), np.int64)
         for q, (name, attribute) in enumerate(self._quasi):
             column = value_of(published.column(name))
@@ -52,7 +50,7 @@ class Widths:
 
 
 class Losses:
-    """The losses of the quasi-identifiers, a row a second, from samples of what is published."""
+    """The losses of the quasi-identifiers, one row per second, from samples of what is published."""
 
     def __init__(self, policy: Policy) -> None:
         names = [name for name, _ in policy.quasi]
@@ -61,14 +59,14 @@ class Losses:
         self._widths = Widths(policy)
         self._sums, self._shown, self._tuples = np.zeros(len(names)), np.zeros(len(names), np.int64), 0
 
-    def take(self, published: pa.RecordBatch) -> None:
+    def add(self, published: pa.RecordBatch) -> None:
         sums, shown = self._widths.measure(published)
         self._sums += sums
         self._shown += shown
         self._tuples += published.num_rows
 
     def advance(self, seconds: int) -> None:
-        """So many seconds went by, and all that was taken belongs to the first."""
+        """Move on by this many seconds; all that was added belongs to the first of them."""
         with np.errstate(invalid="ignore", divide="ignore"):
             self.history.add(self._sums / self._shown)
             self._shares.add(self._shown / np.float64(self._tuples))
@@ -77,21 +75,22 @@ class Losses:
         self._sums[:], self._shown[:], self._tuples = 0, 0, 0
 
     def recent(self, seconds: int) -> list[dict[str, str | float | None]]:
-        """Of each, the mean loss of the values that were shown lately, and what part of the tuples showed one."""
+        """For each attribute, the mean loss of its values in the last seconds, and the share of tuples that show one."""
         losses, shares = self.history.last(seconds), self._shares.last(seconds)
         return [
-            {"name": name, "loss": mean(losses[:, q]), "shown": mean(shares[:, q])} for q, name in enumerate(self.history.names)
+            {"name": name, "loss": _mean(losses[:, q]), "shown": _mean(shares[:, q])}
+            for q, name in enumerate(self.history.names)
         ]
 
 
-def mean(values: Floats) -> float | None:
-    """Of those that are known, if any is."""
+def _mean(values: Floats) -> float | None:
+    """The mean of all values that are not NaN; None if there is none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None
 
 
 def value_of(column: pa.Array) -> pa.Array:
-    """The column itself, or the values of one that tells how many of a group had one."""
+    """The column itself; of a column that also says how many of a group have a value, the values."""
     if pa.types.is_struct(column.type) and column.type.get_field_index("value") >= 0:
         return pc.struct_field(column, "value")
     return column

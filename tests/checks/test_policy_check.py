@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from check.base import MAYBE, policy
-from shoal.pipeline import Findings, check
+from checks.base import MAYBE, policy
+from shoal.checks import Findings, check
 
 
 def test_a_policy_alone() -> None:

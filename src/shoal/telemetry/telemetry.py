@@ -1,7 +1,7 @@
-"""What can be told of a running stream: figures and their last minutes, of which none tells of any person.
+"""The figures of a running stream and their last minutes; no figure describes a person.
 
-A pipeline calls `after` when a step is done, from its own thread; a page or a scrape calls `snapshot` from any other. Memory
-is bounded, and the work of a step is a few passes of numpy over what left. What is looked at value by value is a sample.
+A pipeline calls `after` when a step is done, from its own thread. A page or a scrape calls `snapshot` from any other thread.
+Memory is bounded. The work of a step is a few numpy passes over the released tuples; only a sample is read value by value.
 """
 
 from __future__ import annotations
@@ -19,30 +19,29 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer import Anonymizer, Crowd, FilterStats, Stats
 from shoal.model import Publication, grid
-from shoal.pipeline.departures import Departures, departures
-from shoal.pipeline.glimpse import Glimpses
-from shoal.pipeline.history import History
-from shoal.pipeline.width import Losses
 from shoal.policy import Policy, Tuned, Zanon
+from shoal.telemetry.histogram import ReleaseHistograms, waits_and_sizes
+from shoal.telemetry.history import History
+from shoal.telemetry.losses import Losses
+from shoal.telemetry.sample import PublishedSample
 
 STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 
-HISTORY = ("in", "out", "loss", "held", "groups", "suppressed", "rejected", "released_share", "z", "lag")
-"""The figures of a second."""
+HISTORY = ("in", "out", "loss", "held", "groups", "suppressed", "rejected", "released_share", "z", "lag")  # of one second
 
-_SMOOTH = 10  # seconds over which a rate is told
-_RECENT = 10  # seconds over which a loss is told
-_SAMPLE = 1024  # tuples whose values are looked at, of one step
+_SMOOTH = 10  # seconds over which a rate is averaged
+_RECENT = 10  # seconds over which a loss is averaged
+_SAMPLE = 1024  # tuples of one step whose values are read
 _PAUSE = 0.05  # seconds from one such sample to the next
-_CENSUS = 10.0  # seconds from one census of z-anonymity to the next, at least
-_DUTY = 50  # and this many times what one took
+_CENSUS = 10.0  # seconds from one census of z-anonymity to the next, at least,
+_DUTY = 50  # and at least this many times the duration of a census
 _TOLERANCE = 1e-3  # of p_k-anon
-_LONGEST = 1000  # seconds without a look at the clock of which rows are written
-_REASONS = 100  # that are told one by one
+_LONGEST = 1000  # rows that are written after a gap; a longer gap is skipped
+_REASONS = 100  # that are listed one by one
 
 
 class Telemetry:
-    """Takes in what every step of a stream came to, and tells it as figures.
+    """Collects the figures of every step of a stream, and reports them.
 
     >>> policy = Policy.parse('''
     ... person: pid
@@ -67,11 +66,11 @@ class Telemetry:
         self._state, self._reason = STARTING, None  # type: tuple[str, str | None]
         self._stats: Stats | FilterStats | None = None
         self._sizes: dict[str, int] = {}
-        self._before: dict[str, float] = {}  # totals when this second began
+        self._before: dict[str, float] = {}  # totals at the beginning of this second
         self._history = History(HISTORY)
         self._losses = None if policy.is_filter else Losses(policy)
-        self._departures = None if policy.is_filter else Departures(policy)
-        self._glimpses = Glimpses(policy, random)
+        self._releases = None if policy.is_filter else ReleaseHistograms(policy)
+        self._sample = PublishedSample(policy, random)
         self._sampled = -math.inf
         self._arrived: float | None = None
         self._checkpoint: dict[str, float] | None = None
@@ -82,7 +81,7 @@ class Telemetry:
         self._kept_p: tuple[Crowd, int, float] | None = None
 
     def after(self, anonymizer: Anonymizer, answer: pa.RecordBatch) -> None:
-        """A push, a tick or a flush is done, and this left. Called by the thread that owns the anonymizer."""
+        """Called after a push, a tick or a flush that released `answer`, by the thread that owns the anonymizer."""
         crowd = None
         if self.policy.is_filter and (now := self._clock()) >= self._census_due:
             crowd = anonymizer.crowd()
@@ -94,9 +93,9 @@ class Telemetry:
         self, answer: pa.RecordBatch, trace: pa.RecordBatch, stats: Stats | FilterStats, sizes: Mapping[str, int],
         crowd: Crowd | None = None,
     ) -> None:  # fmt: skip
-        """The same in parts: what left and how, the figures since the beginning, and how much is held."""
+        """The same in parts: released tuples and their trace, the statistics since the beginning, and how much is held."""
         now = self._clock()
-        left = departures(trace) if self._departures and answer.num_rows else None
+        left = waits_and_sizes(trace) if self._releases and answer.num_rows else None
         some = None
         if answer.num_rows and now - self._sampled >= _PAUSE:
             self._sampled = now
@@ -107,15 +106,15 @@ class Telemetry:
             if self._stats is None or stats.received > self._stats.received:
                 self._arrived = now
             self._stats, self._sizes, self._crowd = stats, dict(sizes), crowd or self._crowd
-            if self._departures and left:
-                self._departures.add(*left)
+            if self._releases and left:
+                self._releases.add(*left)
             if some is not None:
-                self._glimpses.take(some)
+                self._sample.add(some)
                 if self._losses:
-                    self._losses.take(some)
+                    self._losses.add(some)
 
     def started(self, stats: Stats | FilterStats | None = None) -> None:
-        """The pipeline is ready; `stats` are those it goes on from, which do not count as what comes in now."""
+        """The pipeline is ready; it resumes from `stats`, which do not count as new arrivals."""
         with self._lock:
             self._advance(self._clock())
             self._state = RUNNING
@@ -123,18 +122,18 @@ class Telemetry:
                 self._stats, self._before = stats, _totals(stats)
 
     def checkpointed(self, seconds: float, size: int) -> None:
-        """A checkpoint of so many bytes was written, which took so long."""
+        """A checkpoint was written: its duration and its size in bytes."""
         with self._lock:
             self._checkpoints += 1
             self._checkpoint = {"at": self._clock(), "seconds": seconds, "bytes": size}
 
     def lag(self, waiting: int | None) -> None:
-        """How much waits in the source; None where that cannot be known."""
+        """How much waits in the source; None where that is unknown."""
         with self._lock:
             self._lag = waiting
 
     def stopped(self, reason: str) -> None:
-        """The stream is over. The reason is shown as it is, so it must hold no data."""
+        """The stream has ended. The reason is shown as given, so it must hold no data."""
         with self._lock:
             self._advance(self._clock())
             self._state, self._reason = STOPPED, reason
@@ -146,13 +145,13 @@ class Telemetry:
             return self._state
 
     def snapshot(self, since: int = 0, shown: int = 0) -> dict[str, Any]:
-        """All figures, as JSON can hold them; of the history the rows from `since` on, of the sample those from `shown` on."""
+        """All figures, in types of JSON; of the history the rows from `since` on, of the sample those from `shown` on."""
         p_kanon = self._p_kanon()
         with self._lock:
             now = self._clock()
             self._advance(now)
             first, rows = self._history.since(since)
-            first_shown, tuples = self._glimpses.since(shown)
+            first_shown, tuples = self._sample.since(shown)
             return {
                 "policy": self._described(),
                 "state": self._state,
@@ -168,7 +167,7 @@ class Telemetry:
                 "reasons": _most(self._stats.reasons) if self._stats else {},
                 "new_fields": self._stats.drift.new if self._stats else 0,
                 "sizes": self._sizes,
-                **(self._departures.told() if self._departures else {}),
+                **(self._releases.figures() if self._releases else {}),
                 "attributes": self._losses.recent(_RECENT) if self._losses else [],
                 "z": getattr(self._stats, "z", None),
                 "p_kanon": p_kanon,
@@ -180,8 +179,8 @@ class Telemetry:
             }
 
     def _advance(self, now: float) -> None:
-        """Write the rows of the seconds that are over."""
-        self._glimpses.advance(now)
+        """Write the rows of all seconds that have passed."""
+        self._sample.advance(now)
         if self._state == STOPPED:
             return
         over = int(now - self._begun) - self._history.next
@@ -190,12 +189,12 @@ class Telemetry:
         for _ in range(min(over, _LONGEST)):
             self._history.add(self._row())
         self._history.skip(over - min(over, _LONGEST))
-        for part in (self._losses, self._departures):
+        for part in (self._losses, self._releases):
             if part:
                 part.advance(over)
 
     def _row(self) -> list[float]:
-        """The figures of the second that is over; what came and went is counted from its beginning."""
+        """The figures of the second that has passed; arrivals and releases are counted from its beginning."""
         after = _totals(self._stats) if self._stats else {}
         gone = {name: total - self._before.get(name, 0) for name, total in after.items()}
         self._before = after
@@ -216,12 +215,12 @@ class Telemetry:
             for name in ("in", "out", "groups", "suppressed", "rejected")
         }
         loss, out = recent[:, place["loss"]], recent[:, place["out"]]
-        told = ~np.isnan(loss)
-        rates["loss"] = float(np.average(loss[told], weights=out[told])) if told.any() else None
+        known = ~np.isnan(loss)
+        rates["loss"] = float(np.average(loss[known], weights=out[known])) if known.any() else None
         return rates
 
     def _p_kanon(self) -> float | None:
-        """By the model, how likely k - 1 others publish what a user publishes; reckoned once a census, by those who look."""
+        """By the model, the probability that k - 1 others publish what a user publishes; computed at most once per census."""
         with self._lock:
             crowd, z, known = self._crowd, getattr(self._stats, "z", None), self._kept_p
         if crowd is None or z is None:
@@ -235,32 +234,32 @@ class Telemetry:
     def _checkpointed(self, now: float) -> dict[str, float] | None:
         if self._checkpoint is None:
             return None
-        told = {name: value for name, value in self._checkpoint.items() if name != "at"}
-        return {"age": now - self._checkpoint["at"], "count": self._checkpoints, **told}
+        last = dict(self._checkpoint)
+        return {"age": now - last.pop("at"), "count": self._checkpoints, **last}
 
     def _described(self) -> dict[str, Any]:
         policy = self.policy
-        told: dict[str, Any] = {
-            "algorithm": policy.algorithm.name, "columns": self._glimpses.columns, "hidden": self._glimpses.hidden,
+        common: dict[str, Any] = {
+            "algorithm": policy.algorithm.name, "columns": self._sample.columns, "hidden": self._sample.hidden,
         }  # fmt: skip
         if isinstance(policy.algorithm, Zanon):
-            return {**told, "k": _least_alike(policy), "window": policy.algorithm.window, "unit": "s", "kind": "filter"}
-        assert self._departures
-        deadline = self._departures.deadline
+            return {**common, "k": _least_alike(policy), "window": policy.algorithm.window, "unit": "s", "kind": "filter"}
+        assert self._releases
+        deadline = self._releases.deadline
         return {
-            **told, "k": policy.privacy.k, "kind": policy.window.kind, "window": policy.window.length,
+            **common, "k": policy.privacy.k, "kind": policy.window.kind, "window": policy.window.length,
             "unit": "s" if policy.window.timed else "arrivals",
             "deadline": None if math.isinf(deadline) else deadline, "reuse_limit": policy.reuse.limit,
         }  # fmt: skip
 
 
 def _totals(stats: Stats | FilterStats) -> dict[str, float]:
-    """What only grows."""
-    told: dict[str, float] = {"received": stats.received, "rejected": stats.rejected, "released": stats.released}
+    """The figures that only grow."""
+    common: dict[str, float] = {"received": stats.received, "rejected": stats.rejected, "released": stats.released}
     if isinstance(stats, FilterStats):
-        return {**told, "generalized": stats.generalized, "withheld": stats.withheld}
+        return {**common, "generalized": stats.generalized, "withheld": stats.withheld}
     return {
-        **told, "groups": stats.groups, "clustered": stats.clustered, "reused": stats.reused,
+        **common, "groups": stats.groups, "clustered": stats.clustered, "reused": stats.reused,
         "suppressed": stats.suppressed, "stretched": stats.stretched, "lost": stats.loss * stats.released,
     }  # fmt: skip
 
@@ -270,19 +269,19 @@ def _evenly(size: int) -> pa.Array:
 
 
 def _least_alike(policy: Policy) -> int:
-    """The k of p_k-anon: the one that z follows, or the least that hides anyone."""
+    """The k of p_k-anon: the one that an automatic z aims at, else 2."""
     assert isinstance(policy.algorithm, Zanon) or not policy.is_filter
     z = getattr(policy.algorithm, "z", None)
     return z.auto.k if isinstance(z, Tuned) else 2
 
 
 def _most(reasons: Mapping[str, int]) -> dict[str, int]:
-    """The most frequent ones, and all others together."""
+    """The most frequent reasons, and the sum of all others."""
     ordered = sorted(reasons.items(), key=lambda item: -item[1])
     others = sum(number for _, number in ordered[_REASONS:])
     return {**dict(ordered[:_REASONS]), **({"other reasons": others} if others else {})}
 
 
 def _plain(rows: NDArray[np.float64]) -> list[list[float | None]]:
-    """Four digits are enough to draw, and NaN is no JSON."""
+    """Four digits suffice for a plot; NaN becomes None, since JSON has no NaN."""
     return [[None if math.isnan(value) else float(f"{value:.4g}") for value in row] for row in rows.tolist()]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike, fspath
 
+from shoal.checks.sample import SampleCheck
 from shoal.errors import InputError, PolicyError
-from shoal.pipeline.sample_check import SampleCheck
 from shoal.policy import Policy
 
 Name = str | PathLike[str]
@@ -14,12 +14,12 @@ Name = str | PathLike[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What a check found, a plain line each, without any value of the data."""
+    """What a check found: one line of text per finding, without any value of the data."""
 
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    rows: int | None = None  # of the sample; None where no data was looked at
-    complete: bool = False  # whether the sample was all of the data
+    rows: int | None = None  # of the sample; None if no data was read
+    complete: bool = False  # whether the sample is all of the data
 
     @property
     def ok(self) -> bool:
@@ -67,11 +67,11 @@ def check(policy: Policy | Name, source: Name | None = None, *, rows: int = 10_0
 
 
 def _sample_check(policy: Policy) -> SampleCheck:
-    """What looks at the data; only what is needed is loaded."""
+    """The check of the data, imported only when needed."""
     if policy.is_filter:
-        from shoal.pipeline.observation_check import ObservationCheck
+        from shoal.checks.observations import ObservationCheck
 
         return ObservationCheck(policy)
-    from shoal.pipeline.tuple_check import TupleCheck
+    from shoal.checks.tuples import TupleCheck
 
     return TupleCheck(policy)

@@ -1,6 +1,9 @@
-"""Records that come too late: whose own time is too far behind that of others before them."""
+"""The time of a live stream: its clock, and records that are too late for it."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +17,33 @@ from shoal.pipeline.pipeline_file import Late
 from shoal.policy import Policy
 
 
+class StreamClock:
+    """The time of the newest record plus the time since then. It does not depend on the time of day, which may jump.
+
+    >>> seconds = iter([100.0, 103.5])
+    >>> clock = StreamClock(lambda: next(seconds))
+    >>> clock.reached(5000.0)
+    >>> clock.now
+    5003.5
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._ahead: float | None = None
+
+    def reached(self, moment: float) -> None:
+        """A record or a tick has this time."""
+        ahead = moment - self._monotonic()
+        self._ahead = ahead if self._ahead is None else max(self._ahead, ahead)
+
+    @property
+    def now(self) -> float | None:
+        """None before the first record."""
+        return None if self._ahead is None else self._ahead + self._monotonic()
+
+
 class Lateness:
-    """Knows the newest time seen, and refuses what is too far behind it."""
+    """Knows the newest time of all records, and rejects records that are too far behind it."""
 
     def __init__(self, policy: Policy, late: Late | None) -> None:
         self._policy = policy
@@ -23,7 +51,7 @@ class Lateness:
         self.newest = -np.inf
 
     def in_time(self, block: Block) -> tuple[Block, list[Rejection]]:
-        """The block without what came too late."""
+        """The block without the records that came too late, and their rejections."""
         times = self._times(block.batch)
         if not len(times):
             return block, []

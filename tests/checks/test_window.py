@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from check.base import found, policy, record
+from checks.base import found, policy, record
 
 REMEDY = "no group can fill; lengthen the window or lower k"
 
