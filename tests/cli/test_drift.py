@@ -8,7 +8,7 @@ from pathlib import Path
 from cli.base import Shoal, record, write
 from shoal import Anonymizer, Policy
 from shoal.anonymizer import Drift
-from shoal.cli.summary import drift, summary
+from shoal.cli.run_display import drift, summary
 from tests.cli.base import POLICY
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from cli.base import POLICY
 from shoal.anonymizer import Anonymizer, Stats
-from shoal.cli.summary import faults, summary
+from shoal.cli.run_display import faults, summary
 from shoal.policy import Policy
 
 STATS = Stats(

@@ -35,16 +35,16 @@ def client(lab: Lab) -> Iterator[TestClient]:
 
 
 def test_every_path_calls_the_lab(client: TestClient, tmp_path: Path) -> None:
-    sheet = {**client.get("/api/draft").json(), "algorithm": "fads", "k": "5", "window": "100"}
-    ask = {path: client.post(path, json=sheet) for path in ("/api/check", "/api/trial", "/api/risk", "/api/calls", "/api/save")}
+    form = {**client.get("/api/draft").json(), "algorithm": "fads", "k": "5", "window": "100"}
+    ask = {path: client.post(path, json=form) for path in ("/api/check", "/api/trial", "/api/risk", "/api/calls", "/api/save")}
     assert {path: answer.status_code for path, answer in ask.items()} == dict.fromkeys(ask, 200)
     assert ask["/api/trial"].json()["smallest"] >= 5 and ask["/api/risk"].json()["held"]
-    assert client.post("/api/policy", json=sheet).text == (tmp_path / "policy.yaml").read_text()
+    assert client.post("/api/policy", json=form).text == (tmp_path / "policy.yaml").read_text()
     assert Policy.load(tmp_path / "policy.yaml").privacy.k == 5
-    assert client.post("/api/report", json=sheet).text.startswith("<!doctype html>")
-    assert client.post("/api/compare/fads", json=sheet).json()["windows"]
+    assert client.post("/api/report", json=form).text.startswith("<!doctype html>")
+    assert client.post("/api/compare/fads", json=form).json()["windows"]
     assert client.post("/api/propose", json={"name": "age", "role": "numeric"}).json()["low"] == "15"
-    assert client.post("/api/chances", json=sheet).json()["problems"][0].startswith("time: is not named")
+    assert client.post("/api/chances", json=form).json()["problems"][0].startswith("time: is not named")
 
 
 def test_a_file_is_handed_over(client: TestClient, lab: Lab, tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_a_hierarchy_comes_from_a_file(client: TestClient) -> None:
 
 
 def test_problems_are_told_without_a_fault(client: TestClient) -> None:
-    sheet = {**client.get("/api/draft").json(), "k": "many"}
-    answer = client.post("/api/trial", json=sheet)
+    form = {**client.get("/api/draft").json(), "k": "many"}
+    answer = client.post("/api/trial", json=form)
     assert (answer.status_code, answer.json()["problems"]) == (400, ["privacy.k: is not a number; write one, without quotes"])
 
 

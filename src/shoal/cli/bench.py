@@ -81,10 +81,10 @@ def _bench(
 
     from shoal import bench
     from shoal.bench.plot import check
-    from shoal.cli.lean import use_pool
+    from shoal.cli.startup import use_pool
     from shoal.cli.terminal import errors, output, write
 
-    use_pool()  # what is measured is what `shoal run` does
+    use_pool()  # as `shoal run` does
     asked = list(bench.PARTS) if ALL in parts else parts or list(bench.DEFAULT)
     settings = bench.QUICK if quick else bench.FULL
     if rounds:
@@ -122,19 +122,19 @@ def _print(report: Report, console: Console) -> None:
 
 @contextmanager
 def _shown(console: Console) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal, drawn only between steps so that it takes no time from them; else a line a part."""
+    """A bar on a terminal, drawn only between steps, since drawing takes time; else one line per part."""
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
     if not sys.stderr.isatty():
         seen: set[str] = set()
 
-        def told(progress: Progress) -> None:
+        def named(progress: Progress) -> None:
             if progress.part not in seen:
                 seen.add(progress.part)
                 console.print(f"measuring: {progress.part}")
 
-        yield told
+        yield named
         return
     columns = (TextColumn("{task.fields[part]:8}"), BarColumn(28), TextColumn("{task.fields[doing]}"))
     with Bars(*columns, console=console, auto_refresh=False, transient=True) as bars:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.failure import reported
-from shoal.cli.page import PORT, Host, Open, Port, TokenFile, needed
+from shoal.cli.options import PORT, Host, Open, Port, TokenFile
 
 EXAMPLES = """
 \b
@@ -39,14 +39,17 @@ def lab(
 
 def _lab(source: str | None, save: str | None, rows: int, port: int, host: str, token_file: str | None, browser: bool) -> None:
     from shoal.cli.terminal import output
+    from shoal.extras import needs
 
-    with needed():
+    with needs("web", "the page"):
         from shoal.lab import Lab, Superseded
-        from shoal.web import serve_lab
-        from shoal.web.gate import token_for
+        from shoal.web import serve_lab, token_for
 
     console = output()
-    with Lab(source, rows=rows, save=save) as bench, serve_lab(bench, host, port, token_for(host, token_file)) as address:
+    with (
+        Lab(source, rows=rows, save=save) as bench,
+        serve_lab(bench, host, port, token_for(host, token_file)) as address,
+    ):
         console.print("The lab is open at")
         console.print(f"  {address}", style="bold", soft_wrap=True)
         console.print("Close it with Ctrl-C.")

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.failure import reported
-from shoal.cli.page import Host, TokenFile, served
+from shoal.cli.options import Host, TokenFile, served
 
 if TYPE_CHECKING:
     from shoal.pipeline import Pipe
     from shoal.telemetry import Telemetry
 
-GRACE = 1.8
-"""Seconds from a signal to the end. What is not done by then is done again at the next start."""
+GRACE = 1.8  # seconds from a signal to the end; unfinished work is done again at the next start
 
 EXAMPLES = """
 \b
@@ -65,18 +64,17 @@ def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, t
     from contextlib import ExitStack
     from functools import partial
 
-    from shoal.cli.kernels import prepare
-    from shoal.cli.lean import lean
-    from shoal.cli.summary import faults
+    from shoal.cli.run_display import faults
+    from shoal.cli.startup import prepare_kernels, save_memory
     from shoal.cli.terminal import errors, say
     from shoal.pipeline import Pipe, PipelineFile
 
-    lean()
+    save_memory()
     console = errors()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("shoal").setLevel(logging.DEBUG if verbose else logging.INFO)
     pipe = Pipe(PipelineFile.load(path))
-    prepare(pipe.policy, partial(say, console))
+    prepare_kernels(pipe.policy, partial(say, console))
     if drain:
         pipe.stop(drain=True)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -91,7 +89,7 @@ def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, t
 
 
 def _places(pipe: Pipe, page: tuple[str, int] | None) -> Iterator[tuple[str, int, bool]]:
-    """Where to serve the page, and bare metrics."""
+    """Where to serve the page, and the metrics alone."""
     if page:
         yield *page, False
     if pipe.file.telemetry:
@@ -141,8 +139,8 @@ def _print_letters(path: str) -> None:
     from shoal.formats.dialects import dumps
     from shoal.pipeline import PipelineFile, read_dead_letters
 
-    said = PipelineFile.load(path).dead_letters
-    if said is None or said.encrypt is None:
+    settings = PipelineFile.load(path).dead_letters
+    if settings is None or settings.encrypt is None:
         raise PolicyError(["dead_letters.encrypt: is not there, so no records were kept"])
-    for letter in read_dead_letters(said.file, said.encrypt.read()):
+    for letter in read_dead_letters(settings.file, settings.encrypt.read()):
         typer.echo(dumps(letter))

@@ -70,7 +70,7 @@ def _reproduce(papers: list[str], out: str, data: str | None, quick: bool, worke
 
 @contextmanager
 def _shown(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal; else nothing."""
+    """A bar on a terminal, nothing elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description:8}"), BarColumn(28), MofNCompleteColumn(), TimeElapsedColumn())

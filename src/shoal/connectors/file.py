@@ -25,12 +25,8 @@ from shoal.policy.part import Part, refusal
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
-TAIL = 4 << 10
-"""Bytes by which a file is known again: those before a position of a text, the last ones of a table."""
-
-PAUSE = 0.02
-"""Seconds after which a followed file is looked at again."""
-
+TAIL = 4 << 10  # bytes by which a file is known again: those before a position of a text, the last ones of a table
+PAUSE = 0.02  # seconds after which a followed file is looked at again
 TEXTS = ("jsonl", "csv")
 
 
@@ -65,7 +61,7 @@ class FileSource(Source):
 
     identity = ("path",)
     replays = True
-    begins_unnoticed = True
+    begin_is_harmless = True
 
     class Settings(Part):
         path: File = Field(description="the file: .jsonl, .csv (each also .gz), .parquet or .arrow")
@@ -340,7 +336,7 @@ class FileSink(Sink):
     def mark(self) -> Position:
         return {"at": self._at}
 
-    def harden(self) -> None:
+    def make_durable(self) -> None:
         with self._guarded():
             os.fsync(self._file.fileno())
 

@@ -9,17 +9,14 @@ import pyarrow as pa
 from pydantic import Field
 
 from shoal.connectors.connector import Position, Sink
-from shoal.connectors.library import library
 from shoal.connectors.message import Message, messages
-from shoal.connectors.secret import Secret
-from shoal.connectors.settings import Leaving, Options, Tls, Url, revealed
+from shoal.connectors.registry import library
+from shoal.connectors.settings import Options, OutputFormat, Secret, Tls, Url, with_secrets
 from shoal.errors import ConnectorError
 from shoal.policy.scalar import Count, Span
 
 MEDIA = {"json": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
-PASSING = {408, 425, 429}
-"""Refusals that pass, as those from 500 on."""
-
+PASSING = {408, 425, 429}  # refusals that pass, as those from 500 on
 SHORTEST, LONGEST = 0.2, 30.0
 """Seconds before a request is sent again, at first and at most."""
 
@@ -30,7 +27,7 @@ class HttpSink(Sink):
     identity = ("url",)
     remembers = False
 
-    class Settings(Leaving):
+    class Settings(OutputFormat):
         url: Url = Field(description="where to post to, such as https://example.org/tuples")
         token: Secret | None = Field(default=None, description="what Authorization: Bearer says")
         headers: Options = Field(default={}, description="headers of every request")
@@ -46,7 +43,7 @@ class HttpSink(Sink):
         given = self._settings
         self._httpx = library("httpx", "http")
         library("httpcore", "http")
-        headers = {key: str(value) for key, value in revealed(given.headers).items()}
+        headers = {key: str(value) for key, value in with_secrets(given.headers).items()}
         if given.token:
             headers["Authorization"] = f"Bearer {given.token.read()}"
         headers["Content-Type"] = MEDIA[given.format]

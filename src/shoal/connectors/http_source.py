@@ -13,12 +13,9 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from shoal.connectors.connector import Delivery, Position, Source
-from shoal.connectors.delivery import taken
-from shoal.connectors.library import library
-from shoal.connectors.loopback import is_loopback
-from shoal.connectors.secret import Secret
-from shoal.connectors.settings import Arriving, Tls
+from shoal.connectors.connector import Delivery, Position, Source, take_delivery
+from shoal.connectors.registry import library
+from shoal.connectors.settings import InputFormat, Secret, Tls, is_loopback
 from shoal.errors import ConnectorError
 from shoal.policy.part import refusal
 from shoal.policy.scalar import Count, Name
@@ -30,9 +27,7 @@ MEDIA = {
 }
 """What a request may call its content."""
 
-GRACE = 1
-"""Seconds that open requests get when the server ends."""
-
+GRACE = 1  # seconds that open requests get when the server ends
 RETRY = {"Retry-After": "1"}
 
 
@@ -50,7 +45,7 @@ class HttpSource(Source):
 
     replays = False
 
-    class Settings(Arriving):
+    class Settings(InputFormat):
         host: Name = Field(default="127.0.0.1", description="the address to listen on")
         port: Annotated[Count, Field(le=65_535)] = Field(description="the port to listen on")
         path: Name = Field(default="/", description="the path that records are posted to")
@@ -175,7 +170,7 @@ class HttpSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = taken(self._arrived)
+            some = take_delivery(self._arrived)
         for batch in some:
             self._batches += 1
             self._given.append((self._batches, batch))

@@ -1,20 +1,19 @@
-"""A Kafka cluster, as both the source and the sink see it."""
+"""What the source and the sink of Kafka share: settings, client, partitions."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import Field
 
-from shoal.connectors.settings import Options, revealed
+from shoal.connectors.registry import silent_logger
+from shoal.connectors.settings import Options, with_secrets
 from shoal.errors import ConnectorError
 from shoal.policy.part import Part
 from shoal.policy.scalar import Name
 
-PATIENCE = 10.0
-"""Seconds within which a broker that is there has answered."""
+PATIENCE = 10.0  # seconds to wait for a broker
 
 
 class Cluster(Part):
@@ -27,17 +26,13 @@ class Cluster(Part):
     )
 
     def client(self) -> dict[str, Any]:
-        """What the client is told."""
-        return {**revealed(self.options), "bootstrap.servers": self.brokers}
+        """The options of the client."""
+        return {**with_secrets(self.options), "bootstrap.servers": self.brokers}
 
 
 def silent(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the client says goes to a logger of its own, which is not shown."""
-    logger = logging.getLogger("confluent_kafka")
-    logger.propagate = False
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-    return {**options, "logger": logger, "error_cb": lambda error: None}
+    """The options, with a logger whose output is not shown."""
+    return {**options, "logger": silent_logger("confluent_kafka"), "error_cb": lambda error: None}
 
 
 def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) -> Any:
@@ -46,7 +41,7 @@ def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) 
     Raises
     ------
     ConnectorError
-        It does not know one of them, or a value is not for it.
+        The client refuses an option or its value.
     """
     try:
         return client(options)
@@ -62,7 +57,7 @@ def partitions(kafka: Any, client: Any, topic: str) -> list[int]:
     Raises
     ------
     ConnectorError
-        No broker answers, or they do not have it.
+        No broker answers, or the topic cannot be used.
     """
     try:
         found = client.list_topics(topic, timeout=PATIENCE).topics[topic]

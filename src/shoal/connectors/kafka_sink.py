@@ -11,24 +11,18 @@ from pydantic import Field
 
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.kafka_cluster import PATIENCE, Cluster, connected, partitions, silent
-from shoal.connectors.library import library
 from shoal.connectors.message import Message, messages
-from shoal.connectors.settings import Leaving
+from shoal.connectors.registry import library
+from shoal.connectors.settings import OutputFormat
 from shoal.errors import ConnectorError
 from shoal.policy.scalar import Name
 
 LARGEST = 900_000
 """Bytes of a message's payload, unless the client's message.max.bytes says otherwise; its own limit is a million."""
 
-HEADERS = 4_096
-"""Bytes of a message that are left for its headers."""
-
-FLIGHT = 10_000
-"""Messages of a transaction."""
-
-STEP = 1.0
-"""Seconds of a step of a transaction, which is taken again if they do not suffice."""
-
+HEADERS = 4_096  # bytes of a message that are left for its headers
+FLIGHT = 10_000  # messages of a transaction
+STEP = 1.0  # seconds of a step of a transaction, which is taken again if they do not suffice
 PAUSE = 0.2
 
 
@@ -42,7 +36,7 @@ class KafkaSink(Sink):
     identity = ("topic", "id")
     remembers = True
 
-    class Settings(Cluster, Leaving):
+    class Settings(Cluster, OutputFormat):
         id: Name = Field(default="shoal", description="the transactional id and the group of the sink, one for each pipeline")
 
     def __init__(self, settings: Settings) -> None:

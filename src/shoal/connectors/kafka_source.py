@@ -11,16 +11,13 @@ from pydantic import Field
 
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.kafka_cluster import Cluster, connected, partitions, silent
-from shoal.connectors.library import library
-from shoal.connectors.settings import Arriving
+from shoal.connectors.registry import library
+from shoal.connectors.settings import InputFormat
 from shoal.errors import ConnectorError
 from shoal.policy.scalar import Name
 
-MOST = 8_192
-"""Messages of a delivery."""
-
-QUEUED = 16 << 10
-"""Kibibytes that the client may fetch ahead."""
+MOST = 8_192  # messages of a delivery
+QUEUED = 16 << 10  # kibibytes that the client may fetch ahead
 
 
 class KafkaSource(Source):
@@ -32,9 +29,9 @@ class KafkaSource(Source):
 
     identity = ("topic",)
     replays = True
-    begins_unnoticed = True
+    begin_is_harmless = True
 
-    class Settings(Cluster, Arriving):
+    class Settings(Cluster, InputFormat):
         group: Name = Field(description="the consumer group, under which positions are committed; one for each pipeline")
 
     def __init__(self, settings: Settings) -> None:

@@ -8,28 +8,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from shoal.connectors.library import library
-from shoal.connectors.secret import Secret
-from shoal.connectors.settings import Tls
+from shoal.connectors.registry import library
+from shoal.connectors.settings import Secret, Tls
 from shoal.errors import ConnectorError
 from shoal.policy.part import Part
 from shoal.policy.scalar import Count, Name
 
-PATIENCE = 10.0
-"""Seconds within which a broker that is there has answered."""
-
-FOREVER = 0xFFFFFFFF
-"""Of a session under MQTT 5: it does not expire."""
-
-HELD = 1_000
-"""Messages that may be unacknowledged under MQTT 5; the broker may allow fewer."""
-
-WINDOW = 100
-"""Messages that may be on the way to the broker; under MQTT 5 it may allow fewer."""
-
-FAILED = 0x80
-"""Reasons from here on are failures."""
-
+PATIENCE = 10.0  # seconds within which a broker that is there has answered
+FOREVER = 0xFFFFFFFF  # of a session under MQTT 5: it does not expire
+HELD = 1_000  # messages that may be unacknowledged under MQTT 5; the broker may allow fewer
+WINDOW = 100  # messages that may be on the way to the broker; under MQTT 5 it may allow fewer
+FAILED = 0x80  # reasons from here on are failures
 NOWHERE = "$shoal/nowhere"
 """A topic that nobody subscribes to."""
 

@@ -6,13 +6,11 @@ import threading
 from collections import deque
 from typing import Any
 
-from shoal.connectors.connector import Delivery, Position, Source
-from shoal.connectors.delivery import taken
+from shoal.connectors.connector import Delivery, Position, Source, take_delivery
 from shoal.connectors.mqtt_session import Broker, Session
-from shoal.connectors.settings import Arriving
+from shoal.connectors.settings import InputFormat
 
-ROOM = 10_000
-"""Messages that may wait to be read; while there are as many, the connection is not read from."""
+ROOM = 10_000  # messages that may wait to be read; while there are as many, the connection is not read from
 
 
 class MqttSource(Source):
@@ -25,7 +23,7 @@ class MqttSource(Source):
     identity = ("topic", "client")
     replays = False
 
-    class Settings(Broker, Arriving):
+    class Settings(Broker, InputFormat):
         pass
 
     def __init__(self, settings: Settings) -> None:
@@ -67,7 +65,7 @@ class MqttSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = taken(self._arrived)
+            some = take_delivery(self._arrived)
             self._changed.notify_all()
             for message in some:
                 self._read += 1

@@ -10,15 +10,13 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from shoal.connectors.library import library
-from shoal.connectors.settings import Options, Tls, Url, revealed
+from shoal.connectors.registry import library
+from shoal.connectors.settings import Options, Tls, Url, with_secrets
 from shoal.errors import ConnectorError
 from shoal.policy.part import Part
 from shoal.policy.scalar import Name
 
-PATIENCE = 10.0
-"""Seconds within which a server that is there has answered."""
-
+PATIENCE = 10.0  # seconds within which a server that is there has answered
 T = TypeVar("T")
 
 
@@ -81,7 +79,7 @@ class Link:
             self.on_return()
 
         self.client = self.nats.NATS()
-        options = revealed(self._settings.options)
+        options = with_secrets(self._settings.options)
         if self._settings.tls:
             options["tls"] = self._settings.tls.context()
         servers = self._settings.url.split(",")

@@ -13,20 +13,14 @@ from pydantic import Field
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.message import Message, messages
 from shoal.connectors.nats_link import PATIENCE, Link, Server
-from shoal.connectors.settings import Leaving
+from shoal.connectors.settings import OutputFormat
 from shoal.errors import ConnectorError
 from shoal.policy.scalar import Name
 
-FLIGHT = 1_000
-"""Messages published before their acknowledgements are awaited; and, in bytes, `BYTES`."""
-
+FLIGHT = 1_000  # messages published before their acknowledgements are awaited; and, in bytes, `BYTES`
 BYTES = 4 << 20
-HEADERS = 4_096
-"""Bytes of a message that are left for its headers."""
-
-TOO_LARGE = 10054
-"""The server's code for a message above the stream's own limit."""
-
+HEADERS = 4_096  # bytes of a message that are left for its headers
+TOO_LARGE = 10054  # the server's code for a message above the stream's own limit
 SEQUENCE, TUPLES = "Shoal-Sequence", "Shoal-Tuples"
 
 
@@ -39,9 +33,9 @@ class NatsSink(Sink):
 
     identity = ("stream", "subject")
     remembers = True
-    begins_unnoticed = True
+    begin_is_harmless = True
 
-    class Settings(Server, Leaving):
+    class Settings(Server, OutputFormat):
         subject: Name = Field(description="the one subject of the stream, to which nobody else writes")
 
     def __init__(self, settings: Settings) -> None:

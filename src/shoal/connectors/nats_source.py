@@ -16,20 +16,14 @@ from pydantic import Field
 
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.nats_link import Link, Server
-from shoal.connectors.settings import Arriving
+from shoal.connectors.settings import InputFormat
 from shoal.errors import ConnectorError
 from shoal.policy.scalar import Name
 
-PULL = 2_048
-"""Messages asked for at a time."""
-
-ROOM = 8_192
-"""Messages that may wait to be read; and, in bytes, `BYTES`."""
-
+PULL = 2_048  # messages asked for at a time
+ROOM = 8_192  # messages that may wait to be read; and, in bytes, `BYTES`
 BYTES = 32 << 20
-EXPIRES = 5.0
-"""Seconds after which a request for messages ends."""
-
+EXPIRES = 5.0  # seconds after which a request for messages ends
 ENDS = ("404", "408")
 """How a request ends that was answered: there is nothing, or nothing came in time."""
 
@@ -49,7 +43,7 @@ class NatsSource(Source):
     identity = ("stream", "subject")
     replays = True
 
-    class Settings(Server, Arriving):
+    class Settings(Server, InputFormat):
         subject: Name | None = Field(default=None, description="only messages of this subject; all of the stream without it")
         durable: Name = Field(default="shoal", description="the name of the consumer, one for each pipeline")
 

@@ -19,7 +19,7 @@ from shoal.infer.column import Column, persons, support
 from shoal.infer.draft import Study, study
 from shoal.infer.interval import interval
 from shoal.infer.sample import RARE
-from shoal.lab.sheet import Entry, Role
+from shoal.lab.form import FormField, Role
 
 ROWS = 20_000
 MOST_LEAVES = 2000
@@ -27,7 +27,7 @@ MOST_LEAVES = 2000
 
 @contextmanager
 def named(path: Path, name: str) -> Iterator[None]:
-    """Let errors call a file by its name, not by the place where it lies."""
+    """Errors inside name the file by its own name instead of its path."""
     try:
         yield
     except InputError as error:
@@ -36,13 +36,13 @@ def named(path: Path, name: str) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """At most so many rows of a file, from the first: a stream is tried as it flows."""
+    """The first rows of a file, at most `limit`, in their order: a trial needs the order of the stream."""
 
     path: Path
-    name: str  # what people call the file
+    name: str  # of the file, as the user knows it
     batch: pa.RecordBatch
     malformed: int
-    complete: bool  # whether there are no more
+    complete: bool  # whether these are all rows
     limit: int
 
     @classmethod
@@ -82,7 +82,7 @@ class Sample:
 
     @cached_property
     def study(self) -> Study:
-        """What `shoal infer` sees in it."""
+        """The study of `shoal infer`."""
         with named(self.path, self.name):
             return study(str(self.path), self.limit)
 
@@ -92,8 +92,8 @@ class Sample:
         columns = [texts(column(some, field), ()).fill_null("").to_pylist() for field in fields]
         return [list(row) for row in zip(*columns, strict=True)]
 
-    def proposed(self, name: str, role: Role) -> Entry:
-        """A field in a role, with the range or the flat hierarchy that the sample suggests.
+    def proposed(self, name: str, role: Role) -> FormField:
+        """A field in a role, with a range or a flat hierarchy from the sample.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Sample:
         field = next((field for field in self.study.sample.fields if field.name == name), None)
         if field is None:
             raise InputError(f"'{name}': is not in the sample; name a field that it has")
-        entry = Entry(name=name, role=role)
+        entry = FormField(name=name, role=role)
         found = Column(field, tuple(self.study.nulls))
         if role == "numeric":
             if found.numbers is None or not len(found.numbers) or not np.isfinite(found.numbers).all():
@@ -123,7 +123,7 @@ class Sample:
 
 
 def _joined(parts: list[pa.RecordBatch], names: list[str]) -> pa.RecordBatch:
-    """One batch; a field whose type changes on the way becomes text."""
+    """One batch; a field whose type changes between parts becomes text."""
     if len(parts) == 1:
         return parts[0]
     columns = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.anonymizer.secret import secret
-from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
 from shoal.errors import StateError
 from shoal.pipeline.pipeline_file import Chosen, PipelineFile
 from shoal.pipeline.store import SavedState
@@ -67,7 +67,7 @@ def compatible_facts(saved: SavedState, policy: Policy, file: PipelineFile) -> t
 
 def _digest(known: dict[str, str], chosen: Chosen, file: PipelineFile) -> str:
     """A digest of the settings that identify a source or a sink."""
-    values = [getattr(chosen.settings, name) for name in connector(known, chosen.name).identity]
+    values = [getattr(chosen.settings, name) for name in connector_class(known, chosen.name).identity]
     return _sha256(str([chosen.name, *(_from_state(one, file) if isinstance(one, Path) else one for one in values)]))
 
 

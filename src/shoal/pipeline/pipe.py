@@ -25,7 +25,7 @@ from shoal.columns.encode import policy_fields
 from shoal.connectors import Payload, Position
 from shoal.connectors.connector import Sink, Source
 from shoal.connectors.file import FileSink
-from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block, Parser, parser
 from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests
@@ -103,9 +103,9 @@ class Pipe:
         self._covered: list[Position | None] = []  # the positions of the kept checkpoints
         self.sequence = 0
         self.anonymizer = Anonymizer(self.policy)
-        self.source: Source = connector(SOURCES, file.source.name)(file.source.settings)
+        self.source: Source = connector_class(SOURCES, file.source.name)(file.source.settings)
         self.source.fields, self.source.passed = policy_fields(self.policy), self.policy.kept
-        self.sink: Sink = connector(SINKS, file.sink.name)(file.sink.settings)
+        self.sink: Sink = connector_class(SINKS, file.sink.name)(file.sink.settings)
         self._trace = FileSink(FileSink.Settings(path=file.trace), private=True) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None
 
@@ -163,7 +163,7 @@ class Pipe:
         for _, sink in self.sinks():
             sink.caught_up(self.sequence)
         for _, sink in self.sinks():
-            sink.harden()
+            sink.make_durable()
         self._journal = store.journal()
         store.save(self._checkpoint(), store.number)
         self._covered = [self._position]
@@ -313,7 +313,7 @@ class Pipe:
 
         def written() -> tuple[float, int]:
             for _, sink in self.sinks():
-                sink.harden()
+                sink.make_durable()
             return self._monotonic() - begun, store.save(checkpoint, number)
 
         self._covered = [*self._covered, self._position][-KEPT:]  # the source may forget what the oldest covers

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from shoal.connectors import Secret
-from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
 from shoal.errors import PolicyError
 from shoal.policy import source as yaml
 from shoal.policy.part import REFUSED, Part, refusal
@@ -45,7 +45,7 @@ def _chosen(known: dict[str, str], value: object, info: ValidationInfo) -> Chose
     if name not in known:
         near = [f"; did you mean {match!r}?" for match in get_close_matches(str(name), known, n=1)]
         raise refusal((str(name), f"is no connector here; known are {listed}{''.join(near)}"))
-    model: type[BaseModel] = connector(known, name).Settings
+    model: type[BaseModel] = connector_class(known, name).Settings
     try:
         return Chosen(name, model.model_validate(settings or {}, context=info.context))
     except ValidationError as error:

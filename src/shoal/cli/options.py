@@ -1,4 +1,4 @@
-"""The live page, as commands offer it."""
+"""Options that several commands share: those of the live page, and durations."""
 
 from __future__ import annotations
 
@@ -24,27 +24,19 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser."
 
 @contextmanager
 def served(telemetry: Telemetry, host: str, port: int, token_file: str | None, bare: bool = False) -> Iterator[str]:
-    """Serve the page, or its bare metrics, while the body runs, and give its address.
+    """Serve the page, or only its metrics, while the body runs; yields its address.
 
     Raises
     ------
     InputError
-        What it needs is not installed, there is no token where one is needed, or the port is taken.
+        A package is not installed, a token is missing, or the port is taken.
     """
-    with needed():
-        from shoal.web import serve
-        from shoal.web.gate import token_for
+    from shoal.extras import needs
+
+    with needs("web", "the page"):
+        from shoal.web import serve, token_for
     with serve(telemetry, host, port, token_for(host, token_file), bare=bare) as address:
         yield address
-
-
-@contextmanager
-def needed() -> Iterator[None]:
-    """Say what has to be installed if it is not."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise InputError(f"the page: needs {error.name}, which is not installed; pip install 'shoal[web]'") from None
 
 
 class Paged(TyperCommand):
@@ -59,7 +51,27 @@ def with_port(arguments: Sequence[str]) -> list[str]:
     >>> with_port(["a.yaml", "--page"]), with_port(["--page", "a.yaml"]), with_port(["--page", "9000", "a.yaml"])
     (['a.yaml', '--page', '8080'], ['--page', '8080', 'a.yaml'], ['--page', '9000', 'a.yaml'])
     """
-    told: list[str] = []
+    found: list[str] = []
     for argument, after in zip(arguments, [*arguments[1:], ""], strict=True):
-        told += [argument, str(PORT)] if argument == "--page" and not after.isdecimal() else [argument]
-    return told
+        found += [argument, str(PORT)] if argument == "--page" and not after.isdecimal() else [argument]
+    return found
+
+
+def seconds(option: str, text: str) -> float:
+    """
+    >>> seconds("--late", "5m")
+    300.0
+
+    Raises
+    ------
+    InputError
+        The text is no duration.
+    """
+    from pydantic_core import PydanticCustomError
+
+    from shoal.policy.scalar import span
+
+    try:
+        return float(span(text))
+    except PydanticCustomError:
+        raise InputError(f"{option}: not a duration; write it like 30s, 5m, 2h, 1d") from None

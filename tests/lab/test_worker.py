@@ -7,11 +7,11 @@ from threading import Event
 
 import pytest
 
-from shoal.lab.desk import Desk, Superseded
+from shoal.lab.worker import Superseded, Worker
 
 
 def test_only_the_newest_of_a_kind_is_done() -> None:
-    desk, started, go = Desk("trial"), Event(), Event()
+    worker, started, go = Worker("trial"), Event(), Event()
     done = []
 
     def slow(still):  # type: ignore[no-untyped-def]
@@ -21,12 +21,12 @@ def test_only_the_newest_of_a_kind_is_done() -> None:
         done.append("slow")
 
     with ThreadPoolExecutor(4) as pool:
-        first = pool.submit(desk.ask, "trial", slow)
+        first = pool.submit(worker.run, "trial", slow)
         started.wait(10)
-        second = pool.submit(desk.ask, "trial", lambda still: done.append("second"))
-        while desk._newest["trial"] < 2:
+        second = pool.submit(worker.run, "trial", lambda check: done.append("second"))
+        while worker._newest["trial"] < 2:
             pass
-        third = pool.submit(desk.ask, "trial", lambda still: done.append("third"))
+        third = pool.submit(worker.run, "trial", lambda check: done.append("third"))
         with pytest.raises(Superseded):
             second.result(10)
         go.set()
@@ -34,13 +34,13 @@ def test_only_the_newest_of_a_kind_is_done() -> None:
             first.result(10)
         third.result(10)
     assert done == ["third"]
-    desk.close()
+    worker.close()
 
 
 def test_a_failure_reaches_who_asked() -> None:
-    desk = Desk()
+    worker = Worker()
     with pytest.raises(ZeroDivisionError):
-        desk.ask("any", lambda still: 1 / 0)
-    desk.close()
+        worker.run("any", lambda check: 1 / 0)
+    worker.close()
     with pytest.raises(Superseded):
-        desk.ask("any", lambda still: 1)
+        worker.run("any", lambda check: 1)

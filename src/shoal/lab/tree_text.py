@@ -1,4 +1,4 @@
-"""A hierarchy as people write one: a label a line, what lies below it further to the right."""
+"""A hierarchy as indented text: one label per line, its children indented below it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Tree = dict[str, Any]
 MOST = 10
 
 
-def parse(text: str) -> Tree:
-    """The tree as a policy writes it; a text that names a builder or a ready-made hierarchy is taken as that.
+def parse_tree(text: str) -> Tree:
+    """The tree as a policy writes it; or the builder or ready-made hierarchy that the text names.
 
-    >>> parse('''
+    >>> parse_tree('''
     ... Europe
     ...   France
     ...     Paris
@@ -25,20 +25,20 @@ def parse(text: str) -> Tree:
     ...   Oslo
     ... ''')
     {'Europe': {'France': ['Paris', 'Lyon'], 'Oslo': 'Oslo'}}
-    >>> parse("ready: countries")
+    >>> parse_tree("ready: countries")
     {'ready': 'countries'}
 
     Raises
     ------
     PolicyError
-        The lines are no tree, with the line of each problem.
+        The lines are no tree; each problem names its line.
     """
     named = _named(text)
     if named:
         return named
     top: Tree = {}
-    above: list[tuple[int, Tree]] = [(-1, top)]  # how far to the right each stands, and what lies below it
-    first: dict[int, int] = {}  # how far to the right the first of some siblings stands
+    above: list[tuple[int, Tree]] = [(-1, top)]  # the indentation of each ancestor, and its children
+    first: dict[int, int] = {}  # the indentation of the first of some siblings
     problems = []
     for number, line in enumerate(text.expandtabs(4).splitlines(), 1):
         label = line.strip()
@@ -56,13 +56,14 @@ def parse(text: str) -> Tree:
         above.append((indent, below))
     if problems:
         raise PolicyError(problems[:MOST])
-    return {label: _written(label, below) for label, below in top.items()}
+    return {label: _as_policy(label, below) for label, below in top.items()}
 
 
-def outline(tree: Hierarchy) -> str:
-    """The lines of a tree.
+def tree_text(tree: Hierarchy) -> str:
+    """A hierarchy as indented text.
 
-    >>> print(outline(Hierarchy.of([["Paris", "France", "Europe"], ["Lyon", "France", "Europe"], ["Oslo", "Europe"]])), end="")
+    >>> paths = [["Paris", "France", "Europe"], ["Lyon", "France", "Europe"], ["Oslo", "Europe"]]
+    >>> print(tree_text(Hierarchy.of(paths)), end="")
     Europe
       France
         Paris
@@ -81,12 +82,12 @@ def outline(tree: Hierarchy) -> str:
     return "".join(lines)
 
 
-def _written(label: str, below: Tree) -> Any:
+def _as_policy(label: str, below: Tree) -> Any:
     if not below:
         return label
     if not any(below.values()):
         return list(below)
-    return {each: _written(each, deeper) for each, deeper in below.items()}
+    return {each: _as_policy(each, deeper) for each, deeper in below.items()}
 
 
 def _named(text: str) -> Tree | None:

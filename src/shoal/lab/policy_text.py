@@ -1,4 +1,4 @@
-"""From a sheet to the policy that it says, and to the text of it."""
+"""The policy of a form, as `Policy.parse` takes it and as YAML."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from shoal.errors import PolicyError
 from shoal.infer.scalar import scalar
-from shoal.lab import outline
-from shoal.lab.sheet import Entry, Sheet
+from shoal.lab.form import Form, FormField
+from shoal.lab.tree_text import parse_tree
 from shoal.policy import source
 from shoal.policy.document import NOBODY
 
@@ -19,11 +19,11 @@ WIDTH = 110
 _NOBODY = f"person: {NOBODY}"
 
 
-def written(sheet: Sheet) -> dict[str, Any]:
-    """The policy as `Policy.parse` takes it.
+def as_policy(form: Form) -> dict[str, Any]:
+    """The policy of a form, as `Policy.parse` takes it.
 
-    >>> sheet = Sheet(fields=[Entry(name="age", role="numeric", low="0", high="100", grid="5")])
-    >>> written(sheet)["attributes"]
+    >>> form = Form(fields=[FormField(name="age", role="numeric", low="0", high="100", grid="5")])
+    >>> as_policy(form)["attributes"]
     {'age': {'quasi': 'numeric', 'range': [0, 100], 'grid': 5}}
 
     Raises
@@ -32,23 +32,23 @@ def written(sheet: Sheet) -> dict[str, Any]:
         A hierarchy is no tree, or the further settings are no YAML.
     """
     problems: list[str] = []
-    found: dict[str, Any] = {"person": sheet.person or NOBODY}
-    if sheet.time:
-        found["time"] = {"field": sheet.time, **({} if sheet.is_filter else {"publish": sheet.publish})}
-    found["nulls"] = list(sheet.nulls)
-    if sheet.is_filter and sheet.item:
-        found["item"] = {"field": sheet.item}
-    attributes = {entry.name: _attribute(entry, problems) for entry in sheet.fields if _is_listed(sheet, entry)}
-    if attributes or not sheet.is_filter:
+    found: dict[str, Any] = {"person": form.person or NOBODY}
+    if form.time:
+        found["time"] = {"field": form.time, **({} if form.is_filter else {"publish": form.publish})}
+    found["nulls"] = list(form.nulls)
+    if form.is_filter and form.item:
+        found["item"] = {"field": form.item}
+    attributes = {entry.name: _attribute(entry, problems) for entry in form.fields if _is_listed(form, entry)}
+    if attributes or not form.is_filter:
         found["attributes"] = attributes
-    if sheet.is_filter:
-        found["algorithm"] = {"name": sheet.algorithm, "z": number(sheet.z), "window": number(sheet.span)}
+    if form.is_filter:
+        found["algorithm"] = {"name": form.algorithm, "z": parse_number(form.z), "window": parse_number(form.span)}
     else:
-        found["privacy"] = {"k": number(sheet.k)}
-        found["window"] = {sheet.kind: number(sheet.window)}
-        found["algorithm"] = {"name": sheet.algorithm}
+        found["privacy"] = {"k": parse_number(form.k)}
+        found["window"] = {form.kind: parse_number(form.window)}
+        found["algorithm"] = {"name": form.algorithm}
     try:
-        more = source.parse(sheet.more) if sheet.more.strip() else {}
+        more = source.parse(form.more) if form.more.strip() else {}
         if not isinstance(more, Mapping):
             problems.append("more: is not a mapping; write it as key: value pairs, such as privacy: {l: 2}")
         else:
@@ -60,10 +60,11 @@ def written(sheet: Sheet) -> dict[str, Any]:
     return found
 
 
-def text(sheet: Sheet) -> str:
-    """The policy as a commented YAML file.
+def policy_text(form: Form) -> str:
+    """The policy of a form, as a commented YAML file.
 
-    >>> print(text(Sheet(fields=[Entry(name="sex", role="categorical", tree="any\\n  f\\n  m", note="2 categories.")])), end="")
+    >>> sex = FormField(name="sex", role="categorical", tree="any\\n  f\\n  m", note="2 categories.")
+    >>> print(policy_text(Form(fields=[sex])), end="")
     person: none
     nulls: [""]
     <BLANKLINE>
@@ -81,10 +82,10 @@ def text(sheet: Sheet) -> str:
     Raises
     ------
     PolicyError
-        As `written` does.
+        As `as_policy` does.
     """
-    notes = {entry.name: entry.note for entry in sheet.fields}
-    found = written(sheet)
+    notes = {entry.name: entry.note for entry in form.fields}
+    found = as_policy(form)
     before = [key for key in ("version", "person", "person_missing", "time", "nulls", "item") if key in found]
     lines = [line for key in before for line in _lines(key, found[key])]
     lines = [_NOBODY if line == f'person: "{NOBODY}"' else line for line in lines]
@@ -98,10 +99,10 @@ def text(sheet: Sheet) -> str:
     return "\n".join([*lines, "", *(line for key in rest for line in _lines(key, found[key]))]) + "\n"
 
 
-def number(text: str) -> Any:
-    """What a text says, if it is a number; else the text, which the policy will refuse in its own words.
+def parse_number(text: str) -> Any:
+    """The number that a text holds; else the text, which the policy will refuse with its own message.
 
-    >>> number("5"), number(" 0.5"), number("30s"), number("")
+    >>> parse_number("5"), parse_number(" 0.5"), parse_number("30s"), parse_number("")
     (5, 0.5, '30s', None)
     """
     text = text.strip()
@@ -113,26 +114,30 @@ def number(text: str) -> Any:
     return text or None
 
 
-def _is_listed(sheet: Sheet, entry: Entry) -> bool:
-    taken = (sheet.person, sheet.time, sheet.item if sheet.is_filter else "")
-    roles = ("sensitive", "keep") if sheet.is_filter else ("numeric", "categorical", "sensitive", "keep")
+def _is_listed(form: Form, entry: FormField) -> bool:
+    taken = (form.person, form.time, form.item if form.is_filter else "")
+    roles = ("sensitive", "keep") if form.is_filter else ("numeric", "categorical", "sensitive", "keep")
     return entry.role in roles and entry.name not in taken
 
 
-def _attribute(entry: Entry, problems: list[str]) -> dict[str, Any]:
+def _attribute(entry: FormField, problems: list[str]) -> dict[str, Any]:
     match entry.role:
         case "sensitive":
             return {"sensitive": True}
         case "numeric":
-            ends = {"range": [number(entry.low), number(entry.high)]} if entry.low.strip() or entry.high.strip() else {}
-            grid = {"grid": number(entry.grid)} if entry.grid.strip() else {}
+            ends = (
+                {"range": [parse_number(entry.low), parse_number(entry.high)]}
+                if entry.low.strip() or entry.high.strip()
+                else {}
+            )
+            grid = {"grid": parse_number(entry.grid)} if entry.grid.strip() else {}
             return {"quasi": "numeric", **ends, **grid, **({"out_of_range": "clip"} if entry.clip else {})}
         case "categorical":
             lenient = {"unknown": "root"} if entry.lenient else {}
             tree: dict[str, Any] = {}
             if entry.tree.strip():
                 try:
-                    tree = {"hierarchy": outline.parse(entry.tree)}
+                    tree = {"hierarchy": parse_tree(entry.tree)}
                 except PolicyError as error:
                     problems += [f"attributes.{entry.name}.hierarchy: {problem}" for problem in error.problems]
             return {"quasi": "categorical", **lenient, **tree}
@@ -140,7 +145,7 @@ def _attribute(entry: Entry, problems: list[str]) -> dict[str, Any]:
 
 
 def _merged(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, Any]:
-    """Both, the second inside the first; a role that is written there takes the place of the one here."""
+    """Both mappings merged; where both have a value, the second counts."""
     found = dict(first)
     for key, value in second.items():
         inside = found.get(key)
@@ -149,7 +154,7 @@ def _merged(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, An
 
 
 def _lines(key: object, value: object) -> Iterator[str]:
-    """A key and its value, on one line if it fits; a hierarchy always as a tree."""
+    """A key and its value, on one line if they fit; a hierarchy always as a tree."""
     name = scalar(key) if isinstance(key, str) else _flow(key)
     flow = _flow(value)
     is_tree = isinstance(value, Mapping) and (key == "hierarchy" or "hierarchy" in value)

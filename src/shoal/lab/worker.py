@@ -1,51 +1,52 @@
-"""A worker that does one thing at a time, and of each kind only the newest."""
+"""A thread that does one task at a time, and of each kind only the newest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from threading import Condition, Thread
 from typing import Any, NamedTuple, TypeVar
 
 Result = TypeVar("Result")
-_PATIENCE = 2  # seconds for work under way to notice that nobody needs it
+_PATIENCE = 2  # seconds for a running task to notice that it is outdated
 
 
 class Superseded(Exception):
-    """A newer piece of work of the same kind took its place."""
+    """A newer task of the same kind replaced this one."""
 
 
-class _Work(NamedTuple):
+class _Task(NamedTuple):
     do: Callable[[Callable[[], None]], Any]
     future: Future[Any]
     number: int
 
 
-class Desk:
-    """Takes work from any thread and does it in its own, the kinds in the order in which they are listed.
+class Worker:
+    """Runs tasks from any thread in its own thread; the kinds that are listed come first, in this order.
 
-    >>> desk = Desk("trial")
-    >>> desk.ask("trial", lambda still: 2 + 2)
+    >>> worker = Worker("trial")
+    >>> worker.run("trial", lambda _: 2 + 2)
     4
-    >>> desk.close()
+    >>> worker.close()
     """
 
     def __init__(self, *first: str) -> None:
         self._first = first
-        self._waiting: dict[str, _Work] = {}
+        self._waiting: dict[str, _Task] = {}
         self._newest: dict[str, int] = {}
         self._changed = Condition()
         self._open = True
-        self._thread = Thread(target=self._run, name="lab", daemon=True)
+        self._thread = Thread(target=self._loop, name="lab", daemon=True)
         self._thread.start()
 
-    def ask(self, kind: str, do: Callable[[Callable[[], None]], Result]) -> Result:
-        """Wait for the work to be done. `do` gets a function that it calls now and then, and that ends it if it is outdated.
+    def run(self, kind: str, do: Callable[[Callable[[], None]], Result]) -> Result:
+        """Run a task, and wait for its result. `do` gets a function to call from time to time, which ends an outdated task.
 
         Raises
         ------
         Superseded
-            Something newer of its kind came.
+            A newer task of its kind came, or the worker was closed.
         """
         future: Future[Result] = Future()
         with self._changed:
@@ -53,7 +54,7 @@ class Desk:
                 raise Superseded
             number = self._newest[kind] = self._newest.get(kind, 0) + 1
             older = self._waiting.pop(kind, None)
-            self._waiting[kind] = _Work(do, future, number)
+            self._waiting[kind] = _Task(do, future, number)
             self._changed.notify()
         if older:
             older.future.set_exception(Superseded())
@@ -65,21 +66,21 @@ class Desk:
             self._changed.notify()
         self._thread.join(_PATIENCE)
 
-    def _run(self) -> None:
+    def _loop(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or not self._open)
                 if not self._open:
-                    for work in self._waiting.values():
-                        work.future.set_exception(Superseded())
+                    for task in self._waiting.values():
+                        task.future.set_exception(Superseded())
                     return
                 kind = next((kind for kind in self._first if kind in self._waiting), None) or next(iter(self._waiting))
-                work = self._waiting.pop(kind)
+                task = self._waiting.pop(kind)
             try:
-                work.future.set_result(work.do(lambda kind=kind, number=work.number: self._still(kind, number)))  # type: ignore[misc]
+                task.future.set_result(task.do(partial(self._check, kind, task.number)))
             except BaseException as error:
-                work.future.set_exception(error)
+                task.future.set_exception(error)
 
-    def _still(self, kind: str, number: int) -> None:
+    def _check(self, kind: str, number: int) -> None:
         if self._newest.get(kind) != number or not self._open:
             raise Superseded
