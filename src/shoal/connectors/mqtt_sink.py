@@ -62,7 +62,7 @@ class MqttSink(Sink):
         return (numbered(message, SEQUENCE, self._settings.format) for message in found)
 
     def _publish(self, some: list[Message]) -> None:
-        """Publish messages; what the client has taken it sends until the broker has it."""
+        """Publish messages; the client repeats each until the broker has acknowledged it."""
         assert self._session
         flying: dict[int, Message] = {}
         waiting = deque(some)
@@ -92,7 +92,7 @@ class MqttSink(Sink):
         return properties
 
     def caught_up(self, sequence: int) -> None:
-        """It does not know what it has."""
+        """It does not know which tuples it has."""
 
     def close(self) -> None:
         if self._session:

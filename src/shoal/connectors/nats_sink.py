@@ -17,9 +17,9 @@ from shoal.connectors.settings import OutputFormat
 from shoal.errors import ConnectorError
 from shoal.policy.scalar import Name
 
-FLIGHT = 1_000  # messages published before their acknowledgements are awaited; and, in bytes, `BYTES`
-BYTES = 4 << 20
-HEADERS = 4_096  # bytes of a message that are left for its headers
+FLIGHT = 1_000  # messages published before their acknowledgements are awaited
+BYTES = 4 << 20  # the same limit in bytes
+HEADERS = 4_096  # bytes of a message for its headers
 TOO_LARGE = 10054  # the server's code for a message above the stream's own limit
 SEQUENCE, TUPLES = "Shoal-Sequence", "Shoal-Tuples"
 
@@ -27,8 +27,8 @@ SEQUENCE, TUPLES = "Shoal-Sequence", "Shoal-Tuples"
 class NatsSink(Sink):
     """Publishes to a stream of its own.
 
-    Each message names the number that must be the stream's last when it is stored. So they are stored without gaps, whatever
-    gets lost on the way, and the last one of the stream tells which tuples it has.
+    Each message names the number that must be the stream's last when it is stored. So messages are stored without gaps, even if
+    some are lost on the way, and the last one of the stream says which tuples it has.
     """
 
     identity = ("stream", "subject")
@@ -74,12 +74,12 @@ class NatsSink(Sink):
         await link.client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
 
     def _doubt(self) -> None:
-        """What is in flight may have got lost."""
+        """Messages in flight may be lost."""
         if self._done and not self._done.done():
             self._done.set_result(False)
 
     async def _look(self, mark: Position | None = None) -> None:
-        """What the stream has: by its last message; where that was purged, by the mark, if nothing has come since."""
+        """Find which tuples the stream has: by its last message; if that was purged, by the mark if nothing came since."""
         link, given = self._link, self._settings
         assert link
         self._stored = (await link.stream.stream_info(given.stream)).state.last_seq
@@ -135,7 +135,7 @@ class NatsSink(Sink):
                 first += 1
 
     async def _flown(self, flight: list[Message]) -> bool:
-        """Publish messages at once; whether all of them were stored."""
+        """Publish messages together; whether all of them were stored."""
         link, subject = self._link, self._settings.subject
         assert link
         self._round += 1

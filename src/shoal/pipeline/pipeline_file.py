@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -16,11 +16,11 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
-    field_validator,
 )
 
 from shoal.connectors import Secret
 from shoal.connectors.registry import SINKS, SOURCES, connector_class
+from shoal.connectors.settings import LocalPath
 from shoal.errors import PolicyError
 from shoal.policy import source as yaml
 from shoal.policy.part import REFUSED, Part, refusal
@@ -56,29 +56,19 @@ Source = Annotated[Chosen, PlainValidator(partial(_chosen, SOURCES)), WithJsonSc
 Sink = Annotated[Chosen, PlainValidator(partial(_chosen, SINKS)), WithJsonSchema({"type": "object"})]
 
 
-class _InFolder(Part):
-    """Paths in it are relative to the folder of the pipeline's file."""
-
-    @field_validator("*", mode="after")
-    @classmethod
-    def _from_folder(cls, value: Any, info: ValidationInfo) -> Any:
-        folder = (info.context or {}).get("folder")
-        return folder / value if isinstance(value, Path) and folder is not None else value
-
-
 def _lines(path: Path) -> Path:
     if path.suffix != ".jsonl":
         raise refusal("is written as JSON lines; name it .jsonl")
     return path
 
 
-Lines = Annotated[Path, AfterValidator(_lines)]
+Lines = Annotated[LocalPath, AfterValidator(_lines)]
 
 
-class State(_InFolder):
+class State(Part):
     """The state from which the pipeline resumes after a crash. It holds raw records, so it is encrypted."""
 
-    dir: Path = Field(description="the folder that holds it")
+    dir: LocalPath = Field(description="the folder that holds it")
     checkpoint: Span = Field(default=5.0, gt=0, description="how often the whole state is written, such as 5s")
     key: Secret = Field(description="the secret that it is encrypted with, such as {env: SHOAL_KEY}")
 
@@ -90,7 +80,7 @@ class Late(Part):
     then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further behind")
 
 
-class DeadLetters(_InFolder):
+class DeadLetters(Part):
     """Where rejected records are listed."""
 
     file: Lines = Field(description="a .jsonl file: row, field, reason, where it came from, and when")
@@ -116,7 +106,7 @@ class Telemetry(Part):
         return host.strip("[]"), int(port)
 
 
-class PipelineFile(_InFolder):
+class PipelineFile(Part):
     """A pipeline as it is written.
 
     >>> file = PipelineFile.parse('''
@@ -129,7 +119,7 @@ class PipelineFile(_InFolder):
     (PosixPath('wearables/policy.yaml'), 'file', 5.0)
     """
 
-    policy: Path = Field(description="the policy, a YAML file")
+    policy: LocalPath = Field(description="the policy, a YAML file")
     source: Source = Field(description="where records come from, such as {file: {path: raw.jsonl}}")
     sink: Sink = Field(description="where tuples go, such as {file: {path: clean.jsonl}}")
     state: State = Field(description="where the state is kept, such as {dir: state/, key: {env: SHOAL_KEY}}")
