@@ -44,6 +44,7 @@ Parts:
 ALL = "all"
 
 
+@reported()
 def bench(
     parts: Annotated[
         list[str] | None,
@@ -64,41 +65,28 @@ def bench(
 
     Contenders take turns, each figure is a median. The full measurement takes some ten minutes, --quick one or two.
     """
-    with reported():
-        _bench(parts or [], quick, algorithms, rounds, data, json, plot)
-
-
-def _bench(
-    parts: list[str],
-    quick: bool,
-    algorithms: str | None,
-    rounds: int | None,
-    data: str | None,
-    json: str | None,
-    plot: str | None,
-) -> None:
     from dataclasses import replace
 
-    from shoal import bench
+    from shoal import bench as benchmarks
     from shoal.bench.plot import check
     from shoal.cli.startup import use_pool
     from shoal.cli.terminal import errors, output, write
 
     use_pool()  # as `shoal run` does
-    asked = list(bench.PARTS) if ALL in parts else parts or list(bench.DEFAULT)
-    settings = bench.QUICK if quick else bench.FULL
+    asked = list(benchmarks.PARTS) if parts and ALL in parts else parts or list(benchmarks.DEFAULT)
+    settings = benchmarks.QUICK if quick else benchmarks.FULL
     if rounds:
         settings = replace(settings, rounds=rounds)
     if plot:
         check(plot, asked)
     names = [name.strip() for name in algorithms.split(",")] if algorithms else None
     with _shown(errors()) as on_progress:
-        report = bench.measure(asked, algorithms=names, data=data, settings=settings, on_progress=on_progress)
+        report = benchmarks.measure(asked, algorithms=names, data=data, settings=settings, on_progress=on_progress)
     _print(report, errors() if json == "-" else output())
     if json:
         write(json, report.to_json())
     if plot:
-        bench.plot(report, plot)
+        benchmarks.plot(report, plot)
 
 
 def _print(report: Report, console: Console) -> None:

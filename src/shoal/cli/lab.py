@@ -20,6 +20,7 @@ Examples:
 """
 
 
+@reported()
 def lab(
     source: Annotated[str | None, typer.Argument(help="The file to look at; else drop one.", metavar="FILE")] = None,
     save: Annotated[str | None, typer.Option(help="Where the page may save the policy.", metavar="FILE")] = None,
@@ -33,11 +34,6 @@ def lab(
 
     The data stays on this machine. What is dropped on the page lies in a private folder until the lab closes.
     """
-    with reported():
-        _lab(source, save, rows, port, host, token_file, browser)
-
-
-def _lab(source: str | None, save: str | None, rows: int, port: int, host: str, token_file: str | None, browser: bool) -> None:
     from shoal.cli.terminal import output
     from shoal.extras import needs
 

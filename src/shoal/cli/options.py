@@ -24,13 +24,7 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser."
 
 @contextmanager
 def served(telemetry: Telemetry, host: str, port: int, token_file: str | None, bare: bool = False) -> Iterator[str]:
-    """Serve the page, or only its metrics, while the body runs; yields its address.
-
-    Raises
-    ------
-    InputError
-        A package is not installed, a token is missing, or the port is taken.
-    """
+    """Serve the page, or only its metrics, while the body runs; yields its address."""
     from shoal.extras import needs
 
     with needs("web", "the page"):
@@ -61,11 +55,6 @@ def seconds(option: str, text: str) -> float:
     """
     >>> seconds("--late", "5m")
     300.0
-
-    Raises
-    ------
-    InputError
-        The text is no duration.
     """
     from pydantic_core import PydanticCustomError
 

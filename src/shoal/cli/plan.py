@@ -26,6 +26,7 @@ _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#
 _FONT = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
 
 
+@reported()
 def plan(
     data: Annotated[str, typer.Option(help="A sample of the stream, or - for JSON lines.", metavar="FILE")],
     k: Annotated[int, typer.Option(help="Users who must publish the same.", min=2)] = 2,
@@ -44,22 +45,6 @@ def plan(
 
     For each Δt the least z under which users are k-anonymous, by the model and in the sample replayed. See docs/model.md.
     """
-    with reported():
-        _plan(data, k, confidence, person, item, time, window, rows, json, plot)
-
-
-def _plan(
-    data: str,
-    k: int,
-    confidence: float,
-    person: str,
-    item: str,
-    time: str,
-    window: str | None,
-    rows: int,
-    json: str | None,
-    plot: str | None,
-) -> None:
     from shoal import model
     from shoal.cli.options import seconds
     from shoal.cli.terminal import errors, output, say, write

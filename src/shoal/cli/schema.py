@@ -13,9 +13,9 @@ Examples:
 """
 
 
+@reported()
 def schema() -> None:
     """Print the JSON schema of policies, with which editors complete and check them."""
-    with reported():
-        from shoal.policy.schema import text
+    from shoal.policy.schema import text
 
-        typer.echo(text(), nl=False)
+    typer.echo(text(), nl=False)

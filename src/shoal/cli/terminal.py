@@ -34,13 +34,7 @@ def say(console: Console, line: str, style: str = "") -> None:
 
 
 def write(path: str, text: str) -> None:
-    """Write a text to a file, or to standard output if that is `-`.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-    """
+    """Write a text to a file, or to standard output if that is `-`."""
     if path == "-":
         typer.echo(text)
         return

@@ -70,13 +70,7 @@ class HttpSink(Sink):
                 pause = min(2 * pause, LONGEST)
 
     def _posted(self, message: Message) -> float | None:
-        """Post a message: None if it was accepted, else the seconds that the server asks to wait.
-
-        Raises
-        ------
-        ConnectorError
-            The server will never accept it.
-        """
+        """Post a message: None if it was accepted, else the seconds that the server asks to wait."""
         place = f"http {self._settings.url}"
         headers = {"Shoal-Sequence": str(message.sequence), "Shoal-Tuples": str(message.tuples)}
         try:

@@ -36,13 +36,7 @@ def silent(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) -> Any:
-    """A client by its options.
-
-    Raises
-    ------
-    ConnectorError
-        The client refuses an option or its value.
-    """
+    """A client by its options; one that the client refuses is a ConnectorError."""
     try:
         return client(options)
     except Exception as error:
@@ -52,13 +46,7 @@ def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) 
 
 
 def partitions(kafka: Any, client: Any, topic: str) -> list[int]:
-    """The partitions of a topic.
-
-    Raises
-    ------
-    ConnectorError
-        No broker answers, or the topic cannot be used.
-    """
+    """The partitions of a topic, which must be usable."""
     try:
         found = client.list_topics(topic, timeout=PATIENCE).topics[topic]
     except kafka.KafkaException as error:

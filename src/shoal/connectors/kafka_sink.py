@@ -107,13 +107,7 @@ class KafkaSink(Sink):
         )
 
     def _patiently(self, step: Callable[[], Any]) -> None:
-        """Repeat a step of a transaction until it succeeds; an error that requires an abort is raised unchanged.
-
-        Raises
-        ------
-        ConnectorError
-            The step can never succeed.
-        """
+        """Repeat a step of a transaction until it succeeds; an error that requires an abort is raised unchanged."""
         while True:
             try:
                 step()

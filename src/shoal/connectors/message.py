@@ -31,11 +31,6 @@ def messages(batch: pa.RecordBatch, sequence: int, form: str, largest: int) -> I
     ...     print(message)
     Message(sequence=7, tuples=1, payload=b'{"age": 40}')
     Message(sequence=8, tuples=1, payload=b'{"age": null}')
-
-    Raises
-    ------
-    ConnectorError
-        A single tuple is larger.
     """
     if form == "json":
         for number, line in enumerate(lines(batch).split(b"\n")[:-1], sequence):

@@ -73,13 +73,7 @@ class Session:
             self.client.tls_set_context(given.tls.context())
 
     def connect(self) -> None:
-        """Connect to the broker.
-
-        Raises
-        ------
-        ConnectorError
-            The broker cannot be reached, or refuses.
-        """
+        """Connect to the broker; a ConnectorError if it cannot be reached, or refuses."""
         given, place = self._given, f"mqtt {self._given.host}:{self._given.port}"
         five: dict[str, Any] = {}
         if self.is_five:
@@ -102,13 +96,7 @@ class Session:
 
     @classmethod
     def probe(cls, given: Broker) -> bool:
-        """Connect for a moment under another client id, so that the session of a running pipeline is not taken over.
-
-        Raises
-        ------
-        ConnectorError
-            The broker cannot be reached, or refuses.
-        """
+        """Connect for a moment under another client id, so that the session of a running pipeline is not taken over."""
         session = cls(given.model_copy(update={"client": f"{given.client}-probe"}), lasting=False, subscribe=False)
         session.connect()
         session.close()

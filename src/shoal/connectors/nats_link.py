@@ -105,13 +105,7 @@ class Link:
         self.stream = self.client.jetstream(timeout=PATIENCE)
 
     async def unbroken(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop's thread until the connection breaks.
-
-        Raises
-        ------
-        TimeoutError
-            The connection broke.
-        """
+        """Run a coroutine in the loop's thread; a TimeoutError if the connection breaks."""
         task = self._loop.create_task(coroutine)
         await asyncio.wait({task, self._broken}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -120,13 +114,7 @@ class Link:
         return await task
 
     async def info(self) -> Any:
-        """What the server knows of the stream.
-
-        Raises
-        ------
-        ConnectorError
-            There is none, or it deletes messages that were read.
-        """
+        """The server's information on the stream, which must exist and keep messages that were read."""
         name = self._settings.stream
         try:
             info = await self.stream.stream_info(name)

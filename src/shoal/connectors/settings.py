@@ -49,13 +49,7 @@ class Secret(Part):
         return self
 
     def read(self) -> str:
-        """The secret itself.
-
-        Raises
-        ------
-        ConnectorError
-            It is not there, or empty.
-        """
+        """The secret itself; a ConnectorError if it is missing or empty."""
         if self.env is not None:
             found = os.environ.get(self.env)
             if not found:
@@ -101,13 +95,7 @@ class Tls(Part):
         return self
 
     def context(self) -> ssl.SSLContext:
-        """The TLS context of these settings.
-
-        Raises
-        ------
-        ConnectorError
-            A file cannot be used.
-        """
+        """The TLS context of these settings; a ConnectorError if a file cannot be used."""
         try:
             context = ssl.create_default_context(cafile=self.ca)
             if self.cert and self.key:

@@ -78,11 +78,6 @@ def policy_text(form: Form) -> str:
     privacy: {k: 20}
     window: {count: 1000}
     algorithm: {name: tide}
-
-    Raises
-    ------
-    PolicyError
-        As `as_policy` does.
     """
     notes = {entry.name: entry.note for entry in form.fields}
     found = as_policy(form)

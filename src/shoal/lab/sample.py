@@ -47,13 +47,7 @@ class Sample:
 
     @classmethod
     def read(cls, path: Path, name: str, rows: int = ROWS) -> Sample:
-        """The first rows of a file.
-
-        Raises
-        ------
-        InputError
-            The file cannot be read, or has no records.
-        """
+        """The first rows of a file; an InputError if it cannot be read, or has no records."""
         with named(path, name):
             return cls._read(path, name, rows)
 
@@ -93,13 +87,7 @@ class Sample:
         return [list(row) for row in zip(*columns, strict=True)]
 
     def proposed(self, name: str, role: Role) -> FormField:
-        """A field in a role, with a range or a flat hierarchy from the sample.
-
-        Raises
-        ------
-        InputError
-            There is no such field, or it cannot have that role.
-        """
+        """A field in a role, with a range or a flat hierarchy from the sample; an InputError if it cannot have that role."""
         field = next((field for field in self.study.sample.fields if field.name == name), None)
         if field is None:
             raise InputError(f"'{name}': is not in the sample; name a field that it has")

@@ -16,15 +16,10 @@ _PIECE = 1 << 20
 
 
 def readable_name(name: str) -> str:
-    """The last part of a file's name.
+    """The last part of a file's name, which must be of a kind that can be read.
 
     >>> readable_name("C:\\\\\\\\data\\\\\\\\people.csv"), readable_name("../../people.csv")
     ('people.csv', 'people.csv')
-
-    Raises
-    ------
-    InputError
-        A file of this kind cannot be read.
     """
     last = display_name(name)
     kind(last or "file")
@@ -32,13 +27,7 @@ def readable_name(name: str) -> str:
 
 
 def display_name(name: str) -> str:
-    """The last part of a name, if it is printable.
-
-    Raises
-    ------
-    InputError
-        It is not, or too long.
-    """
+    """The last part of a name, which must be printable and not too long."""
     last = PureWindowsPath(PurePosixPath(name).name).name
     if not last.isprintable() or len(last) > _LONGEST:
         raise InputError("the file: its name is too long, or not plain text; rename it")
@@ -109,13 +98,7 @@ class _Unzip:
         return self._file.eof
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        """The unpacked pieces of a compressed chunk.
-
-        Raises
-        ------
-        InputError
-            It is damaged.
-        """
+        """The unpacked pieces of a compressed chunk; damaged data is an InputError."""
         while chunk:
             if self._file.eof:
                 chunk = chunk.lstrip(b"\0")  # padding by some programs

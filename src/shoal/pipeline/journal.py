@@ -41,13 +41,7 @@ class Journal:
         self.sync()
 
     def add(self, entry: Entry) -> None:
-        """Write an entry; it is durable once `sync` returns.
-
-        Raises
-        ------
-        StateError
-            The disk is full, or gone.
-        """
+        """Write an entry; it is durable once `sync` returns. A full disk is a StateError."""
         with self._guarded():
             self._writer.add(_written(entry))
         self.count += 1

@@ -130,13 +130,7 @@ class PipelineFile(Part):
 
     @classmethod
     def load(cls, path: str | Path) -> PipelineFile:
-        """A pipeline from its file.
-
-        Raises
-        ------
-        PolicyError
-            Everything that is wrong with it.
-        """
+        """A pipeline from its file; a PolicyError lists everything that is wrong with it."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8-sig")
@@ -148,13 +142,7 @@ class PipelineFile(Part):
 
     @classmethod
     def parse(cls, text: str, folder: Path | None = None) -> PipelineFile:
-        """A pipeline from the text of its file; paths in it are taken from the folder.
-
-        Raises
-        ------
-        PolicyError
-            Everything that is wrong with it.
-        """
+        """A pipeline from the text of its file; its paths are relative to the folder."""
         written = yaml.parse(text)
         if not isinstance(written, Mapping):
             raise PolicyError(["the pipeline is not a mapping; write it as key: value pairs"])
@@ -165,13 +153,7 @@ class PipelineFile(Part):
 
 
 def refuse_same(file: PipelineFile) -> None:
-    """Check that no file is named twice.
-
-    Raises
-    ------
-    PolicyError
-        One file is named for two purposes.
-    """
+    """Refuse a file that is named for two purposes."""
     named = {
         "policy": file.policy,
         "source": getattr(file.source.settings, "path", None) if file.source.name == "file" else None,
