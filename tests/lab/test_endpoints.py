@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from shoal import Policy
 from shoal.lab import Lab
-from shoal.web import workbench
+from shoal.web import lab_app
 from tests.lab.base import people
 
 TOKEN = "0123456789abcdef"
@@ -30,7 +30,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 @pytest.fixture
 def client(lab: Lab) -> Iterator[TestClient]:
-    with TestClient(workbench(lab), base_url="http://localhost", raise_server_exceptions=False) as found:
+    with TestClient(lab_app(lab), base_url="http://localhost", raise_server_exceptions=False) as found:
         yield found
 
 
@@ -91,7 +91,7 @@ def test_bodies_are_bounded(client: TestClient) -> None:
 
 
 def test_elsewhere_the_token_is_needed(lab: Lab) -> None:
-    with TestClient(workbench(lab, TOKEN), base_url="http://lab.example") as client:
+    with TestClient(lab_app(lab, TOKEN), base_url="http://lab.example") as client:
         for path in ("/api/lab", "/api/draft", "/openapi.json"):
             assert client.get(path).status_code == 401
         assert client.post("/api/trial", json={}).status_code == 401
@@ -102,7 +102,7 @@ def test_elsewhere_the_token_is_needed(lab: Lab) -> None:
 @pytest.mark.parametrize("path", PATHS)
 def test_the_description_holds(lab: Lab, path: str, mode: schemathesis.GenerationMode) -> None:
     """Whatever is sent, the answer is one that the description tells of, and none is a fault of the server."""
-    described = schemathesis.openapi.from_asgi("/openapi.json", workbench(lab), headers={"host": "localhost"})
+    described = schemathesis.openapi.from_asgi("/openapi.json", lab_app(lab), headers={"host": "localhost"})
     operations = {result.ok().path: result.ok() for result in described.get_all_operations()}
     assert set(operations) == set(PATHS)
     if path in ("/api/lab", "/api/draft") and mode == schemathesis.GenerationMode.NEGATIVE:

@@ -1,4 +1,4 @@
-"""A check before a run: the policy by itself, and a sample of data against it."""
+"""A check before a run: the policy alone, and a sample of data against it."""
 
 from __future__ import annotations
 

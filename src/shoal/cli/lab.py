@@ -1,4 +1,4 @@
-"""`shoal lab`: a workbench in the browser, on a sample of the data."""
+"""`shoal lab`: find a policy in the browser, on a sample of the data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lab(
 ) -> None:
     """Find a policy by looking: a page that drafts, checks and tries it on a sample of FILE.
 
-    The data stays on this machine. What is dropped on the page lies in a private folder until the lab closes.
+    The data stays on this machine. A file dropped on the page is kept in a private folder until the lab closes.
     """
     from shoal.cli.terminal import output
     from shoal.extras import needs

@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Anonymize INPUT by POLICY into OUTPUT.
 
-    The kind of a file is told by its suffix: .jsonl, .csv (each also .gz), .parquet or .arrow. Rejected records are
+    The suffix of a file says its kind: .jsonl, .csv (each also .gz), .parquet or .arrow. Rejected records are
     reported on standard error by row and reason, never by value.
     """
     with reported(policy):

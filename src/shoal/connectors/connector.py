@@ -1,7 +1,7 @@
 """The interface of sources and sinks: all that a new connector needs to know.
 
 The pipeline reads deliveries, writes their positions to its journal, and writes released tuples with a number for each. After a
-crash it begins again at a saved position and number, and everything comes again in the same order. So a source must replay its
+crash it begins again at a saved position and number, and everything is repeated in the same order. So a source must replay its
 deliveries, or the journal keeps them; and a sink skips tuples that it already has.
 """
 

@@ -119,8 +119,8 @@ class HttpSource(Source):
     async def _post(self, request: Any) -> Any:
         """Answer a request."""
         given = self._settings
-        said = request.headers.get("authorization", "").encode()
-        if self._token is not None and not hmac.compare_digest(said, self._token):
+        given_token = request.headers.get("authorization", "").encode()
+        if self._token is not None and not hmac.compare_digest(given_token, self._token):
             return self._answer(401, "the bearer token is missing or wrong", {"WWW-Authenticate": "Bearer"})
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media and media not in MEDIA[given.format]:

@@ -119,7 +119,7 @@ class _People:
         count = len(seconds)
         who = random.integers(PERSONS, size=count)
         slot = (seconds // SLOT).astype(np.int64)
-        watch, ring, phone = (self._draw(who, slot, n) < chance for n, chance in enumerate(_ON.values()))
+        watch, ring, phone = (self._draw(who, slot, n) < share for n, share in enumerate(_ON.values()))
         doing = np.searchsorted(_OFTEN[:-1], self._draw(who, slot, 3))
         pulse = np.clip(self._pulse[who] + _PULSE[doing] + random.normal(0, 4, count), 35, 210)
         steps = np.clip(_STEPS[doing] * random.uniform(0.7, 1.3, count), 0, 12_000)

@@ -192,7 +192,7 @@ class Lab:
         content = policy_text(form)
         Policy.parse(content)
         if self._target is None:
-            raise InputError("save: the lab was not told where; start it with --save FILE, or download the policy")
+            raise InputError("save: no file was given; start it with --save FILE, or download the policy")
         try:
             self._target.write_text(content, encoding="utf-8")
         except OSError:

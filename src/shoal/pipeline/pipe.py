@@ -195,7 +195,7 @@ class Pipe:
         if store.is_cut_short and not (self.sink.remembers and self.source.replays):
             why = "the source cannot give again what it held" if self.sink.remembers else "the sink cannot tell what it has"
             raise StateError(f"{self.file.state.dir}: a journal is damaged, and {why}; bring an intact copy back")
-        log.info("resumed: %d journal entries came again, %d tuples had left", count, self.sequence)
+        log.info("resumed: %d journal entries replayed, %d tuples had left", count, self.sequence)
 
     def _flow(self, store: Store, pool: ThreadPoolExecutor) -> None:
         now = self._monotonic()

@@ -41,14 +41,14 @@ def serve_lab(lab: Lab, host: str = "127.0.0.1", port: int = 8080, token: str | 
     InputError
         The port is taken, or the host is not loopback and there is no token.
     """
-    with running(workbench(lab, token), host, port, token) as address:
+    with running(lab_app(lab, token), host, port, token) as address:
         try:
             yield address
         finally:
             lab.rest()
 
 
-def workbench(lab: Lab, token: str | None = None) -> FastAPI:
+def lab_app(lab: Lab, token: str | None = None) -> FastAPI:
     """The application; with a token, all requests need it."""
     access = Access(token)
     app = FastAPI(title="shoal lab", summary="Policies, tried on a sample.", docs_url=None, redoc_url=None)

@@ -17,7 +17,7 @@ _SIZES = {
     "held": "Tuples that wait in the window.",
     "persons": "Different persons in the window.",
     "partitions": "Sets of quasi-identifiers that tuples in the window have.",
-    "reusable": "Published groups that a later tuple may still wear.",
+    "reusable": "Published groups that a later tuple may still use.",
     "exposures": "Entries of users who exposed items, of a window or a little more.",
     "items": "Items that are counted.",
 }
@@ -66,7 +66,7 @@ def _groups(figures: dict[str, Any]) -> Iterator[Metric]:
     yield CounterMetricFamily("shoal_groups", "Groups that were published.", totals.get("groups", 0))
     yield CounterMetricFamily("shoal_stretched", "Tuples that waited longer, since few were there.", totals.get("stretched", 0))
     yield SummaryMetricFamily(
-        "shoal_loss", "Loss of the tuples that left: 0 is as it came, 1 is all hidden.",
+        "shoal_loss", "Loss of the released tuples: 0 is exact, 1 is all hidden.",
         count_value=totals.get("released", 0), sum_value=totals.get("lost", 0.0),
     )  # fmt: skip
     meaning = "Loss of the values lately shown, by attribute."
@@ -83,7 +83,7 @@ def _groups(figures: dict[str, Any]) -> Iterator[Metric]:
     yield _gauge("shoal_k", "The persons that every group must have.", policy["k"])
     if figures["smallest_group"] is not None:
         yield _gauge("shoal_smallest_group", "The fewest persons of any group so far.", figures["smallest_group"])
-    meaning = "What the door stopped, or let go late; none unless an algorithm is wrong."
+    meaning = "Releases that the door stopped, or that came late; none unless an algorithm is faulty."
     faults = CounterMetricFamily("shoal_faults", meaning, labels=["fault"])
     for fault, number in figures["faults"].items():
         faults.add_metric([fault], number)

@@ -1,15 +1,18 @@
+"""The summary of a run, and fields that come and go, on a terminal and in a pipe."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from cli.base import POLICY
-from shoal.anonymizer import Anonymizer, Stats
-from shoal.cli.run_display import faults, summary
+from cli.base import POLICY, Shoal, record, write
+from shoal.anonymizer import Anonymizer, Drift, Stats
+from shoal.cli.run_display import drift, faults, summary
 from shoal.policy import Policy
 
 STATS = Stats(
@@ -69,3 +72,35 @@ def test_an_empty_stream() -> None:
 )
 def test_faults(stopped: dict[str, Any], told: list[str]) -> None:
     assert faults(replace(STATS, faults=stopped)) == told
+
+
+def test_drift_in_a_pipe(shoal: Shoal, folder: Path) -> None:
+    fields = ("pid", "age", "city", "disease")
+    first = [{name: record(i)[name] for name in fields} for i in range(100)]
+    later = [{"pid": i, "city": "Paris", "disease": "x", "secret": 1} for i in range(100)]
+    write(folder / "drifting.jsonl", [*first, *later])
+    done = shoal("run", "policy.yaml", "drifting.jsonl", "out.jsonl")
+    told = (
+        "drifting.jsonl: 1 new field came up on the way, and is ignored\n"
+        "drifting.jsonl: 'age': was not there in 100 (50.0 %) of the records\n"
+    )
+    assert (done.returncode, done.stderr) == (0, told)
+
+
+def test_a_field_that_the_file_does_not_have(shoal: Shoal, folder: Path) -> None:
+    (folder / "narrow.csv").write_text("pid,city,disease\n" + "".join(f"{i},Paris,x\n" for i in range(50)))
+    done = shoal("run", "policy.yaml", "narrow.csv", "out.jsonl")
+    assert (done.returncode, done.stderr) == (0, "narrow.csv: 'age': was not there in 50 (100.0 %) of the records\n")
+
+
+def test_drift_in_the_summary() -> None:
+    policy = Policy.parse(POLICY)
+    stats = replace(Anonymizer(policy).stats, received=1000, drift=Drift(new=2, absent={"age": 25}))
+    grid = summary(policy, stats, 1.0).renderable
+    names = [str(cell) for cell in grid.columns[0].cells]  # type: ignore[union-attr]
+    assert names[-2:] == ["new fields", "without 'age'"]
+    assert drift(stats) == [
+        "2 new fields came up on the way, and are ignored",
+        "'age': was not there in 25 (2.5 %) of the records",
+    ]
+    assert drift(replace(stats, drift=Drift())) == []
