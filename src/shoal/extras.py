@@ -9,6 +9,8 @@ from typing import Any
 
 from shoal.errors import InputError
 
+SUFFIXES = (".png", ".svg")
+
 
 @contextmanager
 def needs(extra: str, what: str) -> Iterator[None]:
@@ -26,25 +28,26 @@ def needs(extra: str, what: str) -> Iterator[None]:
 
 
 def require_plots() -> None:
-    """Refuse before long work what could not be drawn at its end.
-
-    Raises
-    ------
-    InputError
-        matplotlib is not installed.
-    """
+    """Refuse if matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         raise InputError(_missing("matplotlib", "plots", "a plot"))
 
 
-def pyplot() -> Any:
-    """matplotlib's pyplot, drawing to files without a display.
+def check_plot(path: str) -> None:
+    """Refuse before long work a plot that could not be written at its end.
 
     Raises
     ------
     InputError
-        matplotlib is not installed.
+        The suffix of the file is unknown, or matplotlib is not installed.
     """
+    if not path.lower().endswith(SUFFIXES):
+        raise InputError(f"{path}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")
+    require_plots()
+
+
+def pyplot() -> Any:
+    """matplotlib's pyplot, which draws to files without a display; an InputError if it is not installed."""
     require_plots()
     import matplotlib
 

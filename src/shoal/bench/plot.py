@@ -15,7 +15,6 @@ from shoal.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SUFFIXES = (".png", ".svg")
 DRAWN = ("speed", "growth", "sparse")
 COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
 MARKS = "osD^v<P*X"
@@ -30,11 +29,9 @@ def check(path: str | PathLike[str], parts: list[str]) -> None:
     InputError
         The name tells no kind of picture, none of the parts has one, or matplotlib is not installed.
     """
-    if not fspath(path).lower().endswith(SUFFIXES):
-        raise InputError(f"{fspath(path)}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")
+    extras.check_plot(fspath(path))
     if not set(parts) & set(DRAWN):
         raise InputError(f"a plot shows {', '.join(DRAWN)}, and none of them is measured; add one")
-    extras.require_plots()
 
 
 def plot(report: Report, path: str | PathLike[str]) -> None:

@@ -21,7 +21,6 @@ Examples:
   shoal plan --data events.parquet --json - --plot plan.png
 """
 
-SUFFIXES = (".png", ".svg")
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#555555")
 _FONT = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
 
@@ -45,13 +44,13 @@ def plan(
 
     For each Δt the least z under which users are k-anonymous, by the model and in the sample replayed. See docs/model.md.
     """
-    from shoal import model
+    from shoal import extras, model
     from shoal.cli.options import seconds
     from shoal.cli.terminal import errors, output, say, write
     from shoal.files import read_events
 
     if plot:
-        _check_plot(plot)
+        extras.check_plot(plot)
     windows = [seconds("--window", text) for text in window.split(",")] if window else []
     items = [field.strip() for field in item.split(",")]
     events = read_events(data, person, items, time, rows)
@@ -63,16 +62,6 @@ def plan(
         write(json, _json(found))
     if plot:
         _draw(found, plot)
-
-
-def _check_plot(path: str) -> None:
-    """Refuse before long work what could not be drawn."""
-    from shoal.errors import InputError
-    from shoal.extras import require_plots
-
-    if not path.lower().endswith(SUFFIXES):
-        raise InputError(f"{path}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")
-    require_plots()
 
 
 def _print(found: Plan, console: Console) -> None:

@@ -121,7 +121,7 @@ class InputFormat(Part):
 class OutputFormat(Part):
     """The format of a sink's tuples."""
 
-    format: Literal["json", "arrow"] = Field(default="json", description="a JSON object a message, or Arrow, a batch a message")
+    format: Literal["json", "arrow"] = Field(default="json", description="one JSON object, or one Arrow batch, per message")
 
 
 def _without_credentials(url: str) -> str:

@@ -43,5 +43,5 @@ class History:
         return first, self._rows[np.arange(first, self.next) % len(self._rows)]
 
     def last(self, seconds: int) -> Floats:
-        """The last rows, at most one per second."""
+        """The rows of the last seconds, as many as exist."""
         return self.since(self.next - seconds)[1]

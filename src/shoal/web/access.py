@@ -42,30 +42,22 @@ class Access:
 
     def __init__(self, token: str | None) -> None:
         self._token = token
-        self._pass = secrets.token_urlsafe(32)  # the cookie of a browser, instead of the token; valid while the server runs
-
-    @property
-    def is_locked(self) -> bool:
-        return self._token is not None
+        self.cookie = secrets.token_urlsafe(32)  # of a browser, instead of the token; valid while the server runs
 
     def is_known_host(self, request: Request) -> bool:
         """Whether the request names a host of loopback: a foreign page cannot use a name of its own (DNS rebinding)."""
-        return self.is_locked or is_loopback(_name(request.headers.get("host", "")))
+        return self._token is not None or is_loopback(_name(request.headers.get("host", "")))
 
     def admits(self, request: Request) -> bool:
         if self._token is None:
             return True
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         bears = scheme.lower() == "bearer" and self.is_token(given.strip())
-        return bears or _same(request.cookies.get(COOKIE, ""), self._pass)
+        return bears or _same(request.cookies.get(COOKIE, ""), self.cookie)
 
     def is_token(self, given: str) -> bool:
         """Compare with the token, in constant time."""
         return self._token is not None and _same(given, self._token)
-
-    @property
-    def cookie(self) -> str:
-        return self._pass
 
 
 def token_for(host: str, file: str | None = None) -> str | None:
