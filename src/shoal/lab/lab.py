@@ -80,10 +80,10 @@ class Lab:
 
     def close(self) -> None:
         """Stop all work, and remove uploaded files."""
-        self.rest()
+        self.stop()
         self._folder.cleanup()
 
-    def rest(self) -> None:
+    def stop(self) -> None:
         """Stop all work; calls that wait get `Superseded`."""
         self._worker.close()
 

@@ -45,7 +45,7 @@ def serve_lab(lab: Lab, host: str = "127.0.0.1", port: int = 8080, token: str | 
         try:
             yield address
         finally:
-            lab.rest()
+            lab.stop()
 
 
 def lab_app(lab: Lab, token: str | None = None) -> FastAPI:
