@@ -17,7 +17,7 @@ PATIENCE = 10.0  # seconds to wait for a broker
 
 
 class Cluster(Part):
-    """Where a topic is."""
+    """The settings of a cluster and a topic."""
 
     brokers: Name = Field(description="brokers to begin with, such as localhost:9092; several, separated by commas")
     topic: Name = Field(description="the topic, which must exist")

@@ -70,10 +70,10 @@ class NatsSink(Sink):
                 "it is not the one that the state belongs to, or was cut"
             )
         self._inbox = link.client.new_inbox()
-        link.on_return = self._doubt
+        link.on_return = self._fail_flight
         await link.client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
 
-    def _doubt(self) -> None:
+    def _fail_flight(self) -> None:
         """Messages in flight may be lost."""
         if self._done and not self._done.done():
             self._done.set_result(False)
@@ -118,7 +118,7 @@ class NatsSink(Sink):
                 size += len(message.payload)
                 if size > BYTES:
                     break
-            if await self._flown(flight):
+            if await self._store_all(flight):
                 self._has, self._stored = flight[-1].end, self._stored + len(flight)
                 first += len(flight)
                 continue
@@ -134,7 +134,7 @@ class NatsSink(Sink):
             while first < len(some) and some[first].end <= self._has:
                 first += 1
 
-    async def _flown(self, flight: list[Message]) -> bool:
+    async def _store_all(self, flight: list[Message]) -> bool:
         """Publish messages together; whether all of them were stored."""
         link, subject = self._link, self._settings.subject
         assert link

@@ -75,7 +75,7 @@ class NatsSource(Source):
         except (TimeoutError, self._link.nats.errors.Error) as error:
             place = f"nats: consumer {self._settings.durable!r}"
             raise ConnectorError(f"{place} cannot be created ({type(error).__name__}); check the rights") from None
-        self._link.on_return = self._doubt
+        self._link.on_return = self._mark_stale
         self._keeper = asyncio.ensure_future(self._keep())
 
     def probe(self, position: Position | None) -> bool:
@@ -86,7 +86,7 @@ class NatsSource(Source):
             link.close()
         return True
 
-    def _doubt(self) -> None:
+    def _mark_stale(self) -> None:
         """Messages may be lost."""
         self._is_stale = True
 
@@ -146,7 +146,7 @@ class NatsSource(Source):
             self._asked = 0
             status, text = message.headers.get("Status", ""), message.headers.get("Description", "")
             if status not in ENDS and "MaxBytes" not in text:
-                self._doubt()
+                self._mark_stale()
             return
         sequence, delivered, pending = _numbers(message.reply)
         if delivered != self._delivered + 1:
