@@ -88,15 +88,13 @@ def page(text: str, found: list[Point]) -> str:
 
 
 def draw(found: list[Point], path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    from shoal import extras
     from shoal.bench import COLOURS, MARKS
 
+    pyplot = extras.pyplot()
+
     style: Any = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
-    with matplotlib.rc_context(style):
+    with pyplot.rc_context(style):
         figure, panels = pyplot.subplots(1, len(AXES), figsize=(12, 4.4), sharey=True, layout="constrained")
         for axes, (axis, (name, values)) in zip(panels, AXES.items(), strict=True):
             for i, algorithm in enumerate(DRAWN):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.base import POLICY, Shoal, record, shoal_run, write
-from shoal.pipeline.kernels import compile_kernels
+from shoal.anonymizer import compile_kernels
 
 
 @pytest.fixture(scope="session", autouse=True)

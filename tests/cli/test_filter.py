@@ -12,7 +12,7 @@ from rich.console import Console
 from cli.base import ENVIRONMENT, shoal_run, write
 from shoal import check, run
 from shoal.anonymizer import FilterStats
-from shoal.cli.summary import faults, summary
+from shoal.cli.run_display import faults, summary
 from shoal.policy import Policy
 
 POLICY = """

@@ -235,7 +235,7 @@ class SinkConformance:
         for first in range(0, 30, 10):
             sink.write(batch(range(first, first + 10)), first)
         sink.write(batch(range(0)), 30)
-        sink.harden()
+        sink.make_durable()
         sink.close()
         assert store.held() == pairs(range(30))
 

@@ -84,7 +84,7 @@ def test_a_disk_that_is_full_is_told_when_it_is_hardened(tmp_path: Path, monkeyp
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(ConnectorError) as error:
-        sink.harden()
+        sink.make_durable()
     sink.close()
     said = "cannot be written (no space left on device); make room, and start again"
     assert str(error.value) == f"{tmp_path / 'clean.jsonl'}: {said}"

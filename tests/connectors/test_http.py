@@ -128,7 +128,7 @@ class TestSource(SourceConformance):
         source.close()
 
     def test_a_delivery_is_bounded(self, feed: HttpFeed, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("shoal.connectors.delivery.MOST", 20)
+        monkeypatch.setattr("shoal.connectors.connector.MOST", 20)
         source = feed.source()
         source.begin(None)
         answers = [feed.pool.submit(httpx.post, feed.url, content=f'{{"n": {n}}}\n') for n in range(5)]

@@ -220,7 +220,7 @@ class TestSource(SourceConformance):
         assert max(sizes) <= 15
 
     def test_a_delivery_is_bounded(self, feed: MqttFeed, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("shoal.connectors.delivery.MOST", 20)
+        monkeypatch.setattr("shoal.connectors.connector.MOST", 20)
         source = feed.source()
         source.begin(None)
         feed.give(range(9))

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from shoal.connectors import Secret
 from shoal.connectors.http_sink import HttpSink
 from shoal.connectors.kafka_source import KafkaSource
 from shoal.connectors.mqtt_source import MqttSource
 from shoal.connectors.nats_source import NatsSource
-from shoal.connectors.registry import SINKS, SOURCES, connector
-from shoal.connectors.secret import Secret
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
 from shoal.connectors.settings import Tls
 from shoal.errors import ConnectorError
 
@@ -98,7 +98,7 @@ def test_a_client_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPat
     for module in ("confluent_kafka", "nats", "paho.mqtt.client", "uvicorn", "httpx"):
         monkeypatch.setitem(sys.modules, module, None)
     for names, given, how in ((SOURCES, SAMPLES[name][0], (None,)), (SINKS, SAMPLES[name][1], (None, 0))):
-        kind = connector(names, name)
+        kind = connector_class(names, name)
         made = kind(kind.Settings(**given))
         for attempt in (made.probe, made.begin):
             with pytest.raises(ConnectorError) as error:

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.base import ENVIRONMENT, files, shoal_run
+from shoal.anonymizer import compile_kernels
 from shoal.cli import app, terminal
 from shoal.cli.demo import demo
 from shoal.compiled import is_compiled
 from shoal.demo import policy_of, prepare
-from shoal.pipeline.kernels import compile_kernels
 from shoal.policy.algorithm import WINDOWED
 from shoal.policy.policy_file import DEFAULT
 

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from shoal.checks import check
 from shoal.demo import prepare, wearables
 from shoal.demo.wearables import BATCH
 from shoal.errors import InputError, PolicyError
-from shoal.pipeline import check
 from shoal.policy.algorithm import WINDOWED
 
 

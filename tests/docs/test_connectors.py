@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
 from tests.docs.base import prose, read
 
 PAGE = prose(read("docs/connectors.md"))
@@ -15,11 +15,13 @@ QUOTED = set(re.findall(r"[\w.-]+", " ".join(re.findall(r"`([^`]+)`", PAGE))))
 
 @pytest.mark.parametrize("names", [SOURCES, SINKS])
 def test_every_key_is_told(names: dict[str, str]) -> None:
-    found = {key for name in names for key in (name, *connector(names, name).Settings.model_fields)}
+    found = {key for name in names for key in (name, *connector_class(names, name).Settings.model_fields)}
     assert found - QUOTED == set()
 
 
 @pytest.mark.parametrize("names", [SOURCES, SINKS])
 def test_every_key_is_described(names: dict[str, str]) -> None:
-    fields = {f"{name}.{key}": field for name in names for key, field in connector(names, name).Settings.model_fields.items()}
+    fields = {
+        f"{name}.{key}": field for name in names for key, field in connector_class(names, name).Settings.model_fields.items()
+    }
     assert [key for key, field in fields.items() if not field.description] == []

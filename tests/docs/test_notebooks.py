@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from tools.notebooks import FOLDER, printed, ran
 
-from shoal.pipeline.kernels import compile_kernels
+from shoal.anonymizer import compile_kernels
 from tests.docs.base import read
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

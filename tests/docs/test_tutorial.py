@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.pipeline.kernels import compile_kernels
+from shoal.anonymizer import compile_kernels
 from tests.docs.base import blocks, read
 
 TUTORIAL = blocks(read("docs/tutorial.md"))

@@ -10,8 +10,8 @@ import pytest
 
 import shoal
 from infer.base import published
+from shoal.checks import check
 from shoal.infer import draft
-from shoal.pipeline import check
 from shoal.policy import Policy
 
 COLUMNS = (

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from shoal import Policy
 from shoal.lab import Lab
-from shoal.web import workbench
+from shoal.web import lab_app
 from tests.lab.base import people
 
 TOKEN = "0123456789abcdef"
@@ -30,21 +30,21 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 @pytest.fixture
 def client(lab: Lab) -> Iterator[TestClient]:
-    with TestClient(workbench(lab), base_url="http://localhost", raise_server_exceptions=False) as found:
+    with TestClient(lab_app(lab), base_url="http://localhost", raise_server_exceptions=False) as found:
         yield found
 
 
 def test_every_path_calls_the_lab(client: TestClient, tmp_path: Path) -> None:
-    sheet = {**client.get("/api/draft").json(), "algorithm": "fads", "k": "5", "window": "100"}
-    ask = {path: client.post(path, json=sheet) for path in ("/api/check", "/api/trial", "/api/risk", "/api/calls", "/api/save")}
+    form = {**client.get("/api/draft").json(), "algorithm": "fads", "k": "5", "window": "100"}
+    ask = {path: client.post(path, json=form) for path in ("/api/check", "/api/trial", "/api/risk", "/api/calls", "/api/save")}
     assert {path: answer.status_code for path, answer in ask.items()} == dict.fromkeys(ask, 200)
     assert ask["/api/trial"].json()["smallest"] >= 5 and ask["/api/risk"].json()["held"]
-    assert client.post("/api/policy", json=sheet).text == (tmp_path / "policy.yaml").read_text()
+    assert client.post("/api/policy", json=form).text == (tmp_path / "policy.yaml").read_text()
     assert Policy.load(tmp_path / "policy.yaml").privacy.k == 5
-    assert client.post("/api/report", json=sheet).text.startswith("<!doctype html>")
-    assert client.post("/api/compare/fads", json=sheet).json()["windows"]
+    assert client.post("/api/report", json=form).text.startswith("<!doctype html>")
+    assert client.post("/api/compare/fads", json=form).json()["windows"]
     assert client.post("/api/propose", json={"name": "age", "role": "numeric"}).json()["low"] == "15"
-    assert client.post("/api/chances", json=sheet).json()["problems"][0].startswith("time: is not named")
+    assert client.post("/api/chances", json=form).json()["problems"][0].startswith("time: is not named")
 
 
 def test_a_file_is_handed_over(client: TestClient, lab: Lab, tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_a_hierarchy_comes_from_a_file(client: TestClient) -> None:
 
 
 def test_problems_are_told_without_a_fault(client: TestClient) -> None:
-    sheet = {**client.get("/api/draft").json(), "k": "many"}
-    answer = client.post("/api/trial", json=sheet)
+    form = {**client.get("/api/draft").json(), "k": "many"}
+    answer = client.post("/api/trial", json=form)
     assert (answer.status_code, answer.json()["problems"]) == (400, ["privacy.k: is not a number; write one, without quotes"])
 
 
@@ -91,7 +91,7 @@ def test_bodies_are_bounded(client: TestClient) -> None:
 
 
 def test_elsewhere_the_token_is_needed(lab: Lab) -> None:
-    with TestClient(workbench(lab, TOKEN), base_url="http://lab.example") as client:
+    with TestClient(lab_app(lab, TOKEN), base_url="http://lab.example") as client:
         for path in ("/api/lab", "/api/draft", "/openapi.json"):
             assert client.get(path).status_code == 401
         assert client.post("/api/trial", json={}).status_code == 401
@@ -102,7 +102,7 @@ def test_elsewhere_the_token_is_needed(lab: Lab) -> None:
 @pytest.mark.parametrize("path", PATHS)
 def test_the_description_holds(lab: Lab, path: str, mode: schemathesis.GenerationMode) -> None:
     """Whatever is sent, the answer is one that the description tells of, and none is a fault of the server."""
-    described = schemathesis.openapi.from_asgi("/openapi.json", workbench(lab), headers={"host": "localhost"})
+    described = schemathesis.openapi.from_asgi("/openapi.json", lab_app(lab), headers={"host": "localhost"})
     operations = {result.ok().path: result.ok() for result in described.get_all_operations()}
     assert set(operations) == set(PATHS)
     if path in ("/api/lab", "/api/draft") and mode == schemathesis.GenerationMode.NEGATIVE:

@@ -16,39 +16,39 @@ from shoal.audit import audit
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_writer
 from shoal.infer import draft
-from shoal.lab import Lab, Sheet
+from shoal.lab import Form, Lab
 from shoal.lab.upload import TEXT
 from tests.lab.base import people, visits
 
 
-def fads(lab: Lab) -> Sheet:
+def fads(lab: Lab) -> Form:
     """The draft, with an algorithm whose kernels are quickly there."""
     return lab.draft().model_copy(update={"algorithm": "fads", "k": "5", "window": "100"})
 
 
-def changed(sheet: Sheet, name: str, **changes: object) -> Sheet:
-    entries = [entry.model_copy(update=changes) if entry.name == name else entry for entry in sheet.fields]
-    return sheet.model_copy(update={"fields": entries})
+def changed(form: Form, name: str, **changes: object) -> Form:
+    entries = [entry.model_copy(update=changes) if entry.name == name else entry for entry in form.fields]
+    return form.model_copy(update={"fields": entries})
 
 
 def test_the_draft_is_that_of_infer(tmp_path: Path) -> None:
     with Lab(people(tmp_path)) as lab:
-        sheet = lab.draft()
-        drafted = shoal.Policy.parse(lab.policy(sheet))
+        form = lab.draft()
+        drafted = shoal.Policy.parse(lab.policy(form))
     assert drafted == shoal.Policy.parse(draft(tmp_path / "people.csv"))
-    assert (sheet.person, {entry.name: entry.role for entry in sheet.fields}) == (
+    assert (form.person, {entry.name: entry.role for entry in form.fields}) == (
         "pid", {"pid": "omit", "age": "numeric", "city": "categorical", "disease": "omit"},
     )  # fmt: skip
-    assert "sensitive" in next(entry.note for entry in sheet.fields if entry.name == "disease")
+    assert "sensitive" in next(entry.note for entry in form.fields if entry.name == "disease")
 
 
 def test_a_policy_from_the_lab_runs_and_passes(tmp_path: Path) -> None:
     source = people(tmp_path)
     with Lab(source, save=tmp_path / "policy.yaml") as lab:
-        sheet = changed(fads(lab), "disease", role="sensitive")
-        assert [message for message in lab.check(sheet) if message.kind == "problem"] == []
-        tried, risk = lab.trial(sheet), lab.risk(sheet)
-        assert lab.save(sheet) == "policy.yaml"
+        form = changed(fads(lab), "disease", role="sensitive")
+        assert [message for message in lab.check(form) if message.kind == "problem"] == []
+        tried, risk = lab.trial(form), lab.risk(form)
+        assert lab.save(form) == "policy.yaml"
     stats = shoal.run(tmp_path / "policy.yaml", source, tmp_path / "out.csv", trace=tmp_path / "trace.jsonl")
     report = audit(tmp_path / "policy.yaml", source, tmp_path / "out.csv", tmp_path / "trace.jsonl")
     assert report.held and risk["held"]
@@ -95,9 +95,9 @@ def test_a_wrong_field_is_told_by_its_place(tmp_path: Path, field: str, changes:
 def test_the_messages_are_those_of_check(tmp_path: Path) -> None:
     source = people(tmp_path)
     with Lab(source) as lab:
-        sheet = changed(fads(lab), "age", high="50", grid="").model_copy(update={"more": "privacy: {nulls_match: maybe}"})
-        told = lab.check(sheet)
-        (tmp_path / "policy.yaml").write_text(lab.policy(sheet))
+        form = changed(fads(lab), "age", high="50", grid="").model_copy(update={"more": "privacy: {nulls_match: maybe}"})
+        told = lab.check(form)
+        (tmp_path / "policy.yaml").write_text(lab.policy(form))
     found = shoal.check(tmp_path / "policy.yaml", source)
     assert [message.text for message in told] == [*found.problems, *found.warnings]
     assert found.problems and len(found.warnings) >= 2
@@ -106,10 +106,10 @@ def test_the_messages_are_those_of_check(tmp_path: Path) -> None:
 def test_settings_beyond_the_sheet(tmp_path: Path) -> None:
     with Lab(people(tmp_path)) as lab:
         more = {"more": "privacy: {l: 2}\nweights: {age: 2}"}
-        sheet = changed(fads(lab), "disease", role="sensitive").model_copy(update=more)
-        policy = shoal.Policy.parse(lab.policy(sheet))
-        wrong = lab.check(sheet.model_copy(update={"more": "privacy"}))
-        assert lab.trial(sheet)["released"] == 600
+        form = changed(fads(lab), "disease", role="sensitive").model_copy(update=more)
+        policy = shoal.Policy.parse(lab.policy(form))
+        wrong = lab.check(form.model_copy(update={"more": "privacy"}))
+        assert lab.trial(form)["released"] == 600
     assert policy.requirements[0].l and policy.weights == {"age": 2}
     assert [(message.part, message.text[:23]) for message in wrong] == [("more", "more: is not a mapping;")]
 
@@ -143,12 +143,12 @@ def test_a_field_in_another_role(tmp_path: Path) -> None:
 def test_transactions(tmp_path: Path) -> None:
     source = visits(tmp_path)
     with Lab(source) as lab:
-        sheet = Sheet(person="user", time="t", item="site", algorithm="zanon", z="10", span="10m", fields=lab.draft().fields)
-        assert [message.text for message in lab.check(sheet) if message.kind == "problem"] == []
-        tried, risk = lab.trial(sheet), lab.risk(sheet)
-        curve = lab.chances(sheet)
+        form = Form(person="user", time="t", item="site", algorithm="zanon", z="10", span="10m", fields=lab.draft().fields)
+        assert [message.text for message in lab.check(form) if message.kind == "problem"] == []
+        tried, risk = lab.trial(form), lab.risk(form)
+        curve = lab.probabilities(form)
         with pytest.raises(InputError, match="item: is not named"):
-            lab.chances(sheet.model_copy(update={"item": ""}))
+            lab.probabilities(form.model_copy(update={"item": ""}))
     assert tried["kind"] == "filter" and tried["released"] + tried["withheld"] == 4000 and risk["held"]
     assert [row["z"] for row in curve["rows"]] == sorted(row["z"] for row in curve["rows"])
     assert curve["best"] in [row["z"] for row in curve["rows"]]
@@ -230,6 +230,6 @@ def test_without_a_sample_nothing_is_tried() -> None:
     with Lab() as lab:
         assert lab.state()["sample"] is None
         with pytest.raises(InputError, match="there is no sample yet; give a file"):
-            lab.trial(Sheet())
+            lab.trial(Form())
         with pytest.raises(InputError, match="start it with --save FILE"):
-            lab.save(Sheet(fields=[{"name": "a", "role": "numeric", "low": "0", "high": "1"}]))
+            lab.save(Form(fields=[{"name": "a", "role": "numeric", "low": "0", "high": "1"}]))

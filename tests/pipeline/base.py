@@ -12,8 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import Pipe, PipelineFile
 
 KEY = "a key of at least thirty-two bytes, for tests"
 POLICY = """

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from shoal.anonymizer import Stats
 from shoal.connectors.connector import Delivery, Position, Source
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import Pipe, PipelineFile
 
 COUNT = "{count: 60}"
 

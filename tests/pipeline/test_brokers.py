@@ -15,8 +15,7 @@ import pytest
 
 from connectors.conftest import mosquitto_broker, mosquitto_program  # noqa: F401
 from connectors.processes import Broker, free_port
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import Pipe, PipelineFile
 
 from .base import Crash, crashing_at, lines, place, record, wait_until
 

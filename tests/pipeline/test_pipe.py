@@ -15,8 +15,7 @@ import shoal
 from shoal.audit import audit
 from shoal.connectors.connector import Delivery
 from shoal.errors import StateError
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import Pipe, PipelineFile
 from shoal.pipeline.store import Store
 
 from .base import KEY, Crash, crashing_at, lines, outputs, place, record
@@ -145,27 +144,27 @@ def test_dead_letters_tell_where_and_why_and_never_what(tmp_path: Path) -> None:
 
 
 def test_dead_letters_hold_the_record_only_encrypted(tmp_path: Path) -> None:
-    from shoal.pipeline.dead_letters import opened
+    from shoal.pipeline import read_dead_letters
 
     file = place(tmp_path, window=COUNT, more="dead_letters: {file: dead.jsonl, encrypt: {env: SHOAL_KEY}}")
     (tmp_path / "raw.jsonl").write_text(lines([record(3, city="Atlantis")]))
     Pipe(file).run()
     assert "Atlantis" not in (tmp_path / "dead.jsonl").read_text()
-    (letter,) = opened(tmp_path / "dead.jsonl", KEY)
+    (letter,) = read_dead_letters(tmp_path / "dead.jsonl", KEY)
     assert letter["record"]["city"] == "Atlantis"
 
 
 def test_dead_letters_that_are_not_there_or_not_whole(tmp_path: Path) -> None:
-    from shoal.pipeline.dead_letters import opened
+    from shoal.pipeline import read_dead_letters
 
     path = tmp_path / "dead.jsonl"
     with pytest.raises(StateError, match=r"dead.jsonl: cannot be read \(no such file or directory\); run the pipeline first"):
-        list(opened(path, KEY))
+        list(read_dead_letters(path, KEY))
     path.write_text('{"row": 1}\n{"row": 2, "rec')  # the pipeline is writing it
-    assert list(opened(path, KEY)) == [{"row": 1}]
+    assert list(read_dead_letters(path, KEY)) == [{"row": 1}]
     path.write_text('{"row": 1}\n{"row":\n{"row": 3}\n')
     with pytest.raises(StateError, match=r"dead.jsonl: line 2 is damaged; bring an intact copy back"):
-        list(opened(path, KEY))
+        list(read_dead_letters(path, KEY))
 
 
 def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import ConnectorError, PolicyError, ShoalError, StateError
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
-from shoal.pipeline.readiness import readiness
+from shoal.pipeline import FileCipher, Pipe, PipelineFile, readiness
 from shoal.pipeline.store import Store
-from shoal.pipeline.vault import Vault
 
 from .base import KEY, POLICY, Crash, crashing_at, lines, outputs, place, record
 from .pipes import COUNT, Small, stopped
@@ -21,7 +18,7 @@ from .pipes import COUNT, Small, stopped
 def test_a_second_instance_is_refused(tmp_path: Path) -> None:
     file = place(tmp_path, 10)
     Pipe(file).run()
-    store = Store(file.state.dir, Vault(KEY))
+    store = Store(file.state.dir, FileCipher(KEY))
     assert "the state fits" in list(readiness(file))  # to look is allowed
     with pytest.raises(StateError, match="another pipeline uses this state; stop it first"):
         Pipe(file).run()

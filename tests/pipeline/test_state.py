@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 
 from shoal.errors import ConnectorError, StateError
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
-from shoal.pipeline.readiness import readiness
+from shoal.pipeline import FileCipher, Pipe, PipelineFile, readiness
 from shoal.pipeline.store import Store
-from shoal.pipeline.vault import Vault
 
 from .base import KEY, POLICY, Crash, crashing_at, lines, outputs, place, record
 from .pipes import COUNT, Small, poured, stopped
@@ -63,7 +60,7 @@ def opened_state(file: PipelineFile) -> Iterator[bytes]:
     """Everything in the folder of the state, as it is before it is encrypted."""
     for path in file.state.dir.iterdir():
         if path.name != "lock":
-            for piece in Vault(KEY).opened(path.read_bytes()):
+            for piece in FileCipher(KEY).pieces(path.read_bytes()):
                 if zipfile.is_zipfile(io.BytesIO(piece)):
                     with zipfile.ZipFile(io.BytesIO(piece)) as archive:
                         yield from (archive.read(name) for name in archive.namelist())

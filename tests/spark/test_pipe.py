@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
 
 from shoal import PolicyError
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import PipelineFile
 from shoal.spark.pipe import pipe
 from spark.stream import KEY, POLICY, write
 

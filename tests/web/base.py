@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import Anonymizer, Policy
-from shoal.pipeline.telemetry import Telemetry
+from shoal.telemetry import Telemetry
 
 K = 5
 POLICY = f"""

@@ -13,8 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from shoal import Anonymizer, Policy
-from shoal.pipeline import glimpse
-from shoal.pipeline.telemetry import Telemetry
+from shoal.telemetry import Telemetry, sample
 from shoal.web import serve
 from tests.web.base import FILTER, Clock, Stage, people, playing, policy, telling
 from tests.web.test_server import TOKEN, metrics
@@ -49,7 +48,7 @@ def visit(browser: Browser) -> Iterator[Open]:
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples appear without a wait."""
-    monkeypatch.setattr(glimpse, "EPOCH", 0.5)
+    monkeypatch.setattr(sample, "EPOCH", 0.5)
 
 
 @pytest.fixture

@@ -18,9 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from shoal import Anonymizer, Policy
 from shoal.errors import InputError
-from shoal.pipeline.telemetry import Telemetry
-from shoal.web import page, serve
-from shoal.web.gate import token_for
+from shoal.telemetry import Telemetry
+from shoal.web import page, serve, token_for
 from shoal.web.metrics import registry
 from tests.web.base import FILTER, POLICY, Stage, people, playing, policy
 

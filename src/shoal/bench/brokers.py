@@ -23,8 +23,7 @@ import pyarrow as pa
 from shoal.anonymizer import Anonymizer
 from shoal.bench.benchmark import Figures
 from shoal.errors import ShoalError
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import Pipe, PipelineFile
 
 POLICY = """
 person: pid

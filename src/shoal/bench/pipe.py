@@ -20,8 +20,7 @@ from shoal.bench.table import NOTHING, Table, count, rate, times
 from shoal.bench.timing import Task
 from shoal.connectors.connector import Delivery, Position, Sink, Source
 from shoal.formats import lines
-from shoal.pipeline.pipe import Pipe
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import Pipe, PipelineFile
 
 FORMATS = ("jsonl", "csv")
 RATE = 1_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+from shoal import extras
 from shoal.bench.machine import described
 from shoal.bench.report import Report
 from shoal.bench.speed import AXES
@@ -14,7 +15,6 @@ from shoal.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SUFFIXES = (".png", ".svg")
 DRAWN = ("speed", "growth", "sparse")
 COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
 MARKS = "osD^v<P*X"
@@ -27,10 +27,9 @@ def check_plot(path: str | PathLike[str], parts: list[str]) -> None:
     Raises
     ------
     InputError
-        The name tells no kind of picture, or none of the parts has one.
+        The name tells no kind of picture, none of the parts has one, or matplotlib is not installed.
     """
-    if not fspath(path).lower().endswith(SUFFIXES):
-        raise InputError(f"{fspath(path)}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")
+    extras.check_plot(fspath(path))
     if not set(parts) & set(DRAWN):
         raise InputError(f"a plot shows {', '.join(DRAWN)}, and none of them is measured; add one")
 
@@ -38,15 +37,11 @@ def check_plot(path: str | PathLike[str], parts: list[str]) -> None:
 def plot(report: Report, path: str | PathLike[str]) -> None:
     """Draw the speeds, the growth and the sparse streams, as far as they were measured."""
     check_plot(path, list(report.parts))
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = extras.pyplot()
     drawn = [part for part in DRAWN if part in report.parts]
     heights = {"speed": 0.42 * len(report.parts.get("speed", {"rows": []})["rows"]) + 1.2, "growth": 4.6, "sparse": 4.6}
     ratios = [heights[part] for part in drawn]
-    with matplotlib.rc_context(_FONT):
+    with pyplot.rc_context(_FONT):
         figure = pyplot.figure(figsize=(13, sum(ratios) + 0.9), layout="constrained")
         try:
             rows = figure.subfigures(len(drawn), 1, height_ratios=ratios, squeeze=False)

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each over one public function."""
+"""The command line: one file per command, each over one public function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import audit, bench, check, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
-from shoal.cli.page import Paged
+from shoal.cli.options import Paged
 
 __all__ = ["app", "main"]
 
@@ -58,7 +58,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback(epilog=EXAMPLES)
-def options(
+def root(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
@@ -69,8 +69,8 @@ def options(
 def main() -> None:
     """The `shoal` command.
 
-    The process ends at once when the work is done: a reading thread of Arrow that asks for Python while Python is being
-    taken down would abort it.
+    The process ends at once when the work is done: a reading thread of Arrow that calls Python while the interpreter shuts
+    down would abort it.
     """
     status: str | int | None = 0
     try:

@@ -47,7 +47,7 @@ def audit(
     """
     with reported(policy):
         from shoal.audit import audit as judged
-        from shoal.cli.seconds import seconds
+        from shoal.cli.options import seconds
         from shoal.cli.terminal import errors, output, write
 
         with _shown(errors()) as on_progress:

@@ -44,6 +44,7 @@ Parts:
 ALL = "all"
 
 
+@reported()
 def bench(
     parts: Annotated[
         list[str] | None,
@@ -64,40 +65,27 @@ def bench(
 
     Contenders take turns, each figure is a median. The full measurement takes some ten minutes, --quick one or two.
     """
-    with reported():
-        _bench(parts or [], quick, algorithms, rounds, data, json, plot)
-
-
-def _bench(
-    parts: list[str],
-    quick: bool,
-    algorithms: str | None,
-    rounds: int | None,
-    data: str | None,
-    json: str | None,
-    plot: str | None,
-) -> None:
     from dataclasses import replace
 
-    from shoal import bench
-    from shoal.cli.lean import use_pool
+    from shoal import bench as benchmarks
+    from shoal.cli.startup import use_pool
     from shoal.cli.terminal import errors, output, write
 
     use_pool()  # what is measured is what `shoal run` does
-    asked = list(bench.PARTS) if ALL in parts else parts or list(bench.DEFAULT)
-    workload = bench.QUICK if quick else bench.FULL
+    asked = list(benchmarks.PARTS) if parts and ALL in parts else parts or list(benchmarks.DEFAULT)
+    workload = benchmarks.QUICK if quick else benchmarks.FULL
     if rounds:
         workload = replace(workload, rounds=rounds)
     if plot:
-        bench.check_plot(plot, asked)
+        benchmarks.check_plot(plot, asked)
     names = [name.strip() for name in algorithms.split(",")] if algorithms else None
     with _shown(errors()) as on_progress:
-        report = bench.measure(asked, algorithms=names, data=data, workload=workload, on_progress=on_progress)
+        report = benchmarks.measure(asked, algorithms=names, data=data, workload=workload, on_progress=on_progress)
     _print(report, errors() if json == "-" else output())
     if json:
         write(json, report.to_json())
     if plot:
-        bench.plot(report, plot)
+        benchmarks.plot(report, plot)
 
 
 def _print(report: Report, console: Console) -> None:
@@ -121,19 +109,19 @@ def _print(report: Report, console: Console) -> None:
 
 @contextmanager
 def _shown(console: Console) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal, drawn only between steps so that it takes no time from them; else a line a part."""
+    """A bar on a terminal, drawn only between steps, since drawing takes time; else one line per part."""
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
     if not sys.stderr.isatty():
         seen: set[str] = set()
 
-        def told(progress: Progress) -> None:
+        def named(progress: Progress) -> None:
             if progress.part not in seen:
                 seen.add(progress.part)
                 console.print(f"measuring: {progress.part}")
 
-        yield told
+        yield named
         return
     columns = (TextColumn("{task.fields[part]:8}"), BarColumn(28), TextColumn("{task.fields[doing]}"))
     with Bars(*columns, console=console, auto_refresh=False, transient=True) as bars:

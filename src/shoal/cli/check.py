@@ -9,7 +9,7 @@ import typer
 from shoal.cli.failure import REFUSED, reported
 
 if TYPE_CHECKING:
-    from shoal.pipeline import Findings
+    from shoal.checks import Findings
 
 EXAMPLES = """
 \b
@@ -29,7 +29,7 @@ def check(
     Lists all problems in one go, and warns of what is legal but unwise. Status 0 without problems, 2 with.
     """
     with reported(policy):
-        from shoal.pipeline import check as checked
+        from shoal.checks import check as checked
 
         findings = checked(policy, source, rows=rows)
         _show(findings, policy, source)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli.failure import reported
-from shoal.cli.page import PORT, Host, Open, Port, TokenFile
+from shoal.cli.options import PORT, Host, Open, Port, TokenFile, served
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from shoal.policy import Policy
 
 EXAMPLES = """
 \b
@@ -22,6 +28,7 @@ Examples:
 """
 
 _TUPLES = 200_000
+_SHOWN = 5  # tuples before and after
 
 
 def demo(
@@ -40,20 +47,16 @@ def demo(
     """Anonymize a generated stream of wearables, and show what became of it."""
     with reported():
         if live:
-            from shoal.cli.live import live as watch
-
-            watch(tuples, seed, algorithm, host, port, token_file, browser)
+            _live(tuples, seed, algorithm, host, port, token_file, browser)
         else:
             _demo(folder, tuples or _TUPLES, seed, algorithm)
 
 
 def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     import shoal
-    from shoal.cli.before_after import before_after
     from shoal.cli.figures import count
-    from shoal.cli.kernels import prepare as ready
-    from shoal.cli.progress import shown
-    from shoal.cli.summary import deadline, summary
+    from shoal.cli.run_display import deadline, progress_bar, summary
+    from shoal.cli.startup import prepare_kernels
     from shoal.cli.terminal import command, errors, output
     from shoal.demo import prepare
 
@@ -61,16 +64,16 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     console.print(f"\nGenerating {count(tuples)} tuples of wearables …")
     files = prepare(folder, tuples, seed=seed, algorithm=algorithm)
     policy = shoal.Policy.load(files.policy)
-    ready(policy, console.print)
+    prepare_kernels(policy, console.print)
     console.print(f"Anonymizing: each tuple leaves within {deadline(policy)} as one of {policy.privacy.k} persons …")
-    with shown(errors()) if sys.stderr.isatty() else nullcontext() as bar:
+    with progress_bar(errors()) if sys.stderr.isatty() else nullcontext() as bar:
         start = perf_counter()
         stats = shoal.run(policy, files.source, files.target, trace=files.trace, on_progress=bar or (lambda progress: None))
         elapsed = perf_counter() - start
     assert policy.person and policy.time
     console.print("\nA few tuples as they came, and as they left (→):\n")
     gap = 2 if console.width >= 100 else 1
-    console.print(before_after(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
+    console.print(_before_after(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
     files.trace.unlink()
     console.print(summary(policy, stats, elapsed))
     shoal_ = command()
@@ -86,3 +89,113 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     ):
         console.print(f"  {line}", markup=False, soft_wrap=True, style="bold")
     console.print()
+
+
+def _live(
+    tuples: int | None, seed: int, algorithm: str, host: str, port: int, token_file: str | None, browser: bool
+) -> None:  # fmt: skip
+    """The generated stream in real time, with the page, until it ends or is interrupted."""
+    from shoal.anonymizer import Anonymizer
+    from shoal.cli.run_display import deadline
+    from shoal.cli.startup import prepare_kernels
+    from shoal.cli.terminal import output
+    from shoal.demo import ENDLESS, live, policy_of
+    from shoal.telemetry import Telemetry
+
+    console = output()
+    policy = policy_of(algorithm)
+    prepare_kernels(policy, console.print)
+    _rehearse(policy)
+    anonymizer, telemetry = Anonymizer(policy), Telemetry(policy)
+    with served(telemetry, host, port, token_file) as address:
+        console.print(f"Each tuple leaves within {deadline(policy)} as one of {policy.privacy.k} persons. Watch it at")
+        console.print(f"  {address}", style="bold", soft_wrap=True)
+        console.print("Interrupt it with Ctrl-C.")
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+        try:
+            for batch, now in live(tuples or ENDLESS, seed):
+                telemetry.after(anonymizer, anonymizer.push_batch(batch))
+                telemetry.after(anonymizer, anonymizer.tick(now))
+            telemetry.after(anonymizer, anonymizer.flush())
+            telemetry.stopped("the stream has ended")
+        except BaseException as error:
+            telemetry.stopped("interrupted" if isinstance(error, KeyboardInterrupt | SystemExit) else "a fault of shoal")
+            raise
+
+
+def _rehearse(policy: Policy) -> None:
+    """Run a short stream first, so that no tuple of the live one waits for a kernel to load."""
+    from shoal.anonymizer import Anonymizer
+    from shoal.demo import START, wearables
+
+    anonymizer = Anonymizer(policy)
+    for batch in wearables(4000):
+        anonymizer.push_batch(batch)
+    anonymizer.tick(START.astype(object).timestamp() + 60)
+    anonymizer.flush()
+
+
+def _before_after(source: Path, target: Path, trace: Path, person: str, time: str, gap: int) -> Table:
+    """Some tuples as they came and, after an arrow, as they left; `person` and `time` are the names of these fields."""
+    import json
+
+    from rich.table import Table
+
+    with trace.open("rb") as file:
+        places = _evenly_spaced(sum(1 for _ in file), _SHOWN)
+    after = _lines_at(target, places)
+    rows = [json.loads(line)["row"] for line in _lines_at(trace, places)]
+    before = dict(zip(sorted(rows), map(json.loads, _lines_at(source, sorted(rows))), strict=True))
+    fields = list(before[rows[0]]) if rows else []
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
+    for field in fields:
+        table.add_column(field, no_wrap=True)
+    for row, line in zip(rows, after, strict=True):
+        left = {person: "   →", **json.loads(line)}
+        table.add_row(*(_cell(before[row][field], field == time) for field in fields))
+        table.add_row(*(_cell(left.get(field), field == time) for field in fields), style="bold cyan")
+        table.add_row()
+    return table
+
+
+def _evenly_spaced(count: int, shown: int) -> list[int]:
+    """
+    >>> _evenly_spaced(100, 4), _evenly_spaced(2, 4)
+    ([12, 37, 62, 87], [0, 1])
+    """
+    shown = min(count, shown)
+    return [(2 * i + 1) * count // (2 * shown) for i in range(shown)]
+
+
+def _lines_at(path: Path, places: list[int]) -> list[str]:
+    """The lines at these places, which are in ascending order."""
+    from itertools import islice
+
+    found: list[str] = []
+    start = 0
+    with path.open(encoding="utf-8") as file:
+        for place in places:
+            found += islice(file, place - start, place - start + 1)
+            start = place + 1
+    return found
+
+
+def _cell(value: Any, is_time: bool) -> str:
+    """
+    >>> _cell([30, 40], False), _cell(None, False), _cell("2025-03-01T08:00:10Z", True)
+    ('30-40', '·', '08:00:10')
+    """
+    match value:
+        case None:
+            return "·"
+        case [low, high]:
+            ends = [_cell(low, is_time), _cell(high, is_time)]
+            return ends[0] if low == high else f"{ends[0]}-{ends[1][3:] if is_time else ends[1]}"
+        case {"value": imputed}:
+            return _cell(imputed, is_time)
+        case str() if is_time:
+            return value[11:19]
+    return str(value)

@@ -1,4 +1,4 @@
-"""How a command ends when it does not end well: one line a problem, an exit status, and never the data."""
+"""How a command fails: one line per problem, an exit status, and never the data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @contextmanager
 def reported(policy: str = "") -> Iterator[None]:
-    """Turn what goes wrong inside into lines on standard error and an exit status."""
+    """Turn errors inside into lines on standard error and an exit status."""
     before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
@@ -67,7 +67,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def _silence() -> None:
-    """Let what is still buffered for a closed pipe go nowhere."""
+    """Discard what is still buffered for a closed pipe."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

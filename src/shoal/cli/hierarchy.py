@@ -9,6 +9,8 @@ import typer
 from shoal.cli.failure import REFUSED, reported
 
 if TYPE_CHECKING:
+    from rich.tree import Tree as Drawing
+
     from shoal.policy import Hierarchy
 
 EXAMPLES = """
@@ -74,14 +76,14 @@ def build(
         str | None, typer.Option("--range", help="The leaves, from the first to the last.", metavar="A,B")
     ] = None,
     step: Annotated[float | None, typer.Option(help="The distance between two leaves of the range.", metavar="N")] = None,
-    values: Annotated[str | None, typer.Option(help="A file with the leaves, one a line.", metavar="FILE")] = None,
+    values: Annotated[str | None, typer.Option(help="A file with the leaves, one per line.", metavar="FILE")] = None,
     source: Annotated[str | None, typer.Option("--from", help="Data whose values are the leaves.", metavar="DATA")] = None,
     field: Field = None,
     null: Nulls = None,
     root: Annotated[str | None, typer.Option(help="The label of the root.", metavar="LABEL")] = None,
     by: Annotated[str | None, typer.Option(help="How a ready hierarchy writes its leaves.", metavar="WAY")] = None,
 ) -> None:
-    """Write a hierarchy to standard output, one line a leaf.
+    """Write a hierarchy to standard output, one line per leaf.
 
     NAME is one of bands, dates, prefix, networks, cells, icd10; or countries, education, occupation. With --from, the
     file holds every value that the data has: guard it as you guard the data.
@@ -110,9 +112,8 @@ def show(
     """Draw a hierarchy as a tree, root first, with the number of leaves below each node."""
     with reported():
         from shoal.cli.terminal import output
-        from shoal.cli.tree import drawn
 
-        output().print(drawn(_of_policy(tree, field) if field else _read(tree), depth, width))
+        output().print(_drawn(_of_policy(tree, field) if field else _read(tree), depth, width))
 
 
 @app.command(epilog=CHECK)
@@ -133,9 +134,9 @@ def check(
             values = _of_data(data, field, null) or []
             lacking = sum(value not in read.code for value in values)
             inner = len({*read.labels[read.leaves :]}.intersection(values))
-            told = f"{tree}: {lacking:,} of {len(values):,} values of {field!r} are no leaf"
-            told += f", {inner:,} of them are inner nodes" if inner else ""
-            say(console, told + ("; shoal hierarchy complete adds them" if lacking else ""))
+            line = f"{tree}: {lacking:,} of {len(values):,} values of {field!r} are no leaf"
+            line += f", {inner:,} of them are inner nodes" if inner else ""
+            say(console, line + ("; shoal hierarchy complete adds them" if lacking else ""))
     if lacking:
         raise typer.Exit(REFUSED)
 
@@ -177,6 +178,35 @@ def _read(name: str) -> Hierarchy:
     return parse_file(_bytes(name), Path(name).name)
 
 
+def _drawn(tree: Hierarchy, depth: int, width: int) -> Drawing:
+    """At most `depth` levels and `width` children of each node; the rest is counted."""
+    from collections import defaultdict
+
+    from rich.text import Text
+    from rich.tree import Tree
+
+    below: dict[int, list[int]] = defaultdict(list)
+    for node, parent in enumerate(tree.parent.tolist()):
+        below[parent].append(node)
+
+    def label(node: int) -> Text:
+        if node < tree.leaves:
+            return Text(tree.labels[node])
+        return Text.assemble((tree.labels[node], "bold"), (f"  {tree.last[node] - tree.first[node] + 1:,}", "dim"))
+
+    def grow(node: int, levels: int) -> Tree:
+        branch = Tree(label(node), guide_style="dim")
+        children = sorted(below[node], key=lambda child: int(tree.first[child]))
+        if levels == 1:
+            return branch
+        branch.children += [grow(child, levels - 1) for child in children[:width]]
+        if len(children) > width:
+            branch.add(Text(f"… {len(children) - width:,} more", "dim"))
+        return branch
+
+    return grow(tree.root, depth)
+
+
 def _of_policy(path: str, field: str) -> Hierarchy:
     from shoal.errors import PolicyError
     from shoal.policy import Policy
@@ -189,13 +219,13 @@ def _of_policy(path: str, field: str) -> Hierarchy:
 
 def _of_data(source: str | None, field: str | None, nulls: list[str] | None) -> list[str] | None:
     from shoal.errors import InputError
-    from shoal.pipeline.categories import categories
+    from shoal.files import distinct_values
 
     if source is None:
         return None
     if field is None:
         raise InputError("--field: is missing; name the field of the data that holds the values")
-    return categories(source, field, ("", *(nulls or ())))
+    return distinct_values(source, field, ("", *(nulls or ())))
 
 
 def _bytes(path: str) -> bytes:
@@ -216,7 +246,7 @@ def _listed(text: str | None) -> list[Any] | None:
 
 
 def _range(name: str, text: str | None) -> Any:
-    """As a policy would give it: codes and days are texts, a network is one text, the rest are numbers."""
+    """As in a policy: codes and days are texts, a network is one text, everything else is numbers."""
     if text is None or name == "networks":
         return text
     return [part.strip() for part in text.split(",")] if name in ("dates", "prefix") else _listed(text)

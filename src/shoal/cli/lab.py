@@ -1,4 +1,4 @@
-"""`shoal lab`: a workbench in the browser, on a sample of the data."""
+"""`shoal lab`: find a policy in the browser, on a sample of the data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.failure import reported
-from shoal.cli.page import PORT, Host, Open, Port, TokenFile, needed
+from shoal.cli.options import PORT, Host, Open, Port, TokenFile
 
 EXAMPLES = """
 \b
@@ -20,6 +20,7 @@ Examples:
 """
 
 
+@reported()
 def lab(
     source: Annotated[str | None, typer.Argument(help="The file to look at; else drop one.", metavar="FILE")] = None,
     save: Annotated[str | None, typer.Option(help="Where the page may save the policy.", metavar="FILE")] = None,
@@ -31,22 +32,20 @@ def lab(
 ) -> None:
     """Find a policy by looking: a page that drafts, checks and tries it on a sample of FILE.
 
-    The data stays on this machine. What is dropped on the page lies in a private folder until the lab closes.
+    The data stays on this machine. A file dropped on the page is kept in a private folder until the lab closes.
     """
-    with reported():
-        _lab(source, save, rows, port, host, token_file, browser)
-
-
-def _lab(source: str | None, save: str | None, rows: int, port: int, host: str, token_file: str | None, browser: bool) -> None:
     from shoal.cli.terminal import output
+    from shoal.extras import needs
 
-    with needed():
+    with needs("web", "the page"):
         from shoal.lab import Lab, Superseded
-        from shoal.web import serve_lab
-        from shoal.web.gate import token_for
+        from shoal.web import serve_lab, token_for
 
     console = output()
-    with Lab(source, rows=rows, save=save) as bench, serve_lab(bench, host, port, token_for(host, token_file)) as address:
+    with (
+        Lab(source, rows=rows, save=save) as bench,
+        serve_lab(bench, host, port, token_for(host, token_file)) as address,
+    ):
         console.print("The lab is open at")
         console.print(f"  {address}", style="bold", soft_wrap=True)
         console.print("Close it with Ctrl-C.")

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.failure import reported
-from shoal.cli.page import Host, TokenFile, served
+from shoal.cli.options import Host, TokenFile, served
 
 if TYPE_CHECKING:
-    from shoal.pipeline.pipe import Pipe
-    from shoal.pipeline.telemetry import Telemetry
+    from shoal.pipeline import Pipe
+    from shoal.telemetry import Telemetry
 
-GRACE = 1.8
-"""Seconds from a signal to the end. What is not done by then is done again at the next start."""
+GRACE = 1.8  # seconds from a signal to the end; unfinished work is done again at the next start
 
 EXAMPLES = """
 \b
@@ -65,19 +64,17 @@ def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, t
     from contextlib import ExitStack
     from functools import partial
 
-    from shoal.cli.kernels import prepare
-    from shoal.cli.lean import lean
-    from shoal.cli.summary import faults
+    from shoal.cli.run_display import faults
+    from shoal.cli.startup import prepare_kernels, save_memory
     from shoal.cli.terminal import errors, say
-    from shoal.pipeline.pipe import Pipe
-    from shoal.pipeline.pipeline_file import PipelineFile
+    from shoal.pipeline import Pipe, PipelineFile
 
-    lean()
+    save_memory()
     console = errors()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("shoal").setLevel(logging.DEBUG if verbose else logging.INFO)
     pipe = Pipe(PipelineFile.load(path))
-    prepare(pipe.policy, partial(say, console))
+    prepare_kernels(pipe.policy, partial(say, console))
     if drain:
         pipe.stop(drain=True)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -92,7 +89,7 @@ def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, t
 
 
 def _places(pipe: Pipe, page: tuple[str, int] | None) -> Iterator[tuple[str, int, bool]]:
-    """Where to serve the page, and bare metrics."""
+    """Where to serve the page, and the metrics alone."""
     if page:
         yield *page, False
     if pipe.file.telemetry:
@@ -100,7 +97,7 @@ def _places(pipe: Pipe, page: tuple[str, int] | None) -> Iterator[tuple[str, int
 
 
 def _watched(pipe: Pipe) -> Telemetry:
-    from shoal.pipeline.telemetry import Telemetry
+    from shoal.telemetry import Telemetry
 
     if not isinstance(pipe.watcher, Telemetry):
         pipe.watcher = Telemetry(pipe.policy)
@@ -114,7 +111,7 @@ def _pipe_on(path: str, master: str) -> None:
         from shoal.errors import InputError
 
         raise InputError("--on: pyspark is not installed; pip install 'shoal[spark]'") from None
-    from shoal.pipeline.pipeline_file import PipelineFile
+    from shoal.pipeline import PipelineFile
 
     def stop_on_signals(query: Any) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -131,8 +128,7 @@ def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:
 
 
 def _check(path: str) -> None:
-    from shoal.pipeline.pipeline_file import PipelineFile
-    from shoal.pipeline.readiness import readiness
+    from shoal.pipeline import PipelineFile, readiness
 
     for line in readiness(PipelineFile.load(path)):
         typer.echo(line)
@@ -141,11 +137,10 @@ def _check(path: str) -> None:
 def _print_letters(path: str) -> None:
     from shoal.errors import PolicyError
     from shoal.formats.json_values import dumps
-    from shoal.pipeline.dead_letters import opened
-    from shoal.pipeline.pipeline_file import PipelineFile
+    from shoal.pipeline import PipelineFile, read_dead_letters
 
-    said = PipelineFile.load(path).dead_letters
-    if said is None or said.encrypt is None:
+    settings = PipelineFile.load(path).dead_letters
+    if settings is None or settings.encrypt is None:
         raise PolicyError(["dead_letters.encrypt: is not there, so no records were kept"])
-    for letter in opened(said.file, said.encrypt.read()):
+    for letter in read_dead_letters(settings.file, settings.encrypt.read()):
         typer.echo(dumps(letter))

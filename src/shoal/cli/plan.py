@@ -21,7 +21,11 @@ Examples:
   shoal plan --data events.parquet --json - --plot plan.png
 """
 
+_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#555555")
+_FONT = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
 
+
+@reported()
 def plan(
     data: Annotated[str, typer.Option(help="A sample of the stream, or - for JSON lines.", metavar="FILE")],
     k: Annotated[int, typer.Option(help="Users who must publish the same.", min=2)] = 2,
@@ -40,33 +44,16 @@ def plan(
 
     For each Δt the least z under which users are k-anonymous, by the model and in the sample replayed. See docs/model.md.
     """
-    with reported():
-        _plan(data, k, confidence, person, item, time, window, rows, json, plot)
-
-
-def _plan(
-    data: str,
-    k: int,
-    confidence: float,
-    person: str,
-    item: str,
-    time: str,
-    window: str | None,
-    rows: int,
-    json: str | None,
-    plot: str | None,
-) -> None:
-    from shoal import model
-    from shoal.cli import curves
-    from shoal.cli.seconds import seconds
+    from shoal import extras, model
+    from shoal.cli.options import seconds
     from shoal.cli.terminal import errors, output, say, write
-    from shoal.pipeline.events import read
+    from shoal.files import read_events
 
     if plot:
-        curves.check(plot)
+        extras.check_plot(plot)
     windows = [seconds("--window", text) for text in window.split(",")] if window else []
     items = [field.strip() for field in item.split(",")]
-    events = read(data, person, items, time, rows)
+    events = read_events(data, person, items, time, rows)
     found = model.plan(events.time, events.user, events.item, k=k, confidence=confidence, windows=windows)
     if events.left_out:
         say(errors(), f"{data}: {events.left_out:,} rows without a user, an item or a time left out")
@@ -74,7 +61,7 @@ def _plan(
     if json:
         write(json, _json(found))
     if plot:
-        curves.draw(found, plot)
+        _draw(found, plot)
 
 
 def _print(found: Plan, console: Console) -> None:
@@ -134,3 +121,37 @@ def _json(found: Plan) -> str:
         window["rows"] = [row._asdict() for row in window.get("rows", [])]
     del plain["rows"]
     return dumps(plain, indent=2)
+
+
+def _draw(found: Plan, path: str) -> None:
+    """Draw k-anonymity, and what is kept, against z: one curve for each Δt."""
+    from shoal import extras
+    from shoal.cli.figures import count, span
+    from shoal.errors import InputError
+
+    pyplot = extras.pyplot()
+    with pyplot.rc_context(_FONT):
+        figure, (anonymous, kept) = pyplot.subplots(1, 2, figsize=(12, 4.6), layout="constrained", sharex=True)
+        try:
+            for i, window in enumerate(found.windows):
+                colour = _COLOURS[i % len(_COLOURS)]
+                z = [row.z for row in window.rows]
+                label = f"Δt {span(window.window)}, {count(window.users)} users"
+                anonymous.plot(z, [row.probability for row in window.rows], color=colour, label=label)
+                anonymous.plot(z, [row.measured for row in window.rows], color=colour, linestyle=":")
+                anonymous.plot(window.best.z, window.best.measured, "o", color=colour)
+                kept.plot(z, [row.information for row in window.rows], color=colour)
+                kept.plot(z, [row.kept for row in window.rows], color=colour, linestyle=":")
+            anonymous.axhline(found.confidence, color="#999999", linewidth=0.8)
+            anonymous.set_title(f"users who are {found.k}-anonymous: model, and sample (dotted)", loc="left")
+            kept.set_title("what is kept: entropy, and observations (dotted)", loc="left")
+            for axes in (anonymous, kept):
+                axes.set_xscale("log")
+                axes.set_xlabel("z")
+                axes.grid(alpha=0.3)
+            figure.legend(loc="outside lower center", ncols=4, frameon=False)
+            figure.savefig(path, dpi=130)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({(error.strerror or 'no access').lower()})") from None
+        finally:
+            pyplot.close(figure)

@@ -31,6 +31,7 @@ Papers:
 ALL = "all"
 
 
+@reported()
 def reproduce(
     papers: Annotated[
         list[str], typer.Argument(help="Which: kvarp, idea, xband, fast, zanon, overview; or all.", metavar="PAPER")
@@ -47,11 +48,6 @@ def reproduce(
 
     What is done is kept in DIR/runs: an interrupted run goes on where it was. See docs/reproduction.
     """
-    with reported():
-        _reproduce(papers, out, data, quick, workers)
-
-
-def _reproduce(papers: list[str], out: str, data: str | None, quick: bool, workers: int | None) -> None:
     from pathlib import Path
 
     from shoal import experiments
@@ -70,7 +66,7 @@ def _reproduce(papers: list[str], out: str, data: str | None, quick: bool, worke
 
 @contextmanager
 def _shown(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal; else nothing."""
+    """A bar on a terminal, nothing elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description:8}"), BarColumn(28), MofNCompleteColumn(), TimeElapsedColumn())

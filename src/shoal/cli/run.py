@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Anonymize INPUT by POLICY into OUTPUT.
 
-    The kind of a file is told by its suffix: .jsonl, .csv (each also .gz), .parquet or .arrow. Rejected records are
+    The suffix of a file says its kind: .jsonl, .csv (each also .gz), .parquet or .arrow. Rejected records are
     reported on standard error by row and reason, never by value.
     """
     with reported(policy):
@@ -43,20 +43,17 @@ def run(
 
 def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -> None:
     import shoal
-    from shoal.cli.kernels import prepare
-    from shoal.cli.lean import lean
-    from shoal.cli.progress import shown
-    from shoal.cli.rejections import Rejections
-    from shoal.cli.summary import drift, faults, summary
+    from shoal.cli.run_display import Rejections, drift, faults, progress_bar, summary
+    from shoal.cli.startup import prepare_kernels, save_memory
     from shoal.cli.terminal import errors, say
 
-    lean()
+    save_memory()
     console = errors()
     policy = shoal.Policy.load(path)
     if source == "-" or os.path.exists(source):
-        prepare(policy, partial(say, console))
+        prepare_kernels(policy, partial(say, console))
     rejections = Rejections(console, source)
-    with shown(console) if _is_watched(source, target) else nullcontext() as bar:
+    with progress_bar(console) if _is_watched(source, target) else nullcontext() as bar:
         start = perf_counter()
         try:
             stats = shoal.run(policy, source, target, trace=trace, strict=strict, on_reject=rejections, on_progress=bar)
@@ -73,6 +70,6 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
 
 
 def _is_watched(source: str, target: str) -> bool:
-    """Whether a bar on standard error reaches a person and does not get into anything else on the terminal."""
+    """Whether a bar on standard error is seen, and is not mixed with other output on the terminal."""
     busy = (source == "-" and sys.stdin.isatty()) or (target == "-" and sys.stdout.isatty())
     return sys.stderr.isatty() and not busy

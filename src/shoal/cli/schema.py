@@ -13,9 +13,9 @@ Examples:
 """
 
 
+@reported()
 def schema() -> None:
     """Print the JSON schema of policies, with which editors complete and check them."""
-    with reported():
-        from shoal.policy.policy_file import schema_text
+    from shoal.policy.policy_file import schema_text
 
-        typer.echo(schema_text(), nl=False)
+    typer.echo(schema_text(), nl=False)

@@ -1,4 +1,4 @@
-"""The two ends of a terminal: what was asked for, and everything else that is said."""
+"""The terminal: standard output for results, standard error for everything else."""
 
 from __future__ import annotations
 
@@ -29,18 +29,12 @@ def errors() -> Console:
 
 
 def say(console: Console, line: str, style: str = "") -> None:
-    """One line: whole in a pipe, wrapped between words on a terminal."""
+    """Print one line: unbroken in a pipe, wrapped between words on a terminal."""
     console.print(Text(line, style), soft_wrap=not console.is_terminal)
 
 
 def write(path: str, text: str) -> None:
-    """Write a text to a file, or to standard output if that is `-`.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-    """
+    """Write a text to a file, or to standard output if that is `-`."""
     if path == "-":
         typer.echo(text)
         return
@@ -51,7 +45,7 @@ def write(path: str, text: str) -> None:
 
 
 def command() -> str:
-    """How the user called this program, so that it can be called so again."""
+    """How the user called this program, for commands that the user can copy."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m shoal.cli"

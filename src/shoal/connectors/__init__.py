@@ -1,6 +1,20 @@
-"""Sources and sinks of a pipeline: one small file each, behind one interface."""
+"""Sources and sinks of a pipeline: one file each, behind one interface."""
 
 from shoal.connectors.connector import Delivery, Payload, Position, Sink, Source
-from shoal.connectors.secret import Secret
+from shoal.connectors.file import FileSink
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
+from shoal.connectors.settings import Secret, is_loopback
 
-__all__ = ["Delivery", "Payload", "Position", "Secret", "Sink", "Source"]
+__all__ = [
+    "SINKS",
+    "SOURCES",
+    "Delivery",
+    "FileSink",
+    "Payload",
+    "Position",
+    "Secret",
+    "Sink",
+    "Source",
+    "connector_class",
+    "is_loopback",
+]

@@ -1,33 +1,36 @@
-"""What a source and a sink can do: all that a new connector needs to know.
+"""The interface of sources and sinks: all that a new connector needs to know.
 
-The pipeline reads deliveries, remembers their positions in its journal, and writes what leaves with a number for each tuple.
-After a crash it begins again at a position and a number that it remembers, and everything comes again in the same order: so a
-source gives again what it gave, or leaves it to the journal to keep it, and a sink passes over what it has already.
+The pipeline reads deliveries, writes their positions to its journal, and writes released tuples with a number for each. After a
+crash it begins again at a saved position and number, and everything is repeated in the same order. So a source must replay its
+deliveries, or the journal keeps them; and a sink skips tuples that it already has.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
 from shoal.formats import Block
 
+MOST = 64 << 20  # bytes after which a delivery ends: the journal keeps it as one piece, which must be far below 2 GiB
+
 Position = Mapping[str, Any]
-"""Where a source stands, or what a sink has: what JSON can hold. Its numbers and texts are told in dead letters, so that what
-comes from the records themselves must stand in a list."""
+"""The position of a source, or what a sink has, in types of JSON. Dead letters show its numbers and texts, so values that come
+from the records themselves must be inside a list."""
 
 Payload = bytes | Block
-"""Whole records: lines of JSON or CSV, an Arrow stream, or a block that is read already."""
+"""Whole records: lines of JSON or CSV, an Arrow stream, or a parsed block."""
 
 Format = Literal["json", "csv", "arrow"]
 
 
 class Delivery(NamedTuple):
-    """What a source gives at a time, and where it stands then."""
+    """Some payloads of a source, and its position after them."""
 
     payloads: Sequence[Payload]
     position: Position
@@ -37,74 +40,67 @@ class Source(ABC):
     """Where records come from.
 
     Calls come from one thread, in this order: `begin`, `replay` any number of times, then `read` and `acknowledge`, `close`.
-    One that does not replay begins behind all that the journal kept of it.
+    A source that does not replay begins after the last payload that the journal keeps.
     """
 
     identity: tuple[str, ...] = ()
-    """The settings by which it is known: with another value it is another source, which is read from its beginning."""
+    """The settings that identify it: with another value it is another source, which is read from its beginning."""
 
     replays: bool
-    """Whether it can give again what it gave. If not, the journal keeps the payloads, as bytes, and `acknowledge` follows each
+    """Whether it can repeat its deliveries. If not, the journal keeps the payloads, as bytes, and `acknowledge` follows each
     delivery at once; otherwise it follows a checkpoint."""
 
-    format: Format = "json"
-    """What its payloads are."""
+    format: Format = "json"  # of its payloads
+    columns: Sequence[str] = ()  # the names of the columns of CSV
+    fields: Sequence[str] = ()  # the fields that are needed, for sources that can read some fields and not others
+    passed: Sequence[str] = ()  # those of them that are only passed through
+    ended = False  # whether it will never deliver anything again
 
-    columns: Sequence[str] = ()
-    """The names of the columns of CSV."""
-
-    fields: Sequence[str] = ()
-    passed: Sequence[str] = ()
-    """What is asked for, and what of it is only passed through: for sources that can read some fields and not others."""
-
-    ended = False
-    """Whether nothing will ever come any more."""
-
-    begins_unnoticed = False
-    """Whether a beginning changes nothing for others, not even for a pipeline that reads from it, so a probe can be one."""
+    begin_is_harmless = False
+    """Whether `begin` has no effect on others, not even on a pipeline that reads from it, so that a probe can call it."""
 
     @abstractmethod
     def begin(self, position: Position | None) -> Position:
-        """Connect, and go on behind a position; without one, where the source itself says that its reader stands.
+        """Connect, and continue after a position; without one, at the place that the source itself keeps for its reader.
 
-        Where it stands now.
+        Returns the position.
         """
 
     def probe(self, position: Position | None) -> bool:
-        """Look whether it could begin there, also while a pipeline reads from it, and change nothing; False if only a beginning
-        would tell. It is a source that has not begun, and need not be closed.
+        """Check whether it could begin there, without any change, also while a pipeline reads from it. False if only `begin`
+        would tell. The source has not begun, and need not be closed.
 
         Raises
         ------
         ConnectorError, InputError
             It could not.
         """
-        if self.begins_unnoticed:
+        if self.begin_is_harmless:
             with closing(self):
                 self.begin(position)
-        return self.begins_unnoticed
+        return self.begin_is_harmless
 
     def replay(self, until: Position) -> Sequence[Payload]:
-        """Again what lies from here up to a position, in the same order.
+        """Repeat the payloads from here up to a position, in the same order.
 
         Raises
         ------
         ConnectorError
-            It is not there any more.
+            They no longer exist.
         """
         raise NotImplementedError
 
     @abstractmethod
     def read(self, seconds: float) -> Delivery | None:
-        """What comes next, as soon as anything is there; nothing if nothing comes for so long, or the connection is away."""
+        """The next delivery, as soon as there is one; None after this many seconds, or while there is no connection."""
 
     @abstractmethod
     def acknowledge(self, position: Position) -> None:
-        """What lies before is safe, and will not be asked for again."""
+        """Everything before the position is safe, and will not be replayed."""
 
     @property
     def lag(self) -> int | None:
-        """How many messages, or bytes of a file, wait to be read; None where that cannot be known."""
+        """How many messages, or bytes of a file, wait to be read; None where that is unknown."""
         return None
 
     @abstractmethod
@@ -115,64 +111,84 @@ class Source(ABC):
 class Sink(ABC):
     """Where anonymized tuples go.
 
-    Calls come from one thread, in this order: `begin`, `write` what comes again, `caught_up`, then `write` what is new.
+    Calls come from one thread, in this order: `begin`, `write` for the replay, `caught_up`, then `write` for new tuples.
     """
 
     identity: tuple[str, ...] = ()
-    """The settings by which it is known: with another value it is another sink, which is empty."""
+    """The settings that identify it: with another value it is another sink, which is empty."""
 
     remembers: bool
-    """Whether it knows which numbers it has, so that nothing is in it twice. If not, what comes again is written again."""
+    """Whether it knows which numbers it has, so that no tuple is in it twice. If not, a replay writes tuples again."""
 
-    begins_unnoticed = False
-    """Whether a beginning changes nothing for others, not even for a pipeline that writes to it, so a probe can be one."""
+    begin_is_harmless = False
+    """Whether `begin` has no effect on others, not even on a pipeline that writes to it, so that a probe can call it."""
 
     @abstractmethod
     def begin(self, mark: Position | None, sequence: int) -> None:
-        """Connect. `mark` is what it told a checkpoint, before which `sequence` tuples had left; None at the very beginning.
+        """Connect. `mark` is its own in a checkpoint, before which `sequence` tuples had left; None at the first start.
 
         Raises
         ------
         ConnectorError
-            At the very beginning, what is there already is not ours.
+            At the first start, it already holds something.
         """
 
     def probe(self, mark: Position | None, sequence: int) -> bool:
-        """Look whether it could begin so, also while a pipeline writes to it, and change nothing; False if only a beginning
-        would tell. It is a sink that has not begun, and need not be closed.
+        """Check whether it could begin so, without any change, also while a pipeline writes to it. False if only `begin`
+        would tell. The sink has not begun, and need not be closed.
 
         Raises
         ------
         ConnectorError
             It could not.
         """
-        if self.begins_unnoticed:
+        if self.begin_is_harmless:
             with closing(self):
                 self.begin(mark, sequence)
-        return self.begins_unnoticed
+        return self.begin_is_harmless
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
-        """Publish tuples, of which the first has this number. It returns when they are there, however long that takes."""
+        """Publish tuples, of which the first has this number. Returns once they are stored, however long that takes."""
 
     @abstractmethod
     def caught_up(self, sequence: int) -> None:
-        """Everything came again, up to this number.
+        """The replay is complete, up to this number.
 
         Raises
         ------
         ConnectorError
-            Numbers from there on are in it, so that what the pipeline remembers is too old.
+            It has larger numbers, so the state of the pipeline is too old.
         """
 
     @property
     def mark(self) -> Position:
-        """What a checkpoint should remember of it."""
+        """What a checkpoint saves of it."""
         return {}
 
-    def harden(self) -> None:  # noqa: B027
-        """Make durable what was written before; it may be called from another thread, beside `write`."""
+    def make_durable(self) -> None:  # noqa: B027
+        """Make everything written so far durable; may be called from another thread, during `write`."""
 
     @abstractmethod
     def close(self) -> None:
         """Also after a `begin` that failed, or before any."""
+
+
+class Arrived(Protocol):
+    """A message that was received and waits to be read."""
+
+    @property
+    def payload(self) -> bytes: ...
+
+
+A = TypeVar("A", bound=Arrived)
+
+
+def take_delivery(waiting: deque[A]) -> list[A]:
+    """Remove from the front the messages of one delivery: at least one, if there is any, and about `MOST` bytes."""
+    taken: list[A] = []
+    size = 0
+    while waiting and size < MOST:
+        taken.append(waiting.popleft())
+        size += len(taken[-1].payload)
+    return taken

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import pyarrow as pa
-from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from shoal.config.model import FrozenModel, refusal
 from shoal.connectors.connector import Delivery, Payload, Position, Sink, Source
+from shoal.connectors.settings import LocalPath
 from shoal.errors import ConnectorError, InputError
 from shoal.formats import Block, TextEncoder, field_names, kind, open_reader
 from shoal.formats.reading.parser import first_record, last_record
@@ -25,19 +26,9 @@ from shoal.formats.writing.sink import guarded
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20
-TAIL = 4 << 10
-"""Bytes by which a file is known again: those before a position of a text, the last ones of a table."""
-
-PAUSE = 0.02
-"""Seconds after which a followed file is looked at again."""
-
+TAIL = 4 << 10  # bytes that identify a file: those before a position of a text, or the last ones of a table
+PAUSE = 0.02  # seconds from one look at a followed file to the next
 TEXTS = ("jsonl", "csv")
-
-
-def _beside(path: Path, info: ValidationInfo) -> Path:
-    """From the folder of the pipeline's file."""
-    folder = (info.context or {}).get("folder")
-    return path if folder is None else folder / path
 
 
 def _known(path: Path) -> Path:
@@ -54,18 +45,18 @@ def _written(path: Path) -> Path:
     return path
 
 
-File = Annotated[Path, AfterValidator(_beside), AfterValidator(_known)]
+File = Annotated[LocalPath, AfterValidator(_known)]
 
 
 class FileSource(Source):
     """Reads a file of any kind; text may be followed as it grows.
 
-    A position is how much was read, and a checksum by which it is noticed if another file has the name by then.
+    A position is how much was read, and a checksum that detects another file of the same name.
     """
 
     identity = ("path",)
     replays = True
-    begins_unnoticed = True
+    begin_is_harmless = True
 
     class Settings(FrozenModel):
         path: File = Field(description="the file: .jsonl, .csv (each also .gz), .parquet or .arrow")
@@ -81,7 +72,7 @@ class FileSource(Source):
         self._path, self._follow = str(settings.path), settings.follow
         self._kind = kind(self._path)
         self._at = 0  # bytes of text, else rows
-        self._read = bytearray()  # text that was read and not given yet
+        self._read = bytearray()  # text that was read and not delivered yet
         self._tail = b""
         self._blocks: Iterator[Block] | None = None
         self._bytes: Bytes | None = None
@@ -101,13 +92,7 @@ class FileSource(Source):
         return {"at": self._at, "tail": [zlib.crc32(self._tail)]}
 
     def _compare(self, position: Position | None) -> None:
-        """See that the file is still the one that was read up to a position.
-
-        Raises
-        ------
-        ConnectorError
-            What was read up to there is something else than what was read before.
-        """
+        """Refuse a file that is not the one that was read up to a position before."""
         if position and "tail" in position and position["tail"] != self._position()["tail"]:
             raise ConnectorError(
                 f"{self._path}: is not the file that was read before; bring that one back, or begin anew with another state"
@@ -162,29 +147,23 @@ class FileSource(Source):
         return block
 
     def _next_text(self, most: int) -> bytes | None:
-        """Whole records, up to so many bytes; at the end of a file that is not followed also what has no end."""
+        """Whole records, at most `most` bytes; at the end of a file that is not followed, also an unfinished line."""
         while True:
             end = min(most, last_record(self._kind, self._read)) if self._read else 0
             if end or len(self._read) >= most:
-                return self._given(end or most)
+                return self._delivered(end or most)
             assert self._bytes is not None
             found = self._bytes.read(CHUNK)
             if not found:
-                self._stays()
+                self._check_followed()
                 self.ended = not self._follow and not self._read
-                return self._given(len(self._read)) if self._read and not self._follow else None
+                return self._delivered(len(self._read)) if self._read and not self._follow else None
             self._read += found
             if len(self._read) > LONGEST:
                 raise ConnectorError(f"{self._path}: a record is longer than {LONGEST >> 20} MB; is this {self._kind}?")
 
-    def _stays(self) -> None:
-        """See that a file that is followed is still there.
-
-        Raises
-        ------
-        ConnectorError
-            A file that is followed was cut, or another one has its name now.
-        """
+    def _check_followed(self) -> None:
+        """Refuse a followed file that was cut, or replaced by another of the same name."""
         if not self._follow:
             return
         try:
@@ -196,7 +175,7 @@ class FileSource(Source):
                 f"{self._path}: was replaced or cut while it was followed; append to it only, or begin anew with another state"
             )
 
-    def _given(self, size: int) -> bytes:
+    def _delivered(self, size: int) -> bytes:
         piece = bytes(memoryview(self._read)[:size])
         del self._read[:size]
         self._at += size
@@ -221,7 +200,7 @@ class FileSource(Source):
 
 
 def _end(block: Block) -> int:
-    """The number of the row that follows a block, those that cannot be read included."""
+    """The number of the row after a block, counting malformed rows too."""
     return 1 + max([*block.rows[-1:].tolist(), *(row for row, _ in block.bad)], default=-1)
 
 
@@ -232,13 +211,13 @@ def _last_bytes(path: str) -> bytes:
 
 
 def _header(beginning: bytes, kind: str) -> int:
-    """How many bytes come before the first record."""
+    """How many bytes precede the first record."""
     mark = len(BOM) if beginning.startswith(BOM) else 0
     return mark + first_record(kind, beginning[mark:])
 
 
 class FileSink(Sink):
-    """Appends to a file. What it has beyond a checkpoint comes again after a crash, and is compared with what is there."""
+    """Appends to a file. After a crash, the replay is compared with what the file holds after the checkpoint."""
 
     identity = ("path",)
     remembers = True
@@ -247,12 +226,12 @@ class FileSink(Sink):
         path: Annotated[File, AfterValidator(_written)] = Field(description="the file to write to its end: .jsonl or .csv")
 
     def __init__(self, settings: Settings, repeats: bool = True, private: bool = False) -> None:
-        """`repeats` says that what comes again is the same to the last byte, `private` that only its owner may read it."""
+        """`repeats`: a replay writes the same bytes. `private`: only the owner may read the file."""
         self._path, self._repeats = str(settings.path), repeats
         self._mode = 0o600 if private else 0o666
         self._encoder = TextEncoder(kind(self._path))
         self._at = 0
-        self._beyond = 0  # bytes that are there and will come again
+        self._beyond = 0  # bytes in the file that the replay will write again
         self._file: Any = None
 
     def begin(self, mark: Position | None, sequence: int) -> None:
@@ -267,7 +246,7 @@ class FileSink(Sink):
         self._file.seek(self._at)
 
     def _look(self, mark: Position | None, size: int) -> None:
-        """Compare what is there with what a checkpoint remembers."""
+        """Compare the size of the file with the mark of a checkpoint."""
         if mark is None and size:
             raise ConnectorError(
                 f"{self._path}: holds something that no state knows of; remove it, name another file, or bring its state back"
@@ -292,12 +271,12 @@ class FileSink(Sink):
             self.append(piece)
 
     def append(self, data: bytes | memoryview) -> None:
-        """Write bytes, but for those that are there already.
+        """Write bytes, except those that the file already has.
 
         Raises
         ------
         ConnectorError
-            What is there is something else, so that tuples would leave a second time in other groups.
+            The file has other bytes: tuples would leave a second time in other groups.
         """
         if self._beyond:
             there = self._file.read(min(len(data), self._beyond))
@@ -317,7 +296,7 @@ class FileSink(Sink):
         return guarded(self._path, ConnectorError, "make room, and start again")
 
     def _cut(self, there: bytes, data: bytes | memoryview) -> None:
-        """Remove what comes again: what a power cut left is full of zeros."""
+        """Remove what the replay will write again: after a power cut it is full of zeros."""
         same = next(i for i, (one, other) in enumerate(zip(there, bytes(data), strict=False)) if one != other)
         self._file.seek(self._at + same)
         if self._repeats and self._file.read().strip(b"\0"):
@@ -340,7 +319,7 @@ class FileSink(Sink):
     def mark(self) -> Position:
         return {"at": self._at}
 
-    def harden(self) -> None:
+    def make_durable(self) -> None:
         with self._guarded():
             os.fsync(self._file.fileno())
 

@@ -10,27 +10,23 @@ from pydantic import Field
 
 from shoal.config.model import Count, Span
 from shoal.connectors.connector import Position, Sink
-from shoal.connectors.library import library
 from shoal.connectors.message import Message, messages
-from shoal.connectors.secret import Secret
-from shoal.connectors.settings import Leaving, Options, Tls, Url, revealed
+from shoal.connectors.registry import library
+from shoal.connectors.settings import Options, OutputFormat, Secret, Tls, Url, with_secrets
 from shoal.errors import ConnectorError
 
 MEDIA = {"json": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
-PASSING = {408, 425, 429}
-"""Refusals that pass, as those from 500 on."""
-
-SHORTEST, LONGEST = 0.2, 30.0
-"""Seconds before a request is sent again, at first and at most."""
+PASSING = {408, 425, 429}  # temporary refusals, like all from 500 on
+SHORTEST, LONGEST = 0.2, 30.0  # seconds before a request is repeated, at first and at most
 
 
 class HttpSink(Sink):
-    """Posts JSON lines, or an Arrow stream, until the other side answers 2xx: at least once, with the number in a header."""
+    """Posts JSON lines, or an Arrow stream, until the server answers 2xx: at least once, with the number in a header."""
 
     identity = ("url",)
     remembers = False
 
-    class Settings(Leaving):
+    class Settings(OutputFormat):
         url: Url = Field(description="where to post to, such as https://example.org/tuples")
         token: Secret | None = Field(default=None, description="what Authorization: Bearer says")
         headers: Options = Field(default={}, description="headers of every request")
@@ -46,7 +42,7 @@ class HttpSink(Sink):
         given = self._settings
         self._httpx = library("httpx", "http")
         library("httpcore", "http")
-        headers = {key: str(value) for key, value in revealed(given.headers).items()}
+        headers = {key: str(value) for key, value in with_secrets(given.headers).items()}
         if given.token:
             headers["Authorization"] = f"Bearer {given.token.read()}"
         headers["Content-Type"] = MEDIA[given.format]
@@ -54,7 +50,7 @@ class HttpSink(Sink):
         self._client = self._httpx.Client(headers=headers, verify=verify, timeout=given.timeout)
 
     def probe(self, mark: Position | None, sequence: int) -> bool:
-        """Ask for the options of the url, which has no effect there; any answer will do."""
+        """Send an OPTIONS request, which has no effect; any answer will do."""
         self.begin(mark, sequence)
         try:
             self._client.options(self._settings.url)
@@ -74,13 +70,7 @@ class HttpSink(Sink):
                 pause = min(2 * pause, LONGEST)
 
     def _posted(self, message: Message) -> float | None:
-        """None if it is there; else for how many seconds the other side wants to be left alone.
-
-        Raises
-        ------
-        ConnectorError
-            It will never be taken.
-        """
+        """Post a message: None if it was accepted, else the seconds that the server asks to wait."""
         place = f"http {self._settings.url}"
         headers = {"Shoal-Sequence": str(message.sequence), "Shoal-Tuples": str(message.tuples)}
         try:
@@ -99,7 +89,7 @@ class HttpSink(Sink):
         raise ConnectorError(f"{place}: answers {answer.status_code}; correct the url, the token, or the other side's limits")
 
     def caught_up(self, sequence: int) -> None:
-        """It does not know what it has."""
+        """It does not know which tuples it has."""
 
     def close(self) -> None:
         if self._client is not None:

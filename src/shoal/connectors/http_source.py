@@ -14,12 +14,9 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from shoal.config.model import Count, Name, refusal
-from shoal.connectors.connector import Delivery, Position, Source
-from shoal.connectors.delivery import taken
-from shoal.connectors.library import library
-from shoal.connectors.loopback import is_loopback
-from shoal.connectors.secret import Secret
-from shoal.connectors.settings import Arriving, Tls
+from shoal.connectors.connector import Delivery, Position, Source, take_delivery
+from shoal.connectors.registry import library
+from shoal.connectors.settings import InputFormat, Secret, Tls, is_loopback
 from shoal.errors import ConnectorError
 
 MEDIA = {
@@ -27,11 +24,9 @@ MEDIA = {
     "csv": ("text/csv",),
     "arrow": ("application/vnd.apache.arrow.stream",),
 }
-"""What a request may call its content."""
+"""The content types that a request may have."""
 
-GRACE = 1
-"""Seconds that open requests get when the server ends."""
-
+GRACE = 1  # seconds for open requests when the server ends
 RETRY = {"Retry-After": "1"}
 
 
@@ -42,14 +37,14 @@ class _Batch(NamedTuple):
 
 
 class HttpSource(Source):
-    """Answers a POST once what came with it is safe: 200. Who gets no such answer sends it again, under the same key.
+    """Answers a POST with 200 once its records are safe. A client without that answer repeats the request under the same key.
 
-    A position is how many requests were taken in, and the keys of the last of them, so that none is taken in twice.
+    A position is how many requests were taken in, and the last of their keys, so that none is taken in twice.
     """
 
     replays = False
 
-    class Settings(Arriving):
+    class Settings(InputFormat):
         host: Name = Field(default="127.0.0.1", description="the address to listen on")
         port: Annotated[Count, Field(le=65_535)] = Field(description="the port to listen on")
         path: Name = Field(default="/", description="the path that records are posted to")
@@ -74,7 +69,7 @@ class HttpSource(Source):
         self.format, self.columns = settings.format, settings.columns or ()
         self._changed = threading.Condition()
         self._arrived: deque[_Batch] = deque()
-        self._given: deque[tuple[int, _Batch]] = deque()  # read, and not acknowledged yet
+        self._unacknowledged: deque[tuple[int, _Batch]] = deque()  # delivered
         self._pending: dict[str, asyncio.Future[bool]] = {}
         self._open = 0
         self._thread: threading.Thread | None = None
@@ -109,7 +104,7 @@ class HttpSource(Source):
         return self._position()
 
     def probe(self, position: Position | None) -> bool:
-        """Read what is secret; whether the port is free only a beginning tells, since a pipeline that runs has it."""
+        """Check the secrets. Whether the port is free is known only at the start, since a running pipeline uses it."""
         library("uvicorn", "http")
         if self._settings.token:
             self._settings.token.read()
@@ -121,10 +116,10 @@ class HttpSource(Source):
         return {"batches": self._batches, "keys": list(self._recent)}
 
     async def _post(self, request: Any) -> Any:
-        """What a request is answered."""
+        """Answer a request."""
         given = self._settings
-        said = request.headers.get("authorization", "").encode()
-        if self._token is not None and not hmac.compare_digest(said, self._token):
+        given_token = request.headers.get("authorization", "").encode()
+        if self._token is not None and not hmac.compare_digest(given_token, self._token):
             return self._answer(401, "the bearer token is missing or wrong", {"WWW-Authenticate": "Bearer"})
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media and media not in MEDIA[given.format]:
@@ -151,7 +146,7 @@ class HttpSource(Source):
         return self._answer(503, "the pipeline ends; send it again later", RETRY)
 
     async def _is_safe(self, key: str, body: bytes) -> bool:
-        """Wait until a body is safe, or the pipeline ends; one that is known is not taken in again."""
+        """Wait until a body is safe, or the pipeline ends; a body with a known key is not taken in again."""
         if key and key in self._pending:
             return await asyncio.shield(self._pending[key])
         if not body or (key and key in self._recent):
@@ -174,20 +169,20 @@ class HttpSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = taken(self._arrived)
+            some = take_delivery(self._arrived)
         for batch in some:
             self._batches += 1
-            self._given.append((self._batches, batch))
+            self._unacknowledged.append((self._batches, batch))
             if batch.key:
                 self._recent.append(batch.key)
         return Delivery([batch.payload for batch in some], self._position())
 
     def acknowledge(self, position: Position) -> None:
-        while self._given and self._given[0][0] <= position["batches"]:
-            self._settle(self._given.popleft()[1], True)
+        while self._unacknowledged and self._unacknowledged[0][0] <= position["batches"]:
+            self._settle(self._unacknowledged.popleft()[1], True)
 
     def _settle(self, batch: _Batch, is_safe: bool) -> None:
-        """Let a request be answered."""
+        """Let the server answer a request."""
 
         def settle() -> None:
             self._pending.pop(batch.key, None)
@@ -203,7 +198,7 @@ class HttpSource(Source):
     def close(self) -> None:
         if self._thread is None:
             return
-        for batch in [*(batch for _, batch in self._given), *self._arrived]:
+        for batch in [*(batch for _, batch in self._unacknowledged), *self._arrived]:
             self._settle(batch, False)
         self._server.should_exit = True
         self._thread.join()
@@ -225,5 +220,5 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _digest(key: str | None) -> str:
-    """What is remembered of a key, which may be anything."""
+    """A digest of a key, which may be any text."""
     return blake2b(key.encode(), digest_size=12).hexdigest() if key else ""

@@ -1,23 +1,22 @@
-"""A Kafka cluster, as both the source and the sink see it."""
+"""What the source and the sink of Kafka share: settings, client, partitions."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import Field
 
 from shoal.config.model import FrozenModel, Name
-from shoal.connectors.settings import Options, revealed
+from shoal.connectors.registry import silent_logger
+from shoal.connectors.settings import Options, with_secrets
 from shoal.errors import ConnectorError
 
-PATIENCE = 10.0
-"""Seconds within which a broker that is there has answered."""
+PATIENCE = 10.0  # seconds to wait for a broker
 
 
 class Cluster(FrozenModel):
-    """Where a topic is."""
+    """The settings of a cluster and a topic."""
 
     brokers: Name = Field(description="brokers to begin with, such as localhost:9092; several, separated by commas")
     topic: Name = Field(description="the topic, which must exist")
@@ -26,27 +25,17 @@ class Cluster(FrozenModel):
     )
 
     def client(self) -> dict[str, Any]:
-        """What the client is told."""
-        return {**revealed(self.options), "bootstrap.servers": self.brokers}
+        """The options of the client."""
+        return {**with_secrets(self.options), "bootstrap.servers": self.brokers}
 
 
 def silent(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the client says goes to a logger of its own, which is not shown."""
-    logger = logging.getLogger("confluent_kafka")
-    logger.propagate = False
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-    return {**options, "logger": logger, "error_cb": lambda error: None}
+    """The options, with a logger whose output is not shown."""
+    return {**options, "logger": silent_logger("confluent_kafka"), "error_cb": lambda error: None}
 
 
 def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) -> Any:
-    """A client by its options.
-
-    Raises
-    ------
-    ConnectorError
-        It does not know one of them, or a value is not for it.
-    """
+    """A client by its options; one that the client refuses is a ConnectorError."""
     try:
         return client(options)
     except Exception as error:
@@ -56,13 +45,7 @@ def connected(client: Callable[[dict[str, Any]], Any], options: dict[str, Any]) 
 
 
 def partitions(kafka: Any, client: Any, topic: str) -> list[int]:
-    """The partitions of a topic.
-
-    Raises
-    ------
-    ConnectorError
-        No broker answers, or they do not have it.
-    """
+    """The partitions of a topic, which must be usable."""
     try:
         found = client.list_topics(topic, timeout=PATIENCE).topics[topic]
     except kafka.KafkaException as error:

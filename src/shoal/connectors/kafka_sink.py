@@ -12,37 +12,29 @@ from pydantic import Field
 from shoal.config.model import Name
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.kafka_cluster import PATIENCE, Cluster, connected, partitions, silent
-from shoal.connectors.library import library
 from shoal.connectors.message import Message, messages
-from shoal.connectors.settings import Leaving
+from shoal.connectors.registry import library
+from shoal.connectors.settings import OutputFormat
 from shoal.errors import ConnectorError
 
-LARGEST = 900_000
-"""Bytes of a message's payload, unless the client's message.max.bytes says otherwise; its own limit is a million."""
-
-HEADERS = 4_096
-"""Bytes of a message that are left for its headers."""
-
-FLIGHT = 10_000
-"""Messages of a transaction."""
-
-STEP = 1.0
-"""Seconds of a step of a transaction, which is taken again if they do not suffice."""
-
+LARGEST = 900_000  # bytes of a payload, unless the client's message.max.bytes says otherwise; its default is a million
+HEADERS = 4_096  # bytes of a message for its headers
+FLIGHT = 10_000  # messages of a transaction
+STEP = 1.0  # seconds for one step of a transaction, which is repeated if that is too short
 PAUSE = 0.2
 
 
 class KafkaSink(Sink):
-    """Publishes in transactions, each of which holds tuples and the number that follows them.
+    """Publishes in transactions of tuples and the number after them.
 
-    That number is committed as an offset of partition 0, in a group of the sink's own: so it is there exactly when the tuples
-    are, and tells after a crash what the topic has.
+    That number is committed as an offset of partition 0, in a group of the sink's own. So it is stored exactly when the tuples
+    are, and says after a crash which tuples the topic has.
     """
 
     identity = ("topic", "id")
     remembers = True
 
-    class Settings(Cluster, Leaving):
+    class Settings(Cluster, OutputFormat):
         id: Name = Field(default="shoal", description="the transactional id and the group of the sink, one for each pipeline")
 
     def __init__(self, settings: Settings) -> None:
@@ -73,12 +65,12 @@ class KafkaSink(Sink):
         return True
 
     def _open_reader(self) -> None:
-        """What tells how far the topic is; it joins no group, and takes nothing from other pipelines."""
+        """A client that reads the committed offset; it does not join the group, so other pipelines keep their partitions."""
         group = {"group.id": self._settings.id, "enable.auto.commit": False}
         self._reader = connected(self._kafka.Consumer, silent({**self._settings.client(), **group}))
 
     def _look(self, mark: Position | None, sequence: int) -> None:
-        """Compare what the topic has with what a checkpoint remembers."""
+        """Compare the tuples in the topic with the mark of a checkpoint."""
         stands, name = self._committed(), self._settings.id
         if mark is None and stands is not None:
             raise ConnectorError(
@@ -101,7 +93,7 @@ class KafkaSink(Sink):
         return self._kafka.TopicPartition(self._settings.topic, 0, offset)
 
     def _committed(self) -> int | None:
-        """The number that follows what the topic has."""
+        """The number after the last tuple in the topic."""
         try:
             place = self._reader.committed([self._place()], timeout=PATIENCE)[0]
         except self._kafka.KafkaException as error:
@@ -115,13 +107,7 @@ class KafkaSink(Sink):
         )
 
     def _patiently(self, step: Callable[[], Any]) -> None:
-        """Take a step of a transaction, again while that can help; what can only be aborted is raised as it is.
-
-        Raises
-        ------
-        ConnectorError
-            Nothing can help.
-        """
+        """Repeat a step of a transaction until it succeeds; an error that requires an abort is raised unchanged."""
         while True:
             try:
                 step()
@@ -143,7 +129,7 @@ class KafkaSink(Sink):
             self._has = flight[-1].end
 
     def _transact(self, flight: list[Message]) -> bool:
-        """Messages and the number that follows them, all or nothing; whether it was all."""
+        """Write messages and the number after them, all or nothing; whether it was all."""
         producer = self._producer
         try:
             self._patiently(producer.begin_transaction)

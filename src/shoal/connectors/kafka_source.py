@@ -12,37 +12,34 @@ from pydantic import Field
 from shoal.config.model import Name
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.kafka_cluster import Cluster, connected, partitions, silent
-from shoal.connectors.library import library
-from shoal.connectors.settings import Arriving
+from shoal.connectors.registry import library
+from shoal.connectors.settings import InputFormat
 from shoal.errors import ConnectorError
 
-MOST = 8_192
-"""Messages of a delivery."""
-
-QUEUED = 16 << 10
-"""Kibibytes that the client may fetch ahead."""
+MOST = 8_192  # messages of a delivery
+QUEUED = 16 << 10  # kibibytes that the client may fetch ahead
 
 
 class KafkaSource(Source):
     """Reads all partitions of a topic, without sharing them with other members of its group.
 
-    A position is the next offset of each partition, and how many messages were read: what comes again is counted. The messages
-    of a delivery are ordered by partition and offset, so that they come again in the same order however they are fetched.
+    A position is the next offset of each partition, and how many messages were read, which checks a replay. The messages of a
+    delivery are ordered by partition and offset, so that a replay has the same order however they are fetched.
     """
 
     identity = ("topic",)
     replays = True
-    begins_unnoticed = True
+    begin_is_harmless = True
 
-    class Settings(Cluster, Arriving):
+    class Settings(Cluster, InputFormat):
         group: Name = Field(description="the consumer group, under which positions are committed; one for each pipeline")
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.format, self.columns = settings.format, settings.columns or ()
         self._consumer: Any = None
-        self._fetched: list[Any] = []  # messages that were fetched and not given yet
-        self._ends: dict[int, int] = {}  # offsets at which a partition had no more
+        self._fetched: list[Any] = []  # messages that were fetched and not delivered yet
+        self._ends: dict[int, int] = {}  # offsets at which a partition ended
 
     def begin(self, position: Position | None) -> Position:
         self._kafka = library("confluent_kafka", "kafka")
@@ -67,7 +64,7 @@ class KafkaSource(Source):
         return self._kafka.TopicPartition(self._settings.topic, number, offset)
 
     def _committed(self, numbers: Sequence[int]) -> dict[str, int]:
-        """Where the group stands."""
+        """The committed offsets of the group."""
         try:
             found = self._consumer.committed([self._place(number) for number in numbers], timeout=10)
         except self._kafka.KafkaException as error:
@@ -84,7 +81,7 @@ class KafkaSource(Source):
         return {"offsets": {str(number): offset for number, offset in self._offsets.items()}, "messages": self._messages}
 
     def _fetch(self, seconds: float) -> None:
-        """Wait for a message, and take what is there then."""
+        """Wait for a message, and take all that have arrived."""
         kinds = self._kafka.KafkaError
         for message in [*self._consumer.consume(1, seconds), *self._consumer.consume(MOST, 0)]:
             error = message.error()
@@ -105,8 +102,8 @@ class KafkaSource(Source):
             "it must keep what no checkpoint covers yet"
         )
 
-    def _given(self, some: list[Any]) -> list[Payload]:
-        """The payloads of messages, in their order, which have been read now; a message without any is passed over."""
+    def _delivered(self, some: list[Any]) -> list[Payload]:
+        """The payloads of messages in order, which counts them as read; messages without a payload are skipped."""
         some.sort(key=lambda message: (message.partition(), message.offset()))
         for message in some:
             self._offsets[message.partition()] = message.offset() + 1
@@ -121,19 +118,19 @@ class KafkaSource(Source):
                 raise self._gone()
         some = [message for message in self._fetched if message.offset() < bounds.get(message.partition(), 0)]
         self._fetched = [message for message in self._fetched if message.offset() >= bounds.get(message.partition(), 0)]
-        payloads = self._given(some)
+        payloads = self._delivered(some)
         if self._messages != until["messages"]:
             raise self._gone()
         self._offsets.update(bounds)
         return payloads
 
     def _reached(self, number: int) -> int:
-        """Up to where everything of a partition is here."""
+        """The offset up to which all messages of a partition were fetched."""
         ahead = (message.offset() + 1 for message in reversed(self._fetched) if message.partition() == number)
         return max(next(ahead, 0), self._offsets.get(number, 0), self._ends.get(number, 0))
 
     def _last(self, number: int) -> float:
-        """Where a partition ends now, as far as that can be known."""
+        """The offset at which a partition ends now; infinity if unknown."""
         try:
             return float(self._consumer.get_watermark_offsets(self._place(number), timeout=10)[1])
         except self._kafka.KafkaException:
@@ -145,7 +142,7 @@ class KafkaSource(Source):
         if not self._fetched:
             return None
         some, self._fetched = self._fetched, []
-        return Delivery(self._given(some), self._position())
+        return Delivery(self._delivered(some), self._position())
 
     def acknowledge(self, position: Position) -> None:
         places = [self._place(int(number), offset) for number, offset in position["offsets"].items()]

@@ -1,4 +1,4 @@
-"""Tuples as messages: one message a tuple, or one a batch."""
+"""Tuples as messages: one per tuple, or one per batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.formats import lines
 
 
 class Message(NamedTuple):
-    """What is published at once, with the number of its first tuple."""
+    """One message, with the number of its first tuple."""
 
     sequence: int
     tuples: int
@@ -20,22 +20,17 @@ class Message(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The number that follows."""
+        """The number after its last tuple."""
         return self.sequence + self.tuples
 
 
 def messages(batch: pa.RecordBatch, sequence: int, form: str, largest: int) -> Iterator[Message]:
-    r"""A batch as messages, none larger than the broker takes: under `json` one a tuple, under `lines` and `arrow` one a batch.
+    r"""A batch as messages of at most `largest` bytes: with `json` one per tuple, with `lines` and `arrow` one per batch.
 
     >>> for message in messages(pa.record_batch({"age": [40, None]}), 7, "json", 1000):
     ...     print(message)
     Message(sequence=7, tuples=1, payload=b'{"age": 40}')
     Message(sequence=8, tuples=1, payload=b'{"age": null}')
-
-    Raises
-    ------
-    ConnectorError
-        A single tuple is larger.
     """
     if form == "json":
         for number, line in enumerate(lines(batch).split(b"\n")[:-1], sequence):
@@ -51,7 +46,7 @@ def messages(batch: pa.RecordBatch, sequence: int, form: str, largest: int) -> I
 
 
 def numbered(message: Message, key: str, form: str) -> Message:
-    r"""A message that holds its number itself: as a field of its object, or in the metadata of its Arrow schema.
+    r"""A message that holds its own number: as a field of its object, or in the metadata of its Arrow schema.
 
     >>> numbered(Message(7, 1, b'{"age": 40}'), "_sequence", "json").payload
     b'{"_sequence": 7, "age": 40}'

@@ -9,32 +9,20 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from shoal.config.model import Count, FrozenModel, Name
-from shoal.connectors.library import library
-from shoal.connectors.secret import Secret
-from shoal.connectors.settings import Tls
+from shoal.connectors.registry import library
+from shoal.connectors.settings import Secret, Tls
 from shoal.errors import ConnectorError
 
-PATIENCE = 10.0
-"""Seconds within which a broker that is there has answered."""
-
-FOREVER = 0xFFFFFFFF
-"""Of a session under MQTT 5: it does not expire."""
-
-HELD = 1_000
-"""Messages that may be unacknowledged under MQTT 5; the broker may allow fewer."""
-
-WINDOW = 100
-"""Messages that may be on the way to the broker; under MQTT 5 it may allow fewer."""
-
-FAILED = 0x80
-"""Reasons from here on are failures."""
-
-NOWHERE = "$shoal/nowhere"
-"""A topic that nobody subscribes to."""
+PATIENCE = 10.0  # seconds to wait for a broker
+FOREVER = 0xFFFFFFFF  # the session expiry of MQTT 5 for a session that does not expire
+HELD = 1_000  # messages that may be unacknowledged under MQTT 5; the broker may allow fewer
+WINDOW = 100  # messages in flight to the broker; under MQTT 5 it may allow fewer
+FAILED = 0x80  # reason codes from here on are failures
+NOWHERE = "$shoal/nowhere"  # a topic without subscribers
 
 
 class Broker(FrozenModel):
-    """Where topics are."""
+    """The settings of a broker and a topic."""
 
     host: Name = Field(description="the broker's host")
     port: Count = Field(default=1883, description="its port; 8883 is usual with TLS")
@@ -48,7 +36,7 @@ class Broker(FrozenModel):
 
 
 class Session:
-    """A client that connects again by itself; it calls back from a thread of its own."""
+    """A client that reconnects by itself; it calls back from its own thread."""
 
     def __init__(self, given: Broker, lasting: bool, subscribe: bool, on_message: Callable[[Any], None] | None = None) -> None:
         self._mqtt = library("paho.mqtt.client", "mqtt")
@@ -62,7 +50,7 @@ class Session:
         self._refusal = ""
         self.has_begun = False
         self.on_return: Callable[[], None] = lambda: None
-        """Called when the connection is there, before anything comes from it."""
+        """Called after each connection, before any message."""
         versions = {} if self.is_five else {"clean_session": not lasting}
         self.client = self._mqtt.Client(
             self._mqtt.CallbackAPIVersion.VERSION2,
@@ -84,13 +72,7 @@ class Session:
             self.client.tls_set_context(given.tls.context())
 
     def connect(self) -> None:
-        """Connect to the broker.
-
-        Raises
-        ------
-        ConnectorError
-            The broker is not there, or refuses.
-        """
+        """Connect to the broker; a ConnectorError if it cannot be reached, or refuses."""
         given, place = self._given, f"mqtt {self._given.host}:{self._given.port}"
         five: dict[str, Any] = {}
         if self.is_five:
@@ -113,13 +95,7 @@ class Session:
 
     @classmethod
     def probe(cls, given: Broker) -> bool:
-        """Connect for a moment, as another client, so that a session under the own name stays as it is.
-
-        Raises
-        ------
-        ConnectorError
-            The broker is not there, or refuses.
-        """
+        """Connect for a moment under another client id, so that the session of a running pipeline is not taken over."""
         session = cls(given.model_copy(update={"client": f"{given.client}-probe"}), lasting=False, subscribe=False)
         session.connect()
         session.close()
@@ -150,12 +126,12 @@ class Session:
 
     def close(self) -> None:
         if self._subscribes and self.client.is_connected():
-            self._be_heard()
+            self._wait_for_answer()
         self.client.disconnect()
         self.client.loop_stop()
 
-    def _be_heard(self) -> None:
-        """Wait for an answer: the broker has then read what was sent before, and forgets none of it if the client returns."""
+    def _wait_for_answer(self) -> None:
+        """Wait for an answer of the broker: it has then read all acknowledgements sent before."""
         self._heard.clear()
         self.client.unsubscribe(NOWHERE)
         self._heard.wait(PATIENCE)

@@ -11,15 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.connectors.connector import Position, Sink
-from shoal.connectors.library import library
 from shoal.connectors.message import Message, messages, numbered
 from shoal.connectors.mqtt_session import FAILED, Broker, Session
-from shoal.connectors.settings import Leaving
+from shoal.connectors.registry import library
+from shoal.connectors.settings import OutputFormat
 from shoal.errors import ConnectorError
 
-LARGEST = 16 << 20
-"""Bytes of a payload, below the 256 MB that MQTT itself allows."""
-
+LARGEST = 16 << 20  # bytes of a payload, below the 256 MB that MQTT itself allows
 QUOTA_EXCEEDED = 0x97
 PAUSE = 0.2
 SEQUENCE = "_sequence"
@@ -31,7 +29,7 @@ class MqttSink(Sink):
     identity = ("topic",)
     remembers = False
 
-    class Settings(Broker, Leaving):
+    class Settings(Broker, OutputFormat):
         pass
 
     def __init__(self, settings: Settings) -> None:
@@ -64,7 +62,7 @@ class MqttSink(Sink):
         return (numbered(message, SEQUENCE, self._settings.format) for message in found)
 
     def _publish(self, some: list[Message]) -> None:
-        """Publish messages; what the client has taken it sends until the broker has it."""
+        """Publish messages; the client repeats each until the broker has acknowledged it."""
         assert self._session
         flying: dict[int, Message] = {}
         waiting = deque(some)
@@ -94,7 +92,7 @@ class MqttSink(Sink):
         return properties
 
     def caught_up(self, sequence: int) -> None:
-        """It does not know what it has."""
+        """It does not know which tuples it has."""
 
     def close(self) -> None:
         if self._session:

@@ -6,26 +6,24 @@ import threading
 from collections import deque
 from typing import Any
 
-from shoal.connectors.connector import Delivery, Position, Source
-from shoal.connectors.delivery import taken
+from shoal.connectors.connector import Delivery, Position, Source, take_delivery
 from shoal.connectors.mqtt_session import Broker, Session
-from shoal.connectors.settings import Arriving
+from shoal.connectors.settings import InputFormat
 
-ROOM = 10_000
-"""Messages that may wait to be read; while there are as many, the connection is not read from."""
+ROOM = 10_000  # messages that may wait to be read; with more, the connection is not read
 
 
 class MqttSource(Source):
     """Subscribes with QoS 1 in a session that the broker keeps, and acknowledges each message once it is safe.
 
-    The broker sends again what was not acknowledged before the connection broke: nothing gets lost, but a message may be taken
-    in twice. Retained messages are passed over: they were there before the subscription.
+    The broker repeats messages that were not acknowledged before the connection broke: none is lost, but a message may be
+    read twice. Retained messages are skipped: they are older than the subscription.
     """
 
     identity = ("topic", "client")
     replays = False
 
-    class Settings(Broker, Arriving):
+    class Settings(Broker, InputFormat):
         pass
 
     def __init__(self, settings: Settings) -> None:
@@ -47,7 +45,7 @@ class MqttSource(Source):
         return Session.probe(self._settings)
 
     def _on_return(self) -> None:
-        """All that was not acknowledged will be sent again, under other ids; but for what was published with QoS 0."""
+        """Drop unacknowledged messages, since the broker repeats them under other ids; except those of QoS 0."""
         with self._changed:
             self._arrived = deque(message for message in self._arrived if not message.qos)
             self._unsafe.clear()
@@ -67,7 +65,7 @@ class MqttSource(Source):
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived, seconds):
                 return None
-            some = taken(self._arrived)
+            some = take_delivery(self._arrived)
             self._changed.notify_all()
             for message in some:
                 self._read += 1
@@ -85,7 +83,7 @@ class MqttSource(Source):
     def close(self) -> None:
         if self._session:
             self._session.client.on_message = None
-            with self._changed:  # the connection may be waiting for room
+            with self._changed:  # the connection may wait for room
                 self._arrived.clear()
                 self._changed.notify_all()
             self._session.close()

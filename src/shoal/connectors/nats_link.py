@@ -11,18 +11,16 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from shoal.config.model import FrozenModel, Name
-from shoal.connectors.library import library
-from shoal.connectors.settings import Options, Tls, Url, revealed
+from shoal.connectors.registry import library
+from shoal.connectors.settings import Options, Tls, Url, with_secrets
 from shoal.errors import ConnectorError
 
-PATIENCE = 10.0
-"""Seconds within which a server that is there has answered."""
-
+PATIENCE = 10.0  # seconds to wait for a server
 T = TypeVar("T")
 
 
 class Server(FrozenModel):
-    """Where a stream is."""
+    """The settings of a server and a stream."""
 
     url: Url = Field(description="the server, such as nats://127.0.0.1:4222; several, separated by commas")
     stream: Name = Field(description="the stream, which must exist")
@@ -31,7 +29,7 @@ class Server(FrozenModel):
 
 
 class Link:
-    """A connection that comes back by itself; its loop runs in a thread of its own."""
+    """A connection that reconnects by itself; its event loop runs in its own thread."""
 
     def __init__(self, settings: Server) -> None:
         self._settings = settings
@@ -39,7 +37,7 @@ class Link:
         self.errors = library("nats.js.errors", "nats")
         self.api = library("nats.js.api", "nats")
         self.on_return: Callable[[], None] = lambda: None
-        """Called in the loop's thread when the connection was away and is back."""
+        """Called in the loop's thread after a reconnection."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="shoal-nats", daemon=True)
         self._thread.start()
@@ -50,7 +48,7 @@ class Link:
             raise
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run in the loop's thread, and wait for it."""
+        """Run a coroutine in the loop's thread, and wait for its result."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
@@ -59,7 +57,7 @@ class Link:
             raise
 
     def post(self, function: Callable[[], Any]) -> None:
-        """Run in the loop's thread, without waiting."""
+        """Call a function in the loop's thread, without waiting."""
         self._loop.call_soon_threadsafe(function)
 
     async def _connect(self) -> None:
@@ -80,15 +78,15 @@ class Link:
             self.on_return()
 
         self.client = self.nats.NATS()
-        options = revealed(self._settings.options)
+        options = with_secrets(self._settings.options)
         if self._settings.tls:
             options["tls"] = self._settings.tls.context()
         servers = self._settings.url.split(",")
         given = {"reconnect_time_wait": 0.2, "max_reconnect_attempts": -1, "ping_interval": 10, **options}
         place = f"nats {self._settings.url}"
         try:
-            told = {"error_cb": on_error, "disconnected_cb": on_break, "reconnected_cb": on_return}
-            connect = self.client.connect(servers, **told, **given)
+            callbacks = {"error_cb": on_error, "disconnected_cb": on_break, "reconnected_cb": on_return}
+            connect = self.client.connect(servers, **callbacks, **given)
         except TypeError:
             raise ConnectorError(f"{place}: the client does not know one of its options; check their names") from None
         connecting = self._loop.create_task(connect)
@@ -106,13 +104,7 @@ class Link:
         self.stream = self.client.jetstream(timeout=PATIENCE)
 
     async def unbroken(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run in the loop's thread, for as long as the connection lasts.
-
-        Raises
-        ------
-        TimeoutError
-            It broke.
-        """
+        """Run a coroutine in the loop's thread; a TimeoutError if the connection breaks."""
         task = self._loop.create_task(coroutine)
         await asyncio.wait({task, self._broken}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -121,13 +113,7 @@ class Link:
         return await task
 
     async def info(self) -> Any:
-        """What the server knows of the stream.
-
-        Raises
-        ------
-        ConnectorError
-            There is none, or it forgets what was read.
-        """
+        """The server's information on the stream, which must exist and keep messages that were read."""
         name = self._settings.stream
         try:
             info = await self.stream.stream_info(name)

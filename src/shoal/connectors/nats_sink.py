@@ -14,34 +14,28 @@ from shoal.config.model import Name
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.message import Message, messages
 from shoal.connectors.nats_link import PATIENCE, Link, Server
-from shoal.connectors.settings import Leaving
+from shoal.connectors.settings import OutputFormat
 from shoal.errors import ConnectorError
 
-FLIGHT = 1_000
-"""Messages published before their acknowledgements are awaited; and, in bytes, `BYTES`."""
-
-BYTES = 4 << 20
-HEADERS = 4_096
-"""Bytes of a message that are left for its headers."""
-
-TOO_LARGE = 10054
-"""The server's code for a message above the stream's own limit."""
-
+FLIGHT = 1_000  # messages published before their acknowledgements are awaited
+BYTES = 4 << 20  # the same limit in bytes
+HEADERS = 4_096  # bytes of a message for its headers
+TOO_LARGE = 10054  # the server's code for a message above the stream's own limit
 SEQUENCE, TUPLES = "Shoal-Sequence", "Shoal-Tuples"
 
 
 class NatsSink(Sink):
     """Publishes to a stream of its own.
 
-    Each message names the number that must be the stream's last when it is stored. So they are stored without gaps, whatever
-    gets lost on the way, and the last one of the stream tells which tuples it has.
+    Each message names the number that must be the stream's last when it is stored. So messages are stored without gaps, even if
+    some are lost on the way, and the last one of the stream says which tuples it has.
     """
 
     identity = ("stream", "subject")
     remembers = True
-    begins_unnoticed = True
+    begin_is_harmless = True
 
-    class Settings(Server, Leaving):
+    class Settings(Server, OutputFormat):
         subject: Name = Field(description="the one subject of the stream, to which nobody else writes")
 
     def __init__(self, settings: Settings) -> None:
@@ -76,16 +70,16 @@ class NatsSink(Sink):
                 "it is not the one that the state belongs to, or was cut"
             )
         self._inbox = link.client.new_inbox()
-        link.on_return = self._doubt
+        link.on_return = self._fail_flight
         await link.client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
 
-    def _doubt(self) -> None:
-        """What is in flight may have got lost."""
+    def _fail_flight(self) -> None:
+        """Messages in flight may be lost."""
         if self._done and not self._done.done():
             self._done.set_result(False)
 
     async def _look(self, mark: Position | None = None) -> None:
-        """What the stream has: by its last message; where that was purged, by the mark, if nothing has come since."""
+        """Find which tuples the stream has: by its last message; if that was purged, by the mark if nothing came since."""
         link, given = self._link, self._settings
         assert link
         self._stored = (await link.stream.stream_info(given.stream)).state.last_seq
@@ -124,7 +118,7 @@ class NatsSink(Sink):
                 size += len(message.payload)
                 if size > BYTES:
                     break
-            if await self._flown(flight):
+            if await self._store_all(flight):
                 self._has, self._stored = flight[-1].end, self._stored + len(flight)
                 first += len(flight)
                 continue
@@ -140,8 +134,8 @@ class NatsSink(Sink):
             while first < len(some) and some[first].end <= self._has:
                 first += 1
 
-    async def _flown(self, flight: list[Message]) -> bool:
-        """Publish messages at once; whether all of them were stored."""
+    async def _store_all(self, flight: list[Message]) -> bool:
+        """Publish messages together; whether all of them were stored."""
         link, subject = self._link, self._settings.subject
         assert link
         self._round += 1

@@ -17,21 +17,14 @@ from pydantic import Field
 from shoal.config.model import Name
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.nats_link import Link, Server
-from shoal.connectors.settings import Arriving
+from shoal.connectors.settings import InputFormat
 from shoal.errors import ConnectorError
 
-PULL = 2_048
-"""Messages asked for at a time."""
-
-ROOM = 8_192
-"""Messages that may wait to be read; and, in bytes, `BYTES`."""
-
-BYTES = 32 << 20
-EXPIRES = 5.0
-"""Seconds after which a request for messages ends."""
-
-ENDS = ("404", "408")
-"""How a request ends that was answered: there is nothing, or nothing came in time."""
+PULL = 2_048  # messages asked for at a time
+ROOM = 8_192  # messages that may wait to be read
+BYTES = 32 << 20  # the same limit in bytes
+EXPIRES = 5.0  # seconds after which a request for messages ends
+ENDS = ("404", "408")  # regular ends of a request: no messages, or none in time
 
 
 class _Arrived(NamedTuple):
@@ -41,15 +34,15 @@ class _Arrived(NamedTuple):
 
 
 class NatsSource(Source):
-    """Reads a stream by a durable pull consumer, made anew behind the position whenever anything may have got lost.
+    """Reads a stream by a durable pull consumer, which is created again after the position when messages may be lost.
 
-    A position is the number of the last message in the stream, and how many messages were read: what comes again is counted.
+    A position is the number of the last message in the stream, and how many messages were read, which checks a replay.
     """
 
     identity = ("stream", "subject")
     replays = True
 
-    class Settings(Server, Arriving):
+    class Settings(Server, InputFormat):
         subject: Name | None = Field(default=None, description="only messages of this subject; all of the stream without it")
         durable: Name = Field(default="shoal", description="the name of the consumer, one for each pipeline")
 
@@ -82,7 +75,7 @@ class NatsSource(Source):
         except (TimeoutError, self._link.nats.errors.Error) as error:
             place = f"nats: consumer {self._settings.durable!r}"
             raise ConnectorError(f"{place} cannot be created ({type(error).__name__}); check the rights") from None
-        self._link.on_return = self._doubt
+        self._link.on_return = self._mark_stale
         self._keeper = asyncio.ensure_future(self._keep())
 
     def probe(self, position: Position | None) -> bool:
@@ -93,12 +86,12 @@ class NatsSource(Source):
             link.close()
         return True
 
-    def _doubt(self) -> None:
-        """Something may have got lost."""
+    def _mark_stale(self) -> None:
+        """Messages may be lost."""
         self._is_stale = True
 
     async def _floor(self) -> int:
-        """What was acknowledged last, by whoever had this consumer before."""
+        """The last message that was acknowledged with this consumer before."""
         assert self._link
         try:
             info = await self._link.stream.consumer_info(self._settings.stream, self._settings.durable)
@@ -107,7 +100,7 @@ class NatsSource(Source):
         return int(info.ack_floor.stream_seq)
 
     async def _restart(self) -> None:
-        """The consumer anew, behind what has arrived."""
+        """Create the consumer again, after the last message that arrived."""
         link, given = self._link, self._settings
         assert link
         self._asked, self._heard, self._is_stale = 0, time.monotonic(), False
@@ -153,7 +146,7 @@ class NatsSource(Source):
             self._asked = 0
             status, text = message.headers.get("Status", ""), message.headers.get("Description", "")
             if status not in ENDS and "MaxBytes" not in text:
-                self._doubt()
+                self._mark_stale()
             return
         sequence, delivered, pending = _numbers(message.reply)
         if delivered != self._delivered + 1:
@@ -170,7 +163,7 @@ class NatsSource(Source):
             await self._pull()
 
     async def _keep(self) -> None:
-        """Ask again for messages when a request has run out, and begin anew when the connection was away."""
+        """Request messages again when a request has ended, and create the consumer again after a reconnection."""
         link = self._link
         assert link
         while True:
@@ -223,7 +216,7 @@ class NatsSource(Source):
         return found
 
     async def _is_drained(self) -> bool:
-        """Whether the server has nothing more to give."""
+        """Whether the server has no more messages."""
         assert self._link
         if not self._link.client.is_connected or self._is_stale:
             return False
@@ -273,7 +266,7 @@ class NatsSource(Source):
 
 
 def _numbers(reply: str) -> tuple[int, int, int]:
-    """Of a message: its number in the stream, its number at the consumer, how many wait behind it.
+    """Of a message: its number in the stream, its number at the consumer, and how many wait after it.
 
     >>> _numbers("$JS.ACK.RAW.shoal.1.52.7.1794768456000000000.30")
     (52, 7, 30)

@@ -19,7 +19,7 @@ LONGEST = 64 << 20
 
 
 class StdinSource(Source):
-    """What comes on standard input cannot come again, so the journal keeps it."""
+    """Standard input cannot be replayed, so the journal keeps it."""
 
     replays = False
 
@@ -53,14 +53,14 @@ class StdinSource(Source):
         return Delivery([piece], {"at": self._at})
 
     def acknowledge(self, position: Position) -> None:
-        """Nobody waits for it."""
+        """Standard input takes no acknowledgement."""
 
     def close(self) -> None:
-        """It is not ours to close."""
+        """The standard streams stay open."""
 
 
 class StdoutSink(Sink):
-    """Whoever reads it gets after a crash again what came since the last checkpoint."""
+    """After a crash, the tuples since the last checkpoint are written again."""
 
     remembers = False
 
@@ -79,7 +79,7 @@ class StdoutSink(Sink):
         self._file.flush()
 
     def caught_up(self, sequence: int) -> None:
-        """It does not know what it has."""
+        """It does not know which tuples it has."""
 
     def close(self) -> None:
-        """It is not ours to close."""
+        """The standard streams stay open."""

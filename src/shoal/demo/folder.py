@@ -52,7 +52,7 @@ def prepare(
     seed: int = 0,
     algorithm: str = "tide",
 ) -> Demo:
-    """Write the policy, its hierarchies and a stream of so many tuples into a folder.
+    """Write the policy, its hierarchies and a stream into a folder.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def prepare(
 
 
 def policy_of(algorithm: str = "tide") -> Policy:
-    """The demo's policy with its hierarchies inside, for those who need no folder.
+    """The demo's policy with its hierarchies inside, without a folder.
 
     Raises
     ------
@@ -92,14 +92,14 @@ def policy_of(algorithm: str = "tide") -> Policy:
 
 
 def _written(algorithm: str) -> str:
-    """The policy as it is written, with an algorithm that must be one that holds a window."""
+    """The text of the policy; the algorithm must have a window."""
     if algorithm not in WINDOWED:
         raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(WINDOWED)}"])
     return _POLICY.substitute(mark=MARK, k=K, name=algorithm, more=_MORE.get(algorithm, ""))
 
 
 def _claim(home: Path, policy: Path) -> None:
-    """Make the folder; raise if it holds something else than an earlier demo."""
+    """Make the folder; refuse one that holds other files than an earlier demo."""
     home.mkdir(parents=True, exist_ok=True)
     is_demo = policy.is_file() and policy.read_bytes().startswith(MARK.encode())
     if any(home.iterdir()) and not is_demo:

@@ -1,21 +1,26 @@
-"""A generated stream of wearables: persons who come back, with devices that are on or off."""
+"""A generated stream of wearables, in batches or in real time: persons return, and their devices are on or off."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 PERSONS = 4000
-RATE = 200  # tuples a second
+RATE = 200  # tuples per second
 START = np.datetime64("2025-03-01T08:00:00", "ms")
-SLOT = 120  # seconds for which a person does the same thing and the devices stay on or off
+SLOT = 120  # seconds for which a person's activity and devices stay the same
 BATCH = 65_536
+EVERY = 0.1  # seconds from one live step to the next
+ENDLESS = 2**60
 
 ACTIVITIES = {
     "resting": ("sleeping", "lying", "sitting"),
@@ -40,7 +45,7 @@ _ON = {"watch": 0.75, "ring": 0.45, "phone": 0.7}
 
 
 def wearables(tuples: int, seed: int = 0) -> Iterator[pa.RecordBatch]:
-    """So many tuples in order of time, in batches; the same seed gives the same stream.
+    """A stream in order of time, in batches; the same seed gives the same stream.
 
     >>> batch = next(wearables(3))
     >>> batch.num_rows, batch.schema.names
@@ -56,8 +61,47 @@ def wearables(tuples: int, seed: int = 0) -> Iterator[pa.RecordBatch]:
         yield people.tuples(random, seconds)
 
 
+class Step(NamedTuple):
+    """The tuples since the last step, possibly none, and the stream's time."""
+
+    batch: pa.RecordBatch
+    now: float
+
+
+def live(
+    tuples: int = ENDLESS,
+    seed: int = 0,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Iterator[Step]:
+    """The stream in steps of real time; it ends with its last tuple.
+
+    >>> from itertools import count
+    >>> seconds = count()
+    >>> [step.batch.num_rows for step in live(500, clock=lambda: next(seconds), sleep=lambda pause: None)]
+    [205, 221, 74]
+    """
+    begun, start = clock(), int(START.astype(np.int64)) / 1000
+    for batch in wearables(tuples, seed):
+        due, done = _due(batch), 0
+        while done < batch.num_rows:
+            sleep(EVERY)
+            now = start + clock() - begun
+            upto = int(np.searchsorted(due, now))
+            yield Step(batch.slice(done, upto - done), now)
+            done = upto
+
+
+def _due(batch: pa.RecordBatch) -> NDArray[np.float64]:
+    """When each tuple arrives: the tuples of one second are spread evenly over it."""
+    moments = pc.strptime(batch.column("ts"), "%Y-%m-%dT%H:%M:%SZ", "s").cast(pa.int64()).to_numpy()
+    second, first, place, size = np.unique(moments, return_index=True, return_inverse=True, return_counts=True)
+    return second[place] + (np.arange(len(moments)) - first[place]) / size[place]
+
+
 class _People:
-    """Who they are; what does not change."""
+    """The persons, with what does not change about them."""
 
     def __init__(self, random: np.random.Generator) -> None:
         self._salt = random.integers(2**63, size=2, dtype=np.uint64)
@@ -71,11 +115,11 @@ class _People:
         self._illness = (np.cumsum(risk, axis=1) < threshold).sum(axis=1)
 
     def tuples(self, random: np.random.Generator, seconds: Floats) -> pa.RecordBatch:
-        """What the persons who happen to report at these seconds say."""
+        """The tuples of random persons at these seconds."""
         count = len(seconds)
         who = random.integers(PERSONS, size=count)
         slot = (seconds // SLOT).astype(np.int64)
-        watch, ring, phone = (self._draw(who, slot, n) < chance for n, chance in enumerate(_ON.values()))
+        watch, ring, phone = (self._draw(who, slot, n) < share for n, share in enumerate(_ON.values()))
         doing = np.searchsorted(_OFTEN[:-1], self._draw(who, slot, 3))
         pulse = np.clip(self._pulse[who] + _PULSE[doing] + random.normal(0, 4, count), 35, 210)
         steps = np.clip(_STEPS[doing] * random.uniform(0.7, 1.3, count), 0, 12_000)
@@ -95,7 +139,7 @@ class _People:
         return pa.RecordBatch.from_pydict(columns)
 
     def _draw(self, who: Integers, slot: Integers, number: int) -> Floats:
-        """A number in [0, 1) that belongs to a person and a slot of time, however often it is asked for."""
+        """A fixed pseudo-random number in [0, 1) for each person and slot."""
         bits = (who.astype(np.uint64) << np.uint64(40)) ^ (slot.astype(np.uint64) << np.uint64(8)) ^ np.uint64(number)
         for salt in self._salt:
             bits = (bits ^ salt ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal import extras
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -73,15 +75,11 @@ class Figure:
         ]
 
     def _draw(self, folder: Path) -> None:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
+        pyplot = extras.pyplot()
         columns = min(self.columns, len(self.panels))
         rows = -(-len(self.panels) // columns)
         width, height = self.size
-        with matplotlib.rc_context(_FONT):
+        with pyplot.rc_context(_FONT):
             drawing, grid = pyplot.subplots(
                 rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shoal import InputError
+from shoal import InputError, extras
 from shoal.experiments import fast, idea, kvarp, overview, xband, zanon
 from shoal.experiments.paper import FULL, Paper, Scale
 from shoal.experiments.pool import OnProgress, draw_all, run_all
@@ -32,8 +32,9 @@ def reproduce(
     Raises
     ------
     InputError
-        A paper is unknown, a data file is missing, or the folder cannot be written.
+        matplotlib is not installed, a paper is unknown, a data file is missing, or the folder cannot be written.
     """
+    extras.require_plots()
     papers = [_paper(name) for name in dict.fromkeys(names)]
     for name in dict.fromkeys(name for paper in papers for name in paper.sources):
         source(data, name)

@@ -1,8 +1,8 @@
-"""The lab: find the right policy by looking, on a sample of the data."""
+"""The lab: find the right policy by trying, on a sample of the data."""
 
-from shoal.lab.desk import Superseded
+from shoal.lab.form import Form, FormField, Message, Role, Short
 from shoal.lab.lab import Lab
-from shoal.lab.message import Message
-from shoal.lab.sheet import Entry, Sheet
+from shoal.lab.upload import WHOLE
+from shoal.lab.worker import Superseded
 
-__all__ = ["Entry", "Lab", "Message", "Sheet", "Superseded"]
+__all__ = ["WHOLE", "Form", "FormField", "Lab", "Message", "Role", "Short", "Superseded"]

@@ -1,4 +1,4 @@
-"""The same, without the workbench: the commands, and the Python."""
+"""The commands and the Python code that do the same as the lab."""
 
 from __future__ import annotations
 

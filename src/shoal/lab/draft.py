@@ -1,4 +1,4 @@
-"""The sheet to begin with: what `shoal infer` drafts, and its notes."""
+"""The initial form: the draft of `shoal infer` and its notes."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from shoal.config.yaml_text import read_yaml as yaml
 from shoal.errors import PolicyError
 from shoal.infer.draft import WINDOW, K
 from shoal.infer.entry import Entry as Drafted
-from shoal.lab.outline import outline
+from shoal.lab.form import Form, FormField
 from shoal.lab.sample import Sample
-from shoal.lab.sheet import Entry, Sheet
+from shoal.lab.tree_text import tree_text
 from shoal.policy import Hierarchy
 from shoal.policy.hierarchy_forms import parse_tree as tree
 from shoal.policy.sections import MOST_QUASI
 
 
-def draft(sample: Sample) -> Sheet:
-    """What is clearly a quasi-identifier is one; the rest is left out, with the reason."""
+def draft(sample: Sample) -> Form:
+    """Clear quasi-identifiers have their role; all other fields are left out, with the reason."""
     seen = sample.study
     person = seen.person.column.name if seen.person.column else ""
-    told = {name: _entry(name, each) for name, each in seen.entries.items()}
+    entries = {name: _entry(name, each) for name, each in seen.entries.items()}
     if person:
-        told[person] = Entry(name=person, note=seen.person.entries[0].note)
+        entries[person] = FormField(name=person, note=seen.person.entries[0].note)
     if seen.time.name:
-        told[seen.time.name] = Entry(name=seen.time.name, note=seen.time.entries[0].note)
-    fields = [told[field.name] for field in seen.sample.fields if field.name in told]
+        entries[seen.time.name] = FormField(name=seen.time.name, note=seen.time.entries[0].note)
+    fields = [entries[field.name] for field in seen.sample.fields if field.name in entries]
     quasi = [entry for entry in fields if entry.role in ("numeric", "categorical")]
     for entry in quasi[MOST_QUASI:]:
         entry.role = "omit"
-    return Sheet(
+    return Form(
         person=person, time=seen.time.name or "", nulls=list(seen.nulls), k=str(K), window=str(WINDOW), fields=fields
     )  # fmt: skip
 
 
 def about(sample: Sample) -> str:
-    """Which fields may tell persons apart, if several might."""
+    """The fields that may identify persons, if several might."""
     who = sample.study.person
     return "" if who.column or not who.candidates else f"May tell persons apart: {', '.join(who.candidates)}."
 
 
-def _entry(name: str, drafted: Drafted) -> Entry:
+def _entry(name: str, drafted: Drafted) -> FormField:
     settings: dict[str, Any] = {}
     if drafted.settings:
         settings = next(iter(yaml("\n".join(drafted.settings)).values()))
     low, high = settings.get("range", ("", ""))
     quasi = settings.get("quasi")
-    return Entry(
+    return FormField(
         name=name,
         role=quasi if drafted.active and quasi else "omit",
         low=_text(low),
@@ -63,7 +63,7 @@ def _tree(written: Any) -> str:
         found: Hierarchy | None = tree(written) if isinstance(written, dict) else None
     except PolicyError:
         found = None
-    return outline(found) if found else ""
+    return tree_text(found) if found else ""
 
 
 def _text(value: Any) -> str:

@@ -1,38 +1,36 @@
-"""The workbench: a sample, and all that can be asked of it."""
+"""The lab: a sample of a file, and trials of policies on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
+from shoal.anonymizer import compile_kernels
 from shoal.audit import Report
+from shoal.checks import check
 from shoal.compiled import is_compiled
 from shoal.errors import InputError, PolicyError
 from shoal.formats import SUFFIXES
 from shoal.lab import calls, upload
-from shoal.lab.chance import chances
-from shoal.lab.comparison import compared
-from shoal.lab.desk import Desk
+from shoal.lab.curves import algorithm_curves, z_curves
 from shoal.lab.draft import about, draft
-from shoal.lab.message import Message, placed
-from shoal.lab.outline import outline
+from shoal.lab.form import Form, FormField, Message, Role, located
+from shoal.lab.policy_text import as_policy, policy_text
 from shoal.lab.sample import ROWS, Sample
-from shoal.lab.sheet import Entry, Role, Sheet
+from shoal.lab.tree_text import tree_text
 from shoal.lab.trial import Trial, risks
-from shoal.lab.writing import text, written
-from shoal.pipeline import check
-from shoal.pipeline.kernels import compile_kernels
+from shoal.lab.worker import Worker
 from shoal.policy import Policy
 from shoal.policy.algorithm import WINDOWED
 from shoal.policy.hierarchy_forms import parse_file
 
-CHECKED = 10_000
-"""Rows that a check looks at, as `shoal check` does."""
+CHECKED = 10_000  # rows of a check, as in `shoal check`
 
 
 class Lab:
@@ -41,11 +39,11 @@ class Lab:
     Parameters
     ----------
     source
-        A file as `run` reads it; without one, `receive` brings it.
+        A file as `run` reads it; without one, `receive` takes it.
     rows
-        How many rows, from the first, make the sample.
+        The number of rows of the sample, from the first.
     save
-        Where `save` writes the policy; without it, it is only given.
+        Where `save` writes the policy; without it, the policy can only be downloaded.
 
     Examples
     --------
@@ -54,9 +52,9 @@ class Lab:
     ...     _ = file.write("age,sex\\n" + "".join(f"{20 + n % 50},{'fm'[n % 2]}\\n" for n in range(500)))
     ...     file.flush()
     ...     with Lab(file.name) as lab:
-    ...         sheet = lab.draft().model_copy(update={"algorithm": "fads"})
-    ...         print([(entry.name, entry.role) for entry in sheet.fields])
-    ...         tried = lab.trial(sheet)
+    ...         form = lab.draft().model_copy(update={"algorithm": "fads"})
+    ...         print([(field.name, field.role) for field in form.fields])
+    ...         tried = lab.trial(form)
     ...         print(tried["smallest"] >= tried["k"] == 20, tried["released"])
     [('age', 'numeric'), ('sex', 'categorical')]
     True 500
@@ -68,7 +66,7 @@ class Lab:
         self._rows = rows
         self._target = None if save is None else Path(save)
         self._folder = TemporaryDirectory(prefix="shoal-lab-")
-        self._desk = Desk("check", "trial", "risk", "chances")
+        self._worker = Worker("check", "trial", "risk", "z")
         self._sample: Sample | None = None
         self._last: tuple[Sample, str, Trial, Report | None] | None = None
         if source is not None:
@@ -81,21 +79,21 @@ class Lab:
         self.close()
 
     def close(self) -> None:
-        """Stop working, and remove what was handed over."""
-        self.rest()
+        """Stop all work, and remove uploaded files."""
+        self.stop()
         self._folder.cleanup()
 
-    def rest(self) -> None:
-        """Stop working; whoever waits for something hears that it will not come."""
-        self._desk.close()
+    def stop(self) -> None:
+        """Stop all work; calls that wait get `Superseded`."""
+        self._worker.close()
 
     @property
     def folder(self) -> Path:
-        """Where files that are handed over lie until the lab closes."""
+        """Where uploaded files are kept until the lab closes."""
         return Path(self._folder.name)
 
     def state(self) -> dict[str, Any]:
-        """What there is: the sample, if any, and what can be chosen from."""
+        """The sample, if any, and the possible choices."""
         sample = self._sample
         return {
             "sample": sample and {
@@ -114,22 +112,22 @@ class Lab:
         }  # fmt: skip
 
     def warm(self) -> None:
-        """Load what the first trial needs, so that it is not the one to wait for it."""
-        self._desk.ask("warm", lambda still: compile_kernels(Sheet().algorithm))
+        """Load kernels, so that the first trial need not wait for them."""
+        self._worker.run("warm", lambda _: compile_kernels(Form().algorithm))
 
     def receive(self, name: str, chunks: Iterable[bytes], complete: bool = True) -> dict[str, Any]:
-        """Take over a file, or the beginning of a text, and draft anew.
+        """Take an uploaded file, or the beginning of a text, as the sample.
 
         Raises
         ------
         InputError
-            It is too large, of no kind that can be read, or broken.
+            It is too large, of an unknown kind, or broken.
         """
-        said = upload.plain(name)
+        shown = upload.readable_name(name)
         own = Path(mkdtemp(dir=self.folder))
         try:
             path, whole = upload.stored(name, chunks, own)
-            before = self._open(path, said, whole and complete)
+            before = self._open(path, shown, whole and complete)
         except BaseException:
             rmtree(own, ignore_errors=True)
             raise
@@ -137,84 +135,84 @@ class Lab:
             rmtree(before.path.parent, ignore_errors=True)
         return self.state()
 
-    def draft(self) -> Sheet:
-        """The policy that `shoal infer` drafts, as a sheet."""
+    def draft(self) -> Form:
+        """The policy that `shoal infer` drafts, as a form."""
         return draft(self._held())
 
-    def propose(self, name: str, role: Role) -> Entry:
-        """A field in another role, with the range or the hierarchy that the sample suggests."""
+    def propose(self, name: str, role: Role) -> FormField:
+        """A field in another role, with a range or a hierarchy from the sample."""
         return self._held().proposed(name, role)
 
     def hierarchy(self, data: bytes, name: str) -> str:
-        """The tree in a hierarchy's file, a label a line, indented.
+        """The tree in a hierarchy's file, one label per line, indented.
 
         Raises
         ------
         PolicyError
             It holds no tree.
         """
-        return outline(parse_file(data, upload.shown(name)))
+        return tree_text(parse_file(data, upload.display_name(name)))
 
-    def check(self, sheet: Sheet) -> list[Message]:
-        """What `shoal check` says about the policy and the sample, with the place of each line."""
-        return self._desk.ask("check", lambda still: self._checked(sheet))
+    def check(self, form: Form) -> list[Message]:
+        """The findings of `shoal check` on the policy and the sample, with the place of each."""
+        return self._worker.run("check", lambda _: self._checked(form))
 
-    def trial(self, sheet: Sheet) -> dict[str, Any]:
-        """The policy tried on the sample: loss, suppression, waiting, the smallest group, rows before and after."""
-        return self._desk.ask("trial", lambda still: self._tried(sheet).told())
+    def trial(self, form: Form) -> dict[str, Any]:
+        """A trial on the sample: loss, suppression, waits, the smallest group, rows before and after."""
+        return self._worker.run("trial", lambda _: self._tried(form).figures())
 
-    def risk(self, sheet: Sheet) -> dict[str, Any]:
-        """The audit of that trial: each promise, and the attacks with their success."""
-        return risks(self._report("risk", sheet))
+    def risk(self, form: Form) -> dict[str, Any]:
+        """The audit of the trial: each promise, and the attacks with their success."""
+        return risks(self._report("risk", form))
 
-    def compare(self, sheet: Sheet, algorithm: str) -> dict[str, Any]:
+    def compare(self, form: Form, algorithm: str) -> dict[str, Any]:
         """One algorithm on the sample, under several windows and several k."""
+        sample, policy = self._held(), as_policy(form)
+        return self._worker.run(f"compare {algorithm}", partial(algorithm_curves, policy, algorithm, sample))
+
+    def probabilities(self, form: Form, k: int = 2, confidence: float = 0.95) -> dict[str, Any]:
+        """For z-anonymity, the probability that users are k-anonymous, for each z."""
         sample = self._held()
-        return self._desk.ask(f"compare {algorithm}", lambda still: compared(written(sheet), algorithm, sample, still))
+        return self._worker.run("z", lambda _: z_curves(form, sample, k, confidence))
 
-    def chances(self, sheet: Sheet, k: int = 2, confidence: float = 0.95) -> dict[str, Any]:
-        """For z-anonymity, how likely users are k-anonymous under each z."""
-        sample = self._held()
-        return self._desk.ask("chances", lambda still: chances(sheet, sample, k, confidence))
+    def policy(self, form: Form) -> str:
+        """The policy as YAML, valid or not yet."""
+        return policy_text(form)
 
-    def policy(self, sheet: Sheet) -> str:
-        """The policy as YAML, whether it can be used or not yet."""
-        return text(sheet)
-
-    def save(self, sheet: Sheet) -> str:
-        """Write the policy where the lab was told to; the name of the file.
+    def save(self, form: Form) -> str:
+        """Write the policy to the file given to the lab, and return its name.
 
         Raises
         ------
         PolicyError
-            It cannot be used.
+            The policy is not valid.
         InputError
-            There is no such place.
+            No file was given, or it cannot be written.
         """
-        content = text(sheet)
+        content = policy_text(form)
         Policy.parse(content)
         if self._target is None:
-            raise InputError("save: the lab was not told where; start it with --save FILE, or download the policy")
+            raise InputError("save: no file was given; start it with --save FILE, or download the policy")
         try:
             self._target.write_text(content, encoding="utf-8")
         except OSError:
             raise InputError(f"{self._target.name}: cannot be written; check its folder") from None
         return self._target.name
 
-    def report(self, sheet: Sheet) -> str:
+    def report(self, form: Form) -> str:
         """The audit report on the trial, as one page."""
-        return self._report("report", sheet).to_html()
+        return self._report("report", form).to_html()
 
-    def calls(self, sheet: Sheet) -> dict[str, str]:
-        """The commands and the Python that do the same to the whole file."""
+    def calls(self, form: Form) -> dict[str, str]:
+        """The commands and the Python code that do the same to the whole file."""
         name = self._held().name
-        return {"cli": calls.commands(name, sheet.is_filter), "python": calls.python(name, sheet.is_filter)}
+        return {"cli": calls.commands(name, form.is_filter), "python": calls.python(name, form.is_filter)}
 
     def _open(self, path: Path, name: str, complete: bool = True) -> Sample | None:
-        """Take a file as the sample; the one that was there before."""
+        """Take a file as the sample, and return the previous one."""
         found = Sample.read(path, name, self._rows)
         found = replace(found, complete=found.complete and complete)
-        draft(found)  # refuses in time what no draft can be made of
+        draft(found)  # refuses a file that no draft can be made of
         before, self._sample, self._last = self._sample, found, None
         return before
 
@@ -223,35 +221,35 @@ class Lab:
             raise InputError("there is no sample yet; give a file")
         return self._sample
 
-    def _checked(self, sheet: Sheet) -> list[Message]:
+    def _checked(self, form: Form) -> list[Message]:
         sample = self._held()
         try:
-            policy = Policy.parse(written(sheet))
+            policy = Policy.parse(as_policy(form))
         except PolicyError as error:
-            return placed("problem", error.problems, sheet, stops=True)
+            return located("problem", error.problems, form, stops=True)
         found = check(policy, sample.path, rows=min(CHECKED, sample.limit))
         problems = [line.replace(str(sample.path), sample.name) for line in found.problems]
-        return placed("problem", problems, sheet) + placed("warning", found.warnings, sheet)
+        return located("problem", problems, form) + located("warning", found.warnings, form)
 
-    def _tried(self, sheet: Sheet) -> Trial:
-        """The trial of a sheet; the last one is kept."""
-        sample, content = self._held(), text(sheet)
+    def _tried(self, form: Form) -> Trial:
+        """The trial of a form; the last one is kept."""
+        sample, content = self._held(), policy_text(form)
         last = self._last
         if last and last[0] is sample and last[1] == content:
             return last[2]
-        trial = Trial.run(Policy.parse(written(sheet)), sample)
+        trial = Trial.run(Policy.parse(as_policy(form)), sample)
         self._last = (sample, content, trial, None)
         return trial
 
-    def _report(self, kind: str, sheet: Sheet) -> Report:
-        def judged(still: Any) -> Report:
-            trial = self._tried(sheet)
+    def _report(self, kind: str, form: Form) -> Report:
+        def judged(on_step: Any) -> Report:
+            trial = self._tried(form)
             last = self._last
             if last and last[2] is trial and last[3]:
                 return last[3]
-            report = trial.judged(lambda progress: still())
+            report = trial.judged(lambda progress: on_step())
             if last and last[2] is trial:
                 self._last = (*last[:3], report)
             return report
 
-        return self._desk.ask(kind, judged)
+        return self._worker.run(kind, judged)

@@ -18,7 +18,7 @@ from shoal.formats import field_names, open_reader
 from shoal.infer.draft import Study, study
 from shoal.infer.ranges import rounded_range
 from shoal.infer.sample import RARE, Column, person_numbers, support
-from shoal.lab.sheet import Entry, Role
+from shoal.lab.form import FormField, Role
 
 ROWS = 20_000
 MOST_LEAVES = 2000
@@ -26,7 +26,7 @@ MOST_LEAVES = 2000
 
 @contextmanager
 def named(path: Path, name: str) -> Iterator[None]:
-    """Let errors call a file by its name, not by the place where it lies."""
+    """Errors inside name the file by its own name instead of its path."""
     try:
         yield
     except InputError as error:
@@ -35,24 +35,18 @@ def named(path: Path, name: str) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """At most so many rows of a file, from the first: a stream is tried as it flows."""
+    """The first rows of a file, at most `limit`, in their order: a trial needs the order of the stream."""
 
     path: Path
-    name: str  # what people call the file
+    name: str  # of the file, as the user knows it
     batch: pa.RecordBatch
     malformed: int
-    complete: bool  # whether there are no more
+    complete: bool  # whether these are all rows
     limit: int
 
     @classmethod
     def read(cls, path: Path, name: str, rows: int = ROWS) -> Sample:
-        """The first rows of a file.
-
-        Raises
-        ------
-        InputError
-            The file cannot be read, or has no records.
-        """
+        """The first rows of a file; an InputError if it cannot be read, or has no records."""
         with named(path, name):
             return cls._read(path, name, rows)
 
@@ -81,7 +75,7 @@ class Sample:
 
     @cached_property
     def study(self) -> Study:
-        """What `shoal infer` sees in it."""
+        """The study of `shoal infer`."""
         with named(self.path, self.name):
             return study(str(self.path), self.limit)
 
@@ -91,18 +85,12 @@ class Sample:
         columns = [texts(column(some, field), ()).fill_null("").to_pylist() for field in fields]
         return [list(row) for row in zip(*columns, strict=True)]
 
-    def proposed(self, name: str, role: Role) -> Entry:
-        """A field in a role, with the range or the flat hierarchy that the sample suggests.
-
-        Raises
-        ------
-        InputError
-            There is no such field, or it cannot have that role.
-        """
+    def proposed(self, name: str, role: Role) -> FormField:
+        """A field in a role, with a range or a flat hierarchy from the sample; an InputError if it cannot have that role."""
         field = next((field for field in self.study.sample.fields if field.name == name), None)
         if field is None:
             raise InputError(f"'{name}': is not in the sample; name a field that it has")
-        entry = Entry(name=name, role=role)
+        entry = FormField(name=name, role=role)
         found = Column(field, tuple(self.study.nulls))
         if role == "numeric":
             if found.numbers is None or not len(found.numbers) or not np.isfinite(found.numbers).all():
@@ -122,7 +110,7 @@ class Sample:
 
 
 def _joined(parts: list[pa.RecordBatch], names: list[str]) -> pa.RecordBatch:
-    """One batch; a field whose type changes on the way becomes text."""
+    """One batch; a field whose type changes between parts becomes text."""
     if len(parts) == 1:
         return parts[0]
     columns = []

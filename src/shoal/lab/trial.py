@@ -1,4 +1,4 @@
-"""A policy tried on a sample: what it costs, and what it is worth."""
+"""A trial of a policy on a sample: its loss, and its audit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from shoal.anonymizer import Anonymizer, FilterStats, Stats
 from shoal.audit import Attack, Evidence, Observed, Progress, Report, gather, judge, losses
 from shoal.errors import InputError
 from shoal.lab.sample import Sample
-from shoal.pipeline.cell import cell
 from shoal.policy import Policy
+from shoal.telemetry import cell
 
 SHOWN = 12
 _BARS = 20
-_SECRET = bytes(16)  # of pseudonyms that nobody sees but who has the sample anyway
+_SECRET = bytes(16)  # of pseudonyms; only the user sees them, who has the sample anyway
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +59,11 @@ class Trial:
         return gather(self.policy, pa.Table.from_batches([self.sample.batch]), self.published, self.trace)
 
     def judged(self, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
-        """The audit of it."""
+        """The audit of the trial."""
         return judge(self._evidence, on_progress)
 
-    def told(self) -> dict[str, Any]:
-        """The figures, in plain types."""
+    def figures(self) -> dict[str, Any]:
+        """The figures, in types of JSON."""
         stats = self.stats
         common = {
             "algorithm": self.policy.algorithm.name,
@@ -85,11 +85,11 @@ class Trial:
         columns = [*self.published.schema.names]
         hidden = [name for name in (self.policy.person, self.policy.time and self.policy.time.field) if name]
         names = [*(name for name in hidden if name not in columns), *columns]
-        told = {name: [cell(value) for value in after.column(name).to_pylist()] for name in columns}
+        texts = {name: [cell(value) for value in after.column(name).to_pylist()] for name in columns}
         return {
             "columns": names,
             "before": self.sample.values(names, rows),
-            "after": [[told[name][n] if name in told else "" for name in names] for n in range(len(chosen))],
+            "after": [[texts[name][n] if name in texts else "" for name in names] for n in range(len(chosen))],
             "gone": [name for name in names if name not in columns],
         }
 
@@ -126,7 +126,7 @@ class Trial:
 
 
 def risks(report: Report) -> dict[str, Any]:
-    """What the audit says: each promise, and each attack with what one gets who goes without it."""
+    """The audit: each promise, and each attack with its success and its baseline."""
     attacks = [
         {
             "name": each.name, "knows": each.knows, "tried": each.tried, "success": each.success,
@@ -139,7 +139,7 @@ def risks(report: Report) -> dict[str, Any]:
 
 
 def _is_alarming(attack: Attack) -> bool:
-    """Whether it gains clearly more than one gets without it, as the report of the audit marks it."""
+    """Whether it clearly beats its baseline, as the report of the audit marks it."""
     if attack.success is None or attack.baseline is None:
         return False
     return attack.success > 1.5 * attack.baseline and attack.success - attack.baseline > 0.01

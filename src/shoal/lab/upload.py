@@ -1,4 +1,4 @@
-"""Files that are handed over: into a private folder, no more of them than a sample needs."""
+"""Uploaded files: stored in a private folder, and of texts only as much as a sample needs."""
 
 from __future__ import annotations
 
@@ -9,40 +9,25 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from shoal.errors import InputError
 from shoal.formats import SUFFIXES, kind
 
-TEXT = 24 << 20
-"""Bytes of a text file that are taken; the rest of it is not looked at."""
-
-WHOLE = 512 << 20
-"""Bytes of a Parquet or Arrow file, which can be read only as a whole."""
-
+TEXT = 24 << 20  # bytes of a text file that are kept; the rest is not read
+WHOLE = 512 << 20  # bytes of a Parquet or Arrow file, which can be read only as a whole
 _LONGEST = 200
 _PIECE = 1 << 20
 
 
-def plain(name: str) -> str:
-    """The last part of a name, as a person would say it.
+def readable_name(name: str) -> str:
+    """The last part of a file's name, which must be of a kind that can be read.
 
-    >>> plain("C:\\\\\\\\data\\\\\\\\people.csv"), plain("../../people.csv")
+    >>> readable_name("C:\\\\\\\\data\\\\\\\\people.csv"), readable_name("../../people.csv")
     ('people.csv', 'people.csv')
-
-    Raises
-    ------
-    InputError
-        It is of no kind that can be read.
     """
-    last = shown(name)
+    last = display_name(name)
     kind(last or "file")
     return last
 
 
-def shown(name: str) -> str:
-    """The last part of a name, if it can be shown.
-
-    Raises
-    ------
-    InputError
-        It cannot.
-    """
+def display_name(name: str) -> str:
+    """The last part of a name, which must be printable and not too long."""
     last = PureWindowsPath(PurePosixPath(name).name).name
     if not last.isprintable() or len(last) > _LONGEST:
         raise InputError("the file: its name is too long, or not plain text; rename it")
@@ -50,16 +35,16 @@ def shown(name: str) -> str:
 
 
 def stored(name: str, chunks: Iterable[bytes], folder: Path) -> tuple[Path, bool]:
-    """A file's bytes in a folder, under a name that is not its own; and whether all of them are there.
+    """Store a file in a folder under a neutral name; its path, and whether it is complete.
 
-    A text is cut after its last whole line within `TEXT` bytes; what is gzipped is unpacked as far.
+    A text is cut after its last whole line within `TEXT` bytes; a gzipped text is unpacked first.
 
     Raises
     ------
     InputError
         It is too large, or damaged.
     """
-    name = plain(name)
+    name = readable_name(name)
     suffix = next(each for each in SUFFIXES if name.lower().endswith(each))
     is_text = kind(name) in ("csv", "jsonl")
     target = folder / f"sample{suffix.removesuffix('.gz')}"
@@ -78,7 +63,7 @@ def stored(name: str, chunks: Iterable[bytes], folder: Path) -> tuple[Path, bool
 
 
 def _head(chunks: Iterable[bytes], zipped: bool) -> tuple[bytes, bool]:
-    """The beginning of a text, in whole lines; and whether that is all of it."""
+    """The beginning of a text in whole lines, and whether that is all."""
     unzip = _Unzip()
     parts: list[bytes] = []
     size = 0
@@ -97,7 +82,7 @@ def _head(chunks: Iterable[bytes], zipped: bool) -> tuple[bytes, bool]:
 
 
 class _Unzip:
-    """Unpacks gzip data as they come, also several files one behind the other, never much at a time.
+    """Unpacks a stream of gzip data, also of several members, in small pieces.
 
     >>> import gzip
     >>> unzip = _Unzip()
@@ -113,16 +98,10 @@ class _Unzip:
         return self._file.eof
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        """What a piece of the compressed file holds.
-
-        Raises
-        ------
-        InputError
-            It is damaged.
-        """
+        """The unpacked pieces of a compressed chunk; damaged data is an InputError."""
         while chunk:
             if self._file.eof:
-                chunk = chunk.lstrip(b"\0")  # which some programs fill the end up with
+                chunk = chunk.lstrip(b"\0")  # padding by some programs
                 if not chunk:
                     return
                 self._file = zlib.decompressobj(wbits=31)

@@ -1,6 +1,9 @@
-"""Streams from a source to a sink."""
+"""The live pipeline: a policy between a source and a sink, exactly once also over crashes."""
 
-from shoal.pipeline.check import Findings, check
-from shoal.pipeline.run import Progress, run
+from shoal.pipeline.dead_letters import read_dead_letters
+from shoal.pipeline.encryption import Damaged, FileCipher
+from shoal.pipeline.pipe import Pipe
+from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline.readiness import readiness
 
-__all__ = ["Findings", "Progress", "check", "run"]
+__all__ = ["Damaged", "FileCipher", "Pipe", "PipelineFile", "read_dead_letters", "readiness"]

@@ -19,21 +19,21 @@ from shoal.errors import StateError
 from shoal.formats import Block
 from shoal.formats.json_values import dumps
 from shoal.formats.reading.source import reason
+from shoal.pipeline.encryption import Damaged, FileCipher
 from shoal.pipeline.pipeline_file import DeadLetters
-from shoal.pipeline.vault import Damaged, Vault
 
 
 class DeadLetterFile:
-    """Appends a line a rejected record, once, also over crashes."""
+    """Appends one line per rejected record, exactly once also over crashes."""
 
     def __init__(self, settings: DeadLetters) -> None:
-        self._vault = Vault(settings.encrypt.read()) if settings.encrypt else None
-        encrypted = self._vault is not None
+        self._cipher = FileCipher(settings.encrypt.read()) if settings.encrypt else None
+        encrypted = self._cipher is not None
         self.sink = FileSink(FileSink.Settings(path=settings.file), repeats=not encrypted, private=encrypted)
 
     def write(self, rejections: Sequence[Rejection], block: Block, position: Position, at: float) -> None:
-        """A letter for each rejected record of a block, which came at some time of day before a position."""
-        records = _records(block, rejections) if self._vault else {}
+        """One letter per rejected record of a block; `position` is that of the source after it, `at` the time of day."""
+        records = _records(block, rejections) if self._cipher else {}
         place = {name: value for name, value in position.items() if isinstance(value, str | int | float)}
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         for rejection in rejections:
@@ -41,20 +41,20 @@ class DeadLetterFile:
                 "time": moment, "row": rejection.row, "field": rejection.field, "reason": rejection.reason,
                 "position": place,
             }  # fmt: skip
-            if self._vault and rejection.row in records:
-                letter["record"] = _sealed(self._vault, dumps(records[rejection.row]))
+            if self._cipher and rejection.row in records:
+                letter["record"] = _encrypted(self._cipher, dumps(records[rejection.row]))
             self.sink.append(dumps(letter).encode() + b"\n")
 
 
-def opened(path: Path, secret: str) -> Iterator[dict[str, Any]]:
-    """Dead letters with their records; one that is just being written is not there yet.
+def read_dead_letters(path: Path, secret: str) -> Iterator[dict[str, Any]]:
+    """Dead letters with their decrypted records; a line that is still being written is left out.
 
     Raises
     ------
     StateError
         The file cannot be read, the secret is another one, or a letter is damaged.
     """
-    vault = Vault(secret)
+    cipher = FileCipher(secret)
     try:
         lines = path.read_bytes().split(b"\n")[:-1]
     except OSError as error:
@@ -63,14 +63,14 @@ def opened(path: Path, secret: str) -> Iterator[dict[str, Any]]:
         try:
             letter = json.loads(line)
             if "record" in letter:
-                letter["record"] = json.loads(b"".join(vault.opened(base64.b64decode(letter["record"]))))
+                letter["record"] = json.loads(b"".join(cipher.pieces(base64.b64decode(letter["record"]))))
         except (Damaged, ValueError):
             raise StateError(f"{path}: line {number} is damaged; bring an intact copy back") from None
         yield letter
 
 
 def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapping[str, Any]]:
-    """The rejected records that could be read, by row."""
+    """The rejected records that are readable, by row."""
     places = {int(row): i for i, row in enumerate(block.rows)}
     found = {each.row: block.batch.slice(places[each.row], 1) for each in rejections if each.row in places}
     return {row: record for row, piece in found.items() if (record := _record(piece)) is not None}
@@ -79,11 +79,11 @@ def _records(block: Block, rejections: Sequence[Rejection]) -> Mapping[int, Mapp
 def _record(piece: pa.RecordBatch) -> Mapping[str, Any] | None:
     try:
         return piece.to_pylist()[0]
-    except (pa.ArrowException, OverflowError, ValueError):  # what Python has no value for, such as the year 10000
+    except (pa.ArrowException, OverflowError, ValueError):  # Python has no such value, for example the year 10000
         return None
 
 
-def _sealed(vault: Vault, text: str) -> str:
+def _encrypted(cipher: FileCipher, text: str) -> str:
     out = io.BytesIO()
-    vault.sealing(out).add(text.encode())
+    cipher.writer(out).add(text.encode())
     return base64.b64encode(out.getvalue()).decode()

@@ -1,7 +1,7 @@
-"""The journal: what the anonymizer was given since a checkpoint, in order.
+"""The journal: all input of the anonymizer since a checkpoint, in order.
 
-An entry is durable before anything that depends on it becomes visible. Given again what the journal says, in the same order,
-the anonymizer lets the same tuples leave in the same groups.
+An entry is durable before anything that depends on it becomes visible. When the journal is replayed, the anonymizer releases
+the same tuples in the same groups.
 """
 
 from __future__ import annotations
@@ -16,50 +16,44 @@ from typing import Any, Literal, NamedTuple
 from shoal.connectors import Position
 from shoal.errors import StateError
 from shoal.formats.writing.sink import guarded
-from shoal.pipeline.vault import Damaged, Vault
+from shoal.pipeline.encryption import Damaged, FileCipher
 
 
 class Entry(NamedTuple):
-    """One thing that the anonymizer was given."""
+    """One input of the anonymizer."""
 
     kind: Literal["begin", "delivery", "tick", "flush"]
-    at: float  # the moment in the stream of a tick; else the time of day
-    position: Position | None = None  # where the source stood behind a delivery
-    payloads: Sequence[bytes] | None = None  # what it was, if its source cannot give it again
+    at: float  # of a tick, the stream's time; else the time of day
+    position: Position | None = None  # of the source, after a delivery
+    payloads: Sequence[bytes] | None = None  # of a delivery that its source cannot replay
 
 
 class Journal:
-    """A file of entries that is being written; the first tells how many the journal before it has."""
+    """Writes a file of entries; the first entry says how many entries the previous journal has."""
 
-    def __init__(self, path: Path, vault: Vault, before: int = 0) -> None:
+    def __init__(self, path: Path, cipher: FileCipher, before: int = 0) -> None:
         self._path = path
         self._file = open(path, "xb", buffering=1 << 16, opener=private)  # noqa: SIM115
-        self._box = vault.sealing(self._file)
-        self._is_safe = False
-        self.count = -1  # entries after the first, which only begins it
+        self._writer = cipher.writer(self._file)
+        self._is_durable = False
+        self.count = -1  # entries, without the first
         self.add(Entry("begin", before))
         self.sync()
 
     def add(self, entry: Entry) -> None:
-        """Write an entry; it is safe once `sync` returns.
-
-        Raises
-        ------
-        StateError
-            The disk is full, or gone.
-        """
+        """Write an entry; it is durable once `sync` returns. A full disk is a StateError."""
         with self._guarded():
-            self._box.add(_written(entry))
+            self._writer.add(_written(entry))
         self.count += 1
-        self._is_safe = False
+        self._is_durable = False
 
     def sync(self) -> None:
-        """Returns when all entries are on the disk."""
-        if not self._is_safe:
+        """Return once all entries are on the disk."""
+        if not self._is_durable:
             with self._guarded():
                 self._file.flush()
                 os.fdatasync(self._file.fileno())
-            self._is_safe = True
+            self._is_durable = True
 
     def _guarded(self) -> AbstractContextManager[None]:
         return guarded(self._path, StateError, "make room, and start again")
@@ -74,15 +68,15 @@ def private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def entries(path: Path, vault: Vault) -> Iterator[Entry]:
-    """What a journal holds; an entry that was cut off while it was written is not there.
+def entries(path: Path, cipher: FileCipher) -> Iterator[Entry]:
+    """The entries of a journal; a last entry that was not written completely is left out.
 
     Raises
     ------
     Damaged
-        From here on it cannot be read.
+        From here on, the file is not what was written.
     """
-    for piece in vault.opened(path.read_bytes()):
+    for piece in cipher.pieces(path.read_bytes()):
         yield _read(piece)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -16,19 +16,19 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
-    field_validator,
 )
 
 from shoal.config.model import FrozenModel, Span, refusal
 from shoal.config.problem import dotted, nested_owner, problems
 from shoal.config.yaml_text import read_yaml
 from shoal.connectors import Secret
-from shoal.connectors.registry import SINKS, SOURCES, connector
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
+from shoal.connectors.settings import LocalPath
 from shoal.errors import PolicyError
 
 
 class Chosen(NamedTuple):
-    """A connector by its name, with what is said under it."""
+    """A connector by its name, with its settings."""
 
     name: str
     settings: BaseModel
@@ -40,13 +40,13 @@ def _chosen(known: dict[str, str], value: object, info: ValidationInfo) -> Chose
         value = {value: None}
     if not isinstance(value, Mapping) or len(value) != 1:
         raise refusal(f"is not one connector; write one of {listed}, such as {{file: {{path: people.jsonl}}}}")
-    ((name, said),) = value.items()
+    ((name, settings),) = value.items()
     if name not in known:
         near = [f"; did you mean {match!r}?" for match in get_close_matches(str(name), known, n=1)]
         raise refusal((str(name), f"is no connector here; known are {listed}{''.join(near)}"))
-    model: type[BaseModel] = connector(known, name).Settings
+    model: type[BaseModel] = connector_class(known, name).Settings
     try:
-        return Chosen(name, model.model_validate(said or {}, context=info.context))
+        return Chosen(name, model.model_validate(settings or {}, context=info.context))
     except ValidationError as error:
         raise refusal(*((f"{name}.{place}" if place else name, text) for place, text in _found(model, error))) from None
 
@@ -55,42 +55,32 @@ Source = Annotated[Chosen, PlainValidator(partial(_chosen, SOURCES)), WithJsonSc
 Sink = Annotated[Chosen, PlainValidator(partial(_chosen, SINKS)), WithJsonSchema({"type": "object"})]
 
 
-class _InFolder(FrozenModel):
-    """What names files names them from the folder of the pipeline's file."""
-
-    @field_validator("*", mode="after")
-    @classmethod
-    def _from_folder(cls, value: Any, info: ValidationInfo) -> Any:
-        folder = (info.context or {}).get("folder")
-        return folder / value if isinstance(value, Path) and folder is not None else value
-
-
 def _lines(path: Path) -> Path:
     if path.suffix != ".jsonl":
         raise refusal("is written as JSON lines; name it .jsonl")
     return path
 
 
-Lines = Annotated[Path, AfterValidator(_lines)]
+Lines = Annotated[LocalPath, AfterValidator(_lines)]
 
 
-class State(_InFolder):
-    """What is needed to go on after a crash. It holds raw records, so it is encrypted."""
+class State(FrozenModel):
+    """The state from which the pipeline resumes after a crash. It holds raw records, so it is encrypted."""
 
-    dir: Path = Field(description="the folder that holds it")
+    dir: LocalPath = Field(description="the folder that holds it")
     checkpoint: Span = Field(default=5.0, gt=0, description="how often the whole state is written, such as 5s")
     key: Secret = Field(description="the secret that it is encrypted with, such as {env: SHOAL_KEY}")
 
 
 class Late(FrozenModel):
-    """Records whose own time is behind that of others that came before."""
+    """Records whose own time is before that of earlier arrivals."""
 
     allow: Span = Field(description="how far behind is still in time, such as 10s")
     then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further behind")
 
 
-class DeadLetters(_InFolder):
-    """Where rejected records are told of."""
+class DeadLetters(FrozenModel):
+    """Where rejected records are listed."""
 
     file: Lines = Field(description="a .jsonl file: row, field, reason, where it came from, and when")
     encrypt: Secret | None = Field(default=None, description="add the record itself, encrypted with this secret")
@@ -104,7 +94,7 @@ def _address(value: str) -> str:
 
 
 class Telemetry(FrozenModel):
-    """Figures for those who watch."""
+    """Figures for monitoring."""
 
     prometheus: Annotated[str, AfterValidator(_address)] = Field(description="where to serve /metrics, such as 127.0.0.1:9464")
 
@@ -115,7 +105,7 @@ class Telemetry(FrozenModel):
         return host.strip("[]"), int(port)
 
 
-class PipelineFile(_InFolder):
+class PipelineFile(FrozenModel):
     """A pipeline as it is written.
 
     >>> file = PipelineFile.parse('''
@@ -128,7 +118,7 @@ class PipelineFile(_InFolder):
     (PosixPath('wearables/policy.yaml'), 'file', 5.0)
     """
 
-    policy: Path = Field(description="the policy, a YAML file")
+    policy: LocalPath = Field(description="the policy, a YAML file")
     source: Source = Field(description="where records come from, such as {file: {path: raw.jsonl}}")
     sink: Sink = Field(description="where tuples go, such as {file: {path: clean.jsonl}}")
     state: State = Field(description="where the state is kept, such as {dir: state/, key: {env: SHOAL_KEY}}")
@@ -139,13 +129,7 @@ class PipelineFile(_InFolder):
 
     @classmethod
     def load(cls, path: str | Path) -> PipelineFile:
-        """A pipeline from its file.
-
-        Raises
-        ------
-        PolicyError
-            Everything that is wrong with it.
-        """
+        """A pipeline from its file; a PolicyError lists everything that is wrong with it."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8-sig")
@@ -157,13 +141,7 @@ class PipelineFile(_InFolder):
 
     @classmethod
     def parse(cls, text: str, folder: Path | None = None) -> PipelineFile:
-        """A pipeline from the text of its file; paths in it are taken from the folder.
-
-        Raises
-        ------
-        PolicyError
-            Everything that is wrong with it.
-        """
+        """A pipeline from the text of its file; its paths are relative to the folder."""
         written = read_yaml(text)
         if not isinstance(written, Mapping):
             raise PolicyError(["the pipeline is not a mapping; write it as key: value pairs"])
@@ -174,13 +152,7 @@ class PipelineFile(_InFolder):
 
 
 def refuse_same(file: PipelineFile) -> None:
-    """See that every file is named for one thing only.
-
-    Raises
-    ------
-    PolicyError
-        One file is named for two things.
-    """
+    """Refuse a file that is named for two purposes."""
     named = {
         "policy": file.policy,
         "source": getattr(file.source.settings, "path", None) if file.source.name == "file" else None,

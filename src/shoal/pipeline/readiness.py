@@ -1,4 +1,4 @@
-"""Whether a pipeline could start now: its file, its state, its source and what it writes to."""
+"""Whether a pipeline could start now: its file, its state, its source and its sinks."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from shoal.errors import StateError
-from shoal.pipeline.fitness import fitting
+from shoal.pipeline.compatibility import compatible_facts
+from shoal.pipeline.encryption import FileCipher
 from shoal.pipeline.pipe import Pipe
 from shoal.pipeline.pipeline_file import PipelineFile
 from shoal.pipeline.store import Store
-from shoal.pipeline.vault import Vault
 
 
 def readiness(file: PipelineFile) -> Iterator[str]:
-    """What would happen if the pipeline started now, a line each. Nothing is changed, and it may be running.
+    """What would happen if the pipeline started now, in lines of text. Nothing is changed, and the pipeline may be running.
 
     Raises
     ------
@@ -26,14 +26,14 @@ def readiness(file: PipelineFile) -> Iterator[str]:
     nearest = next(each for each in (file.state.dir, *file.state.dir.absolute().parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise StateError(f"{file.state.dir}: cannot be written; name another folder, or check its permissions")
-    store = Store(file.state.dir, Vault(file.state.key.read()), look=True)
-    found = store.found()
+    store = Store(file.state.dir, FileCipher(file.state.key.read()), read_only=True)
+    saved = store.load()
     yield from store.warnings
     facts: dict[str, Any] = {"position": None, "sequence": 0, "marks": {}}
-    if found is None:
+    if saved is None:
         yield f"{file.state.dir}: no state yet; the pipeline begins anew"
     else:
-        facts, changed = fitting(found, pipe.policy, file)
+        facts, changed = compatible_facts(saved, pipe.policy, file)
         yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"
         yield f"changed since: {', '.join(changed)}; nothing is held, so it can start" if changed else "the state fits"
     is_known = pipe.source.probe(facts["position"])

@@ -1,7 +1,7 @@
 """The folder of a pipeline's state: checkpoints, journals, and a lock.
 
-Checkpoint n is the whole state at a moment, journal n what came after it. Both of the last two numbers are kept: if the last
-checkpoint cannot be read, the one before and both journals lead to the same state.
+Checkpoint n is the whole state at a moment; journal n is the input after it. The last two of each are kept: if the newest
+checkpoint cannot be read, the previous one and both journals lead to the same state.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 from shoal.errors import StateError
 from shoal.formats.reading.source import reason
+from shoal.pipeline.encryption import HEADER, Damaged, FileCipher
 from shoal.pipeline.journal import Entry, Journal, entries, private
-from shoal.pipeline.vault import HEADER, Damaged, Vault
 
 KEPT = 2
-PIECE = 256 << 20
-"""Bytes of a snapshot that are sealed at a time."""
+PIECE = 256 << 20  # bytes of a snapshot that are encrypted at a time
 
 
 class Checkpoint(NamedTuple):
@@ -32,36 +31,33 @@ class Checkpoint(NamedTuple):
     snapshot: bytes
 
 
-class Found(NamedTuple):
-    """What a folder holds."""
+class SavedState(NamedTuple):
+    """The state in a folder."""
 
     checkpoint: Checkpoint
     entries: Iterator[Entry]
-    is_settled: bool  # whether nothing came after the checkpoint, and nothing was held then
+    is_settled: bool  # whether the checkpoint holds no tuples and the journal after it is empty
 
 
 class Store:
-    """Only one at a time can have the folder open to write to it."""
+    """Only one store at a time can write to a folder. With `read_only` a pipeline may be running.
 
-    def __init__(self, folder: Path, vault: Vault, look: bool = False) -> None:
-        """`look` only reads, also while a pipeline is running.
+    Raises
+    ------
+    StateError
+        Another pipeline uses the folder, or it cannot be written.
+    """
 
-        Raises
-        ------
-        StateError
-            Another pipeline has it open, or it cannot be written.
-        """
-        self._folder, self._vault = folder, vault
+    def __init__(self, folder: Path, cipher: FileCipher, read_only: bool = False) -> None:
+        self._folder, self._cipher = folder, cipher
         self._lock: int | None = None
-        self.warnings: list[str] = []
-        """What was damaged, and what was done about it."""
-        self.is_cut_short = False
-        """Whether a journal could not be read to its end, though more was written."""
+        self.warnings: list[str] = []  # about damaged files
+        self.is_cut_short = False  # whether a journal could not be read to its end, though more was written
         self._damaged: list[Path] = []
         self._count = 0  # entries of the last journal
         self._writing: Journal | None = None
-        if not look:
-            self._own()
+        if not read_only:
+            self._acquire()
             try:
                 self._tidy()
             except BaseException:
@@ -69,7 +65,7 @@ class Store:
                 raise
         self._number = max(self._numbers("checkpoint") + self._numbers("journal"), default=0)
 
-    def _own(self) -> None:
+    def _acquire(self) -> None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -83,37 +79,37 @@ class Store:
             raise StateError(f"{self._folder}: another pipeline uses this state; {remedy}") from None
 
     def _tidy(self) -> None:
-        """Remove drafts, and a journal whose beginning is not whole: nothing was ever given from it."""
+        """Remove drafts, and a journal whose first entry is incomplete: none of its input was ever used."""
         for draft in self._folder.glob("checkpoint-*.part"):
             draft.unlink()
         last = self._path("journal", max(self._numbers("journal"), default=0))
         with suppress(FileNotFoundError, Damaged):
-            if last.stat().st_size < HEADER or not any(True for _ in entries(last, self._vault)):
+            if last.stat().st_size < HEADER or not any(True for _ in entries(last, self._cipher)):
                 last.unlink()
 
-    def found(self) -> Found | None:
-        """The newest checkpoint that can be read, and what came after it; None in an empty folder.
+    def load(self) -> SavedState | None:
+        """The newest readable checkpoint and the journal entries after it; None in an empty folder.
 
         Raises
         ------
         StateError
-            The key is another one, or there are checkpoints, and none can be read.
+            The key is another one, or no checkpoint is readable.
         """
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
         for number in numbers:
             try:
-                facts, *pieces = self._vault.opened(self._path("checkpoint", number).read_bytes())
+                facts, *pieces = self._cipher.pieces(self._path("checkpoint", number).read_bytes())
                 if json.loads(facts)["size"] != sum(map(len, pieces)):
                     raise Damaged
             except FileNotFoundError:  # a running pipeline has a newer one by now
-                return self.found()
+                return self.load()
             except (Damaged, ValueError):
                 self._damaged.append(self._path("checkpoint", number))
                 self.warnings.append(f"{self._damaged[-1]}: is damaged; the one before it is used")
                 continue
             checkpoint, entries = Checkpoint(json.loads(facts), b"".join(pieces)), self._since(number)
             first = list(islice(entries, 1))
-            return Found(checkpoint, chain(first, entries), not first and not checkpoint.facts["held"])
+            return SavedState(checkpoint, chain(first, entries), not first and not checkpoint.facts["held"])
         if numbers:
             raise StateError(f"{self._folder}: no checkpoint in it can be read; bring an intact copy of the folder back")
         return None
@@ -123,7 +119,7 @@ class Store:
         for expected, each in enumerate(journals, number):
             path = self._path("journal", each)
             try:
-                read = entries(path, self._vault)
+                read = entries(path, self._cipher)
                 begin = next(read, None)
                 if begin is None or each != expected or (each > number and begin.at != self._count):
                     raise Damaged
@@ -137,27 +133,27 @@ class Store:
                 return
 
     def journal(self) -> Journal:
-        """Begin the next journal; the checkpoint that it follows is written with `save`."""
+        """Begin the next journal; `save` writes the checkpoint before it."""
         self._number += 1
         try:
             before = self._writing.count if self._writing else self._count
-            self._writing = journal = Journal(self._path("journal", self._number), self._vault, before)
+            self._writing = journal = Journal(self._path("journal", self._number), self._cipher, before)
             self._sync()
         except OSError as error:
             raise self._refused(error) from None
         return journal
 
     def save(self, checkpoint: Checkpoint, number: int) -> int:
-        """Write a checkpoint so that it is there whole or not at all, and forget older ones; its size."""
+        """Write a checkpoint atomically, remove older ones, and return its size."""
         path = self._path("checkpoint", number)
         draft = path.with_suffix(".part")
         try:
             with open(draft, "wb", opener=private) as file:
-                box = self._vault.sealing(file)
+                writer = self._cipher.writer(file)
                 facts = {**checkpoint.facts, "size": len(checkpoint.snapshot)}
-                size = box.add(json.dumps(facts).encode())
+                size = writer.add(json.dumps(facts).encode())
                 for start in range(0, len(checkpoint.snapshot), PIECE):
-                    size = box.add(checkpoint.snapshot[start : start + PIECE])
+                    size = writer.add(checkpoint.snapshot[start : start + PIECE])
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, path)
@@ -167,15 +163,15 @@ class Store:
         for damaged in self._damaged:
             damaged.unlink(missing_ok=True)
         self._damaged = []
-        self._forget(number)
+        self._remove_older(number)
         return size
 
     @property
     def number(self) -> int:
-        """That of the journal that is being written."""
+        """The number of the journal that is being written."""
         return self._number
 
-    def _forget(self, number: int) -> None:
+    def _remove_older(self, number: int) -> None:
         kept = sorted(each for each in self._numbers("checkpoint") if each <= number)[-KEPT:]
         for kind in ("checkpoint", "journal"):
             for each in self._numbers(kind):

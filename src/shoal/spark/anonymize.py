@@ -23,7 +23,7 @@ from shoal.anonymizer.windowed import Windowed
 from shoal.columns.encode import Encoder
 from shoal.errors import InputError, PolicyError, StateError
 from shoal.path import head
-from shoal.pipeline.vault import Vault
+from shoal.pipeline import FileCipher
 from shoal.policy import Policy, Tuned, Zanon
 from shoal.spark.cells import Cells, from_bytes, keys, to_bytes
 from shoal.spark.intake import ROW, Intake
@@ -124,7 +124,7 @@ def _job(
     secret_key = given or os.environ.get(VARIABLE) or ("" if streaming else secrets.token_hex(32))
     if not secret_key:
         raise StateError(f"key: there is none, and {VARIABLE} is not set; a streaming query keeps raw records, encrypted")
-    Vault(secret_key)  # refuses a short one
+    FileCipher(secret_key)  # refuses a short one
     schema = to_arrow_schema(records.drop(ROW).schema)
     nothing = pa.RecordBatch.from_pylist([], schema)
     pseudonyms = secret(policy.algorithm) if isinstance(policy.algorithm, Zanon) else None

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
 from shoal.errors import StateError
-from shoal.pipeline.vault import Damaged, Vault
+from shoal.pipeline import Damaged, FileCipher
 from shoal.policy import Policy
 from shoal.spark.cells import Cells
 
@@ -43,8 +43,8 @@ class Job:
         return np.frombuffer(derived, np.uint64).copy()
 
     @cached_property
-    def vault(self) -> Vault:
-        return Vault(self.secret)
+    def cipher(self) -> FileCipher:
+        return FileCipher(self.secret)
 
     @property
     def lanes(self) -> int:
@@ -53,9 +53,9 @@ class Job:
     def sealed(self, header: dict[str, Any], state: bytes) -> bytes:
         """What is kept of a lane between batches."""
         out = io.BytesIO()
-        box = self.vault.sealing(out)
-        box.add(json.dumps({"cells": self.cells.digest, **header}).encode())
-        box.add(state)
+        writer = self.cipher.writer(out)
+        writer.add(json.dumps({"cells": self.cells.digest, **header}).encode())
+        writer.add(state)
         return out.getvalue()
 
     def opened(self, data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -67,7 +67,7 @@ class Job:
             It is damaged, or was kept under another key or other cells.
         """
         try:
-            header, state = self.vault.opened(data)
+            header, state = self.cipher.pieces(data)
         except (Damaged, ValueError):
             raise StateError("the state of a lane is damaged; begin anew with another checkpoint") from None
         told = json.loads(header)

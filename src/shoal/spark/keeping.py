@@ -8,13 +8,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from shoal.errors import StateError
-from shoal.pipeline.vault import Damaged, Vault
+from shoal.pipeline import Damaged, FileCipher
 
 
 def keep(spark: SparkSession, folder: str, secret: str, value: bytes) -> None:
     """Write it, where nothing whole is yet."""
     out = io.BytesIO()
-    Vault(secret).sealing(out).add(value)
+    FileCipher(secret).writer(out).add(value)
     spark.createDataFrame([(bytearray(out.getvalue()),)], "sealed binary").coalesce(1).write.mode("overwrite").parquet(folder)
 
 
@@ -36,7 +36,7 @@ def kept(spark: SparkSession, folder: str, secret: str) -> bytes | None:
         return None
     try:
         ((sealed,),) = rows
-        (value,) = Vault(secret).opened(bytes(sealed))
+        (value,) = FileCipher(secret).pieces(bytes(sealed))
     except (Damaged, ValueError):
         raise StateError(f"{folder}: is damaged; bring it back, or begin anew with another checkpoint") from None
     return value

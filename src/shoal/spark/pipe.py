@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from shoal.errors import PolicyError
-from shoal.pipeline.pipeline_file import PipelineFile
+from shoal.pipeline import PipelineFile
 from shoal.policy import Policy
 from shoal.spark.anonymize import ROCKSDB, anonymize
 from shoal.spark.daemon import VARIABLE

@@ -1,7 +1,8 @@
-"""The pages: what can be told of a running stream, in a browser and for Prometheus; and the lab."""
+"""The pages: the figures of a running stream, in a browser and for Prometheus; and the lab."""
 
-from shoal.web.lab import serve_lab, workbench
+from shoal.web.access import token_for
+from shoal.web.lab import lab_app, serve_lab
 from shoal.web.page import page
 from shoal.web.server import serve
 
-__all__ = ["page", "serve", "serve_lab", "workbench"]
+__all__ = ["lab_app", "page", "serve", "serve_lab", "token_for"]

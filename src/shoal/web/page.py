@@ -1,4 +1,4 @@
-"""The page and what it is made of, as an application."""
+"""The live page and its metrics, as an application."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from prometheus_client.exposition import choose_encoder
 from starlette.concurrency import run_in_threadpool
 
-from shoal.pipeline.telemetry import RUNNING, STOPPED, Telemetry
-from shoal.web.frame import LOCKED, add_front, guard
-from shoal.web.gate import Gate
+from shoal.telemetry import RUNNING, STOPPED, Telemetry
+from shoal.web.access import LOCKED, Access, add_front, guard
 from shoal.web.metrics import registry
 
-EVERY = 0.25
-"""Seconds from one event to the next."""
-
-_MOST = 50  # who watch at a time
+EVERY = 0.25  # seconds from one event to the next
+_MOST = 50  # open event streams
 _PLACE = Annotated[int, Query(ge=0, le=2**53, description="the number of the first row that is wanted")]
 _TEXT: dict[int | str, dict[str, Any]] = {**LOCKED, 200: {"content": {"text/plain": {}}}}
 _STREAM: dict[int | str, dict[str, Any]] = {
@@ -29,32 +26,32 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 
 
 def page(telemetry: Telemetry, token: str | None = None, *, bare: bool = False) -> FastAPI:
-    """The application; with a token, only those who have it see anything but whether the pipeline is well.
+    """The application. With a token, requests need it for everything but the health checks.
 
-    A bare one has metrics and health, and no page.
+    A bare application has metrics and health checks, and no page.
     """
-    gate = Gate(token)
+    access = Access(token)
     app = FastAPI(title="shoal", summary="A stream being protected, in figures.", docs_url=None, redoc_url=None)
     app.state.closing, app.state.watching = False, 0
 
-    guard(app, gate, bare=bare)
+    guard(app, access, bare=bare)
     _add_metrics(app, telemetry)
     if not bare:
-        _add_page(app, telemetry, gate)
+        _add_page(app, telemetry, access)
     return app
 
 
-def _add_page(app: FastAPI, telemetry: Telemetry, gate: Gate) -> None:
-    add_front(app, gate, "index.html")
+def _add_page(app: FastAPI, telemetry: Telemetry, access: Access) -> None:
+    add_front(app, access, "index.html")
 
     @app.get("/api/snapshot", responses=LOCKED)
     def snapshot(since: _PLACE = 0, shown: _PLACE = 0) -> dict[str, Any]:
-        """All figures; of the history and of the sample what comes from these numbers on."""
+        """All figures; of the history and of the sample the rows from these numbers on."""
         return telemetry.snapshot(since, shown)
 
     @app.get("/api/events", response_class=StreamingResponse, responses=_STREAM)
     async def events() -> Response:
-        """The same as events, several a second: the first holds the whole history, the next what is new."""
+        """The same as events, several per second: the first holds the whole history, the next ones only new rows."""
         if app.state.watching >= _MOST:
             return JSONResponse({"detail": f"{_MOST} are watching already; close one of them"}, 503)
         return StreamingResponse(_events(app, telemetry), media_type="text/event-stream")
@@ -85,17 +82,17 @@ def _is_well(well: bool, state: str) -> PlainTextResponse:
 
 
 async def _events(app: FastAPI, telemetry: Telemetry) -> AsyncIterator[str]:
-    """Snapshots until the server closes; each begins where the last one ended."""
+    """Snapshots until the server closes; each begins where the previous one ended."""
     since = shown = 0
     app.state.watching += 1
     try:
         yield "retry: 1000\n\n"
         while True:
             closing = app.state.closing
-            told = await run_in_threadpool(telemetry.snapshot, since, shown)
-            since = told["history"]["first"] + len(told["history"]["rows"])
-            shown = told["sample"]["first"] + len(told["sample"]["rows"])
-            yield f"data: {json.dumps(told, separators=(',', ':'), allow_nan=False)}\n\n"
+            figures = await run_in_threadpool(telemetry.snapshot, since, shown)
+            since = figures["history"]["first"] + len(figures["history"]["rows"])
+            shown = figures["sample"]["first"] + len(figures["sample"]["rows"])
+            yield f"data: {json.dumps(figures, separators=(',', ':'), allow_nan=False)}\n\n"
             if closing:
                 return
             await asyncio.sleep(EVERY)

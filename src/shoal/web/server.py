@@ -11,20 +11,20 @@ from threading import Thread
 import uvicorn
 from fastapi import FastAPI
 
-from shoal.connectors.loopback import is_loopback
+from shoal.connectors import is_loopback
 from shoal.errors import InputError
-from shoal.pipeline.telemetry import Telemetry
+from shoal.telemetry import Telemetry
 from shoal.web.page import EVERY, page
 
 _CONNECTIONS = 200
-_GRACE = 1  # seconds that answers under way have
+_GRACE = 1  # seconds for running requests to end
 
 
 @contextmanager
 def serve(
     telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None, *, bare: bool = False
 ) -> Iterator[str]:
-    """Serve the page, or its bare metrics, while the body runs, and give its address; port 0 is any that is free.
+    """Serve the page, or only its metrics, while the body runs; yields its address. Port 0 is any free one.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def serve(
 
 @contextmanager
 def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[str]:
-    """Serve an application while the body runs, and give its address."""
+    """Serve an application while the body runs; yields its address."""
     if token is None and not is_loopback(host):
         raise InputError(f"--host {host}: is not loopback; set SHOAL_TOKEN, or name a file with --token-file")
     with _listening(host, port) as listener:
@@ -45,7 +45,7 @@ def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[s
             uvicorn.Config(
                 app,
                 log_config=None,
-                log_level="critical",  # the text of a fault could hold data
+                log_level="critical",  # the text of an error could hold data
                 access_log=False,
                 lifespan="off",
                 ws="none",
@@ -62,7 +62,7 @@ def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[s
             app.state.closing = True
             until = time.monotonic() + 2 * EVERY
             while getattr(app.state, "watching", 0) and time.monotonic() < until:
-                time.sleep(0.02)  # so that those who watch get a last event
+                time.sleep(0.02)  # open event streams get a last event
             server.should_exit = True
             thread.join(_GRACE + 1)
 

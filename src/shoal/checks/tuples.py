@@ -1,0 +1,175 @@
+"""The check of records for an algorithm with a window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.algorithms import algorithm
+from shoal.checks.sample import KEY, SampleCheck
+from shoal.columns.convert import column, texts
+from shoal.columns.encode import Encoder
+from shoal.columns.rejection import Rejection
+from shoal.formats import Block
+from shoal.policy import Attribute, Policy
+
+ALMOST_UNIQUE = 0.9
+FEWEST_FOR_UNIQUE = 20
+FEW_GROUPS = 10
+_NULLS = {"maybe": "under maybe match, a null stands for any value"}
+_BLANKED = "what not all of a group have is blanked for all of it"
+_LENIENT = {
+    "numeric": "outside its range, and clipped",
+    "categorical": "not in its hierarchy, and published as the root",
+}
+
+
+class _Column:
+    """One field of the records, checked alone by the same encoder that a run uses."""
+
+    def __init__(self, policy: Policy, field: str) -> None:
+        attribute = policy.attributes.get(field)
+        only = {field: attribute} if attribute else {}
+        self.field = field
+        self.attribute = attribute
+        self._nulls = policy.nulls
+        alone = replace(
+            policy,
+            attributes=only,
+            person=field if field == policy.person else None,
+            time=policy.time if policy.time and field == policy.time.field else None,
+        )
+        self._encoder = Encoder(alone, KEY)
+        self._strict = Encoder(replace(alone, person_missing="reject", attributes=_strict(only)), KEY)
+        self.lenient: list[int] = []
+        self.rejected: list[Rejection] = []
+        self.missing = 0
+        self.is_there = False
+        self.values: set[str] = set()
+
+    def take(self, block: Block) -> None:
+        batch = block.batch.select([self.field])
+        found = self._encoder.encode(batch, block.rows)
+        refused = {rejection.row for rejection in found.rejected}
+        strict = self._strict.encode(batch, block.rows)
+        self.rejected += found.rejected
+        self.lenient += [rejection.row for rejection in strict.rejected if rejection.row not in refused]
+        self.is_there |= not pa.types.is_null(batch.schema.types[0])
+        if self.attribute and self.attribute.quasi:
+            self.missing += int(np.isnan(found.batch.values[0]).sum())
+            return
+        text = texts(column(batch, self.field), self._nulls)
+        self.missing += text.null_count
+        if self.attribute:
+            self.values.update(text.drop_null().to_pylist())
+
+
+class TupleCheck(SampleCheck):
+    """Checks each field alone, and how many persons a window holds."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        self._encoder = Encoder(policy, KEY)
+        self._columns = [_Column(policy, field) for field in policy.fields]
+        self._persons: list[NDArray[np.uint64]] = []
+        self._times: list[NDArray[np.float64]] = []
+
+    def _take(self, block: Block) -> None:
+        accepted = self._encoder.encode(block.batch, block.rows).batch
+        self._persons.append(accepted.person)
+        self._times.append(accepted.time)
+        for each in self._columns:
+            each.take(block)
+
+    def _problems(self) -> Iterator[str]:
+        for each in self._columns:
+            if self._is_empty(each):
+                yield self._empty(each)
+            else:
+                yield from self._reasons(each.rejected)
+        yield from (line for line, is_certain in self._window() if is_certain)
+
+    def warnings(self) -> Iterator[str]:
+        for each in self._columns:
+            if self._is_empty(each):
+                continue
+            if each.lenient:
+                kind = _LENIENT.get(each.attribute.role if each.attribute else "", "without a person, and each its own")
+                yield f"{self._of(each.lenient, each.field)}: {kind}"
+            known = self._records - each.missing
+            if known >= FEWEST_FOR_UNIQUE and len(each.values) >= ALMOST_UNIQUE * known:
+                yield (
+                    f"'{each.field}': almost as many values ({len(each.values):,}) as rows ({known:,}), published as "
+                    "they are; they may single persons out: remove it, or make it a quasi-identifier"
+                )
+        shares = [
+            f"'{each.field}' {100 * each.missing / self._records:.2g} %"
+            for each in self._columns
+            if each.missing and each.attribute and each.attribute.quasi and not self._is_empty(each)
+        ]
+        if shares:
+            reading = self._policy.privacy.nulls_match
+            yield f"missing in part of the rows: {', '.join(shares)}; {_NULLS.get(reading, _BLANKED)}"
+        yield from (line for line, is_certain in self._window() if not is_certain)
+        k = self._policy.privacy.k
+        if self.complete and 0 < self.rows < FEW_GROUPS * k:
+            yield f"only {self.rows:,} rows in all: few groups of k={k} can form, and those will be wide"
+
+    def _is_empty(self, each: _Column) -> bool:
+        return 0 < self._records == each.missing
+
+    def _empty(self, each: _Column) -> str:
+        if each.is_there:
+            return f"'{each.field}': missing in all {self.rows:,} rows; remove it from the policy or fill it"
+        remedy = "correct its name or remove it from the policy"
+        return f"'{each.field}': absent, or null, in all {self.rows:,} rows; {remedy}"
+
+    def _window(self) -> Iterator[tuple[str, bool]]:
+        """A message if no group of k persons can form, and whether that is certain."""
+        window, k = self._policy.window, self._policy.privacy.k
+        if not any(map(len, self._persons)):
+            return
+        person = np.concatenate(self._persons)
+        clock = np.arange(len(person), dtype=np.float64)
+        if window.timed:
+            clock = np.maximum.accumulate(np.concatenate(self._times))
+        length = algorithm(self._policy).deadline
+        most = _most_persons(person, clock, length)
+        if most >= k:
+            return
+        persons = f"{most:,} person{'' if most == 1 else 's'}"
+        if self.complete or clock[-1] - clock[0] >= length - (not window.timed):
+            held = f"no window of the sample holds more than {persons}"
+            if math.isinf(length):
+                held = f"the input holds {persons}"
+            yield f"window.{window.kind}: {held}, below k={k}: no group can fill; lengthen the window or lower k", True
+        else:
+            yield f"window.{window.kind}: the sample, too short to tell, holds only {persons}, below k={k}", False
+
+
+def _strict(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+    severe = {"out_of_range": "reject", "unknown": "reject"}
+    return {name: attribute.model_copy(update=severe) for name, attribute in attributes.items()}
+
+
+def _most_persons(person: NDArray[np.uint64], clock: NDArray[np.float64], length: float) -> int:
+    """The largest number of distinct persons in any window of this length."""
+    ids = np.unique(person, axis=0, return_inverse=True)[1].ravel()
+    first = np.searchsorted(clock, clock - length, side="right")
+    inside = [0] * (int(ids.max()) + 1)
+    most = persons = left = 0
+    for right, each in enumerate(ids.tolist()):
+        persons += inside[each] == 0
+        inside[each] += 1
+        while left < first[right]:
+            gone = ids[left]
+            inside[gone] -= 1
+            persons -= inside[gone] == 0
+            left += 1
+        most = max(most, persons)
+    return most

@@ -1,0 +1,183 @@
+"""What is shown of a run: a progress bar, rejected records, and a summary."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from shoal.cli.figures import count, seconds, share, short, size
+from shoal.cli.terminal import say
+
+if TYPE_CHECKING:
+    from shoal.anonymizer import FilterStats, Rejection, Stats
+    from shoal.files import Progress
+    from shoal.policy import Policy
+
+_BAR_WIDTH = 28
+_SHOWN = 20  # rejections that are printed one by one
+_REASONS = 20  # that are counted one by one
+
+
+class Bar:
+    """The progress of a run: bytes, tuples per second, held, suppressed."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task = bars.add_task("", total=None, figures="")
+        self._start = perf_counter()
+
+    def __call__(self, progress: Progress) -> None:
+        done, total, stats = progress
+        rate = stats.received / max(perf_counter() - self._start, 1e-9)
+        figures = (size(done, total), f"{short(rate)} tuples/s", *_kept_back(stats))
+        self._bars.update(self._task, completed=done, total=total, figures="  ".join(figures))
+
+    def full(self) -> None:
+        done = self._bars.tasks[0].completed
+        self._bars.update(self._task, completed=done or 1, total=done or 1)
+
+
+def _kept_back(stats: Stats | FilterStats) -> tuple[str, ...]:
+    from shoal.anonymizer import FilterStats
+
+    if isinstance(stats, FilterStats):
+        return (f"{count(stats.withheld)} withheld",)
+    return f"{count(stats.held)} held", f"{count(stats.suppressed)} suppressed"
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Bar]:
+    """A bar on the console; other output appears above it."""
+    with Bars(BarColumn(_BAR_WIDTH), TextColumn("{task.fields[figures]}"), console=console) as bars:
+        bar = Bar(bars)
+        yield bar
+        bar.full()
+
+
+class Rejections:
+    """Prints the first rejected records by row and reason, never by value; if there are more, a count per reason at the end."""
+
+    def __init__(self, console: Console, source: str) -> None:
+        self._console = console
+        self._source = source
+        self._kinds: Counter[str] = Counter()
+
+    def __call__(self, rejection: Rejection) -> None:
+        total = self._kinds.total()
+        self._kinds[rejection.kind] += 1
+        if total < _SHOWN:
+            say(self._console, f"{self._source}: {rejection}")
+        elif total == _SHOWN:
+            say(self._console, f"{self._source}: more records are rejected; their count follows at the end")
+
+    def close(self) -> None:
+        total = self._kinds.total()
+        if total <= _SHOWN:
+            return
+        say(self._console, f"{self._source}: {count(total)} records rejected:")
+        most = self._kinds.most_common(_REASONS)
+        width = len(count(most[0][1]))
+        for kind, number in most:
+            say(self._console, f"  {count(number):>{width}}  {kind}")
+        if rest := total - sum(number for _, number in most):
+            say(self._console, f"  {count(rest):>{width}}  for other reasons")
+
+
+def summary(policy: Policy, stats: Stats | FilterStats, elapsed: float) -> Panel:
+    """A panel of the main figures of a run."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="dim")
+    from shoal.anonymizer import FilterStats
+
+    if isinstance(stats, FilterStats):
+        title, figures = f"{policy.algorithm.name}, z = {_z(stats)}", _observed(stats, elapsed)
+    else:
+        title, figures = f"{policy.algorithm.name}, k = {policy.privacy.k}", _figures(policy, stats, elapsed)
+    for name, figure, meaning in figures:
+        grid.add_row(name, Text(figure), Text(meaning))
+    return Panel(grid, title=Text(title), title_align="left", expand=False, padding=(0, 2), border_style="cyan")
+
+
+def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, str, str]]:
+    k, timed = policy.privacy.k, policy.window.timed
+    smallest, longest, promised = stats.smallest_group, stats.longest_wait, deadline(policy)
+    longer = "waited longer, since fewer than k persons were there"
+    return [
+        ("tuples", count(stats.released), f"in {seconds(elapsed)}"),
+        ("tuples a second", count(stats.released / max(elapsed, 1e-9)), ""),
+        ("loss", f"{stats.loss:.3f}", "0: as it came, 1: all hidden"),
+        ("smallest group", "none" if smallest is None else f"{count(smallest)} persons", f"promised: {k}"),
+        ("longest wait", "none" if longest is None else _wait(longest, timed), f"promised: {promised}"),
+        *([("stretched", share(stats.stretched, stats.released), longer)] if policy.stretch > 1 else []),
+        ("suppressed", share(stats.suppressed, stats.released), "no group in time that holds"),
+        ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
+        ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
+        *_drifted(stats),
+    ]
+
+
+def _observed(stats: FilterStats, elapsed: float) -> list[tuple[str, str, str]]:
+    taken = stats.released + stats.withheld
+    return [
+        ("observations", count(taken), f"in {seconds(elapsed)}"),
+        ("observations a second", count(taken / max(elapsed, 1e-9)), ""),
+        ("released", share(stats.released, taken), "at least z users exposed the item"),
+        ("generalized", share(stats.generalized, taken), "of these, as an ancestor of the item"),
+        ("withheld", share(stats.withheld, taken), "fewer than z users did"),
+        ("rejected", share(stats.rejected, stats.received), "not as the policy says, or too late"),
+        *_drifted(stats),
+    ]
+
+
+def _drifted(stats: Stats | FilterStats) -> list[tuple[str, str, str]]:
+    lines = [("new fields", count(stats.drift.new), "came up on the way, and are ignored")] if stats.drift.new else []
+    absent = [(name, share(number, stats.received)) for name, number in stats.drift.absent.items()]
+    return lines + [(f"without '{name}'", part, "the field was not there, and counts as missing") for name, part in absent]
+
+
+def _z(stats: FilterStats) -> str:
+    return "not known yet" if stats.z is None else count(stats.z)
+
+
+def deadline(policy: Policy) -> str:
+    """The longest wait that the policy allows."""
+    from shoal.algorithms import algorithm
+
+    longest = algorithm(policy).deadline
+    return "none" if math.isinf(longest) else _wait(longest, policy.window.timed)
+
+
+def _wait(longest: float, timed: bool) -> str:
+    return seconds(longest) if timed else f"{count(longest)} arrivals"
+
+
+def drift(stats: Stats | FilterStats) -> list[str]:
+    """Lines about new and absent fields, for runs without a summary."""
+    new, absent = stats.drift.new, stats.drift.absent
+    lines = [f"{count(new)} new field{'' if new == 1 else 's'} came up on the way, and {'is' if new == 1 else 'are'} ignored"]
+    return [
+        *(lines if new else []),
+        *(f"'{name}': was not there in {share(number, stats.received)} of the records" for name, number in absent.items()),
+    ]
+
+
+def faults(stats: Stats | FilterStats) -> list[str]:
+    """Lines about releases that the door stopped; only a faulty algorithm causes them."""
+    stopped = getattr(stats, "faults", {})
+    return [
+        f"a fault of the algorithm: {count(number)} releases were {name.replace('_', ' ')}; please report it"
+        for name, number in stopped.items()
+    ]

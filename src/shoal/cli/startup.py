@@ -1,0 +1,56 @@
+"""What a command does before a run: load kernels, and save memory and time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
+
+UNUSED = ("pandas", "scipy.linalg")  # pyarrow and numba import them if installed: half a second and 45 MB that no run needs
+
+
+def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
+    """Load the kernels of the policy's algorithm from the cache; if they are not there, compile them and say so."""
+    from shoal.anonymizer import compile_kernels
+    from shoal.anonymizer.secret import secret
+    from shoal.compiled import forget_old, is_compiled
+    from shoal.policy import Zanon
+
+    name = policy.algorithm.name
+    if isinstance(policy.algorithm, Zanon):
+        secret(policy.algorithm)  # refuses before it takes time
+    is_new = not is_compiled(name)
+    if is_new:
+        say(f"compiling {name} once (up to a minute); later starts take it from the cache …")
+    compile_kernels(name)
+    if is_new:
+        forget_old()
+
+
+def save_memory() -> None:
+    """Skip imports that no run needs, and use the memory pool that returns memory."""
+    sys.meta_path.insert(0, _Absent())
+    use_pool()
+
+
+def use_pool() -> None:
+    """Use the memory pool of Arrow that keeps the least memory over a long run; it is hardly slower."""
+    import pyarrow as pa
+
+    try:
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
+    except NotImplementedError:
+        pa.set_memory_pool(pa.system_memory_pool())
+
+
+class _Absent(MetaPathFinder):
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname in UNUSED:
+            raise ModuleNotFoundError(f"{fullname} is not used here", name=fullname)
+        return None

@@ -1,0 +1,186 @@
+"""The policy of a form, as `Policy.parse` takes it and as YAML."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml  # type: ignore[import-untyped, unused-ignore]
+
+from shoal.config.yaml_text import read_yaml, yaml_scalar
+from shoal.errors import PolicyError
+from shoal.lab.form import Form, FormField
+from shoal.lab.tree_text import parse_tree
+from shoal.policy.sections import NOBODY
+
+WIDTH = 110
+_NOBODY = f"person: {NOBODY}"
+
+
+def as_policy(form: Form) -> dict[str, Any]:
+    """The policy of a form, as `Policy.parse` takes it.
+
+    >>> form = Form(fields=[FormField(name="age", role="numeric", low="0", high="100", grid="5")])
+    >>> as_policy(form)["attributes"]
+    {'age': {'quasi': 'numeric', 'range': [0, 100], 'grid': 5}}
+
+    Raises
+    ------
+    PolicyError
+        A hierarchy is no tree, or the further settings are no YAML.
+    """
+    problems: list[str] = []
+    found: dict[str, Any] = {"person": form.person or NOBODY}
+    if form.time:
+        found["time"] = {"field": form.time, **({} if form.is_filter else {"publish": form.publish})}
+    found["nulls"] = list(form.nulls)
+    if form.is_filter and form.item:
+        found["item"] = {"field": form.item}
+    attributes = {entry.name: _attribute(entry, problems) for entry in form.fields if _is_listed(form, entry)}
+    if attributes or not form.is_filter:
+        found["attributes"] = attributes
+    if form.is_filter:
+        found["algorithm"] = {"name": form.algorithm, "z": parse_number(form.z), "window": parse_number(form.span)}
+    else:
+        found["privacy"] = {"k": parse_number(form.k)}
+        found["window"] = {form.kind: parse_number(form.window)}
+        found["algorithm"] = {"name": form.algorithm}
+    try:
+        more = read_yaml(form.more) if form.more.strip() else {}
+        if not isinstance(more, Mapping):
+            problems.append("more: is not a mapping; write it as key: value pairs, such as privacy: {l: 2}")
+        else:
+            found = _merged(found, more)
+    except PolicyError as error:
+        problems += [f"more: {problem}" for problem in error.problems]
+    if problems:
+        raise PolicyError(problems)
+    return found
+
+
+def policy_text(form: Form) -> str:
+    """The policy of a form, as a commented YAML file.
+
+    >>> sex = FormField(name="sex", role="categorical", tree="any\\n  f\\n  m", note="2 categories.")
+    >>> print(policy_text(Form(fields=[sex])), end="")
+    person: none
+    nulls: [""]
+    <BLANKLINE>
+    attributes:
+      # 2 categories.
+      sex:
+        quasi: categorical
+        hierarchy:
+          any: [f, m]
+    <BLANKLINE>
+    privacy: {k: 20}
+    window: {count: 1000}
+    algorithm: {name: tide}
+    """
+    notes = {entry.name: entry.note for entry in form.fields}
+    found = as_policy(form)
+    before = [key for key in ("version", "person", "person_missing", "time", "nulls", "item") if key in found]
+    lines = [line for key in before for line in _lines(key, found[key])]
+    lines = [_NOBODY if line == f'person: "{NOBODY}"' else line for line in lines]
+    attributes = found.get("attributes")
+    if isinstance(attributes, Mapping) and attributes:
+        lines += ["", "attributes:"]
+        for name, attribute in attributes.items():
+            lines += textwrap.wrap(notes.get(name, ""), WIDTH, initial_indent="  # ", subsequent_indent="  # ")
+            lines += [f"  {line}" for line in _lines(name, attribute)]
+    rest = [key for key in found if key not in before and not (key == "attributes" and attributes)]
+    return "\n".join([*lines, "", *(line for key in rest for line in _lines(key, found[key]))]) + "\n"
+
+
+def parse_number(text: str) -> Any:
+    """The number that a text holds; else the text, which the policy will refuse with its own message.
+
+    >>> parse_number("5"), parse_number(" 0.5"), parse_number("30s"), parse_number("")
+    (5, 0.5, '30s', None)
+    """
+    text = text.strip()
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text or None
+
+
+def _is_listed(form: Form, entry: FormField) -> bool:
+    taken = (form.person, form.time, form.item if form.is_filter else "")
+    roles = ("sensitive", "keep") if form.is_filter else ("numeric", "categorical", "sensitive", "keep")
+    return entry.role in roles and entry.name not in taken
+
+
+def _attribute(entry: FormField, problems: list[str]) -> dict[str, Any]:
+    match entry.role:
+        case "sensitive":
+            return {"sensitive": True}
+        case "numeric":
+            ends = (
+                {"range": [parse_number(entry.low), parse_number(entry.high)]}
+                if entry.low.strip() or entry.high.strip()
+                else {}
+            )
+            grid = {"grid": parse_number(entry.grid)} if entry.grid.strip() else {}
+            return {"quasi": "numeric", **ends, **grid, **({"out_of_range": "clip"} if entry.clip else {})}
+        case "categorical":
+            lenient = {"unknown": "root"} if entry.lenient else {}
+            tree: dict[str, Any] = {}
+            if entry.tree.strip():
+                try:
+                    tree = {"hierarchy": parse_tree(entry.tree)}
+                except PolicyError as error:
+                    problems += [f"attributes.{entry.name}.hierarchy: {problem}" for problem in error.problems]
+            return {"quasi": "categorical", **lenient, **tree}
+    return {"publish": "keep"}
+
+
+def _merged(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, Any]:
+    """Both mappings merged; where both have a value, the second counts."""
+    found = dict(first)
+    for key, value in second.items():
+        inside = found.get(key)
+        found[key] = _merged(inside, value) if isinstance(inside, Mapping) and isinstance(value, Mapping) else value
+    return found
+
+
+def _lines(key: object, value: object) -> Iterator[str]:
+    """A key and its value, on one line if they fit; a hierarchy always as a tree."""
+    name = yaml_scalar(key) if isinstance(key, str) else _flow(key)
+    flow = _flow(value)
+    is_tree = isinstance(value, Mapping) and (key == "hierarchy" or "hierarchy" in value)
+    if (not is_tree and len(name) + len(flow) + 2 <= WIDTH) or not isinstance(value, Mapping | list) or not value:
+        yield f"{name}: {flow}"
+    elif isinstance(value, Mapping):
+        yield f"{name}:"
+        for each, below in value.items():
+            yield from (f"  {line}" for line in _lines(each, below))
+    else:
+        yield from _listed(f"{name}: [", [_flow(each) for each in value])
+
+
+def _listed(start: str, items: list[str]) -> Iterator[str]:
+    """A list on as many lines as it needs."""
+    line = start
+    for place, item in enumerate(items, 1):
+        piece = f"{item}{',' if place < len(items) else ']'}"
+        if len(line) + len(piece) > WIDTH and line.strip():
+            yield line.rstrip()
+            line = " " * len(start)
+        line += f"{piece} "
+    yield line.rstrip()
+
+
+def _flow(value: object) -> str:
+    match value:
+        case str():
+            return yaml_scalar(value)
+        case Mapping():
+            return f"{{{', '.join(f'{_flow(key)}: {_flow(below)}' for key, below in value.items())}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_flow, value))}]"
+    dumped: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
+    return dumped.removesuffix("\n").removesuffix("\n...")

@@ -1,0 +1,80 @@
+"""Whether a saved state is compatible with a pipeline: a tuple must leave under the settings under which it arrived."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.anonymizer.secret import secret
+from shoal.connectors.registry import SINKS, SOURCES, connector_class
+from shoal.errors import StateError
+from shoal.pipeline.pipeline_file import Chosen, PipelineFile
+from shoal.pipeline.store import SavedState
+from shoal.policy import Policy, Zanon
+
+
+def part_digests(policy: Policy, file: PipelineFile) -> dict[str, str]:
+    """A digest of each part that the state depends on."""
+    parts = {f"policy ({name})": digest for name, digest in policy.fingerprints.items()}
+    parts["late"] = _sha256(file.late.model_dump_json() if file.late and file.late.then == "reject" else "")
+    if isinstance(policy.algorithm, Zanon):
+        parts["secret"] = _sha256(secret(policy.algorithm).hex())
+    return {**parts, "source": _digest(SOURCES, file.source, file), "sink": _digest(SINKS, file.sink, file)}
+
+
+def file_digests(file: PipelineFile) -> dict[str, str]:
+    """A digest of the path of each file that is written beside the sink."""
+    paths = {"trace": file.trace, "dead_letters": file.dead_letters and file.dead_letters.file}
+    return {name: _sha256(_from_state(path, file)) for name, path in paths.items() if path}
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """The parts that changed.
+
+    >>> differences({"source": "a", "sink": "b"}, {"source": "a", "sink": "c"})
+    ['sink']
+    """
+    return [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+
+
+def compatible_facts(saved: SavedState, policy: Policy, file: PipelineFile) -> tuple[dict[str, Any], list[str]]:
+    """The facts of a saved state that a pipeline can resume from, and the parts that changed.
+
+    A new source has no position yet, and a new sink no mark.
+
+    Raises
+    ------
+    StateError
+        Parts changed, and tuples are held that must leave first.
+    """
+    facts = {**saved.checkpoint.facts, "marks": dict(saved.checkpoint.facts["marks"])}
+    changed = differences(facts["parts"], part_digests(policy, file))
+    if changed and not saved.is_settled:
+        raise StateError(
+            f"{file.state.dir}: tuples were taken in under another {', another '.join(changed)} ({facts['held']:,} were held "
+            "at the last checkpoint); let them leave with the old files first: shoal pipe OLD.yaml --drain"
+        )
+    if "source" in changed:
+        facts["position"] = facts["newest"] = facts["clock"] = None
+    others = ["sink"] if "sink" in changed else []
+    for name in [*others, *differences(facts["files"], file_digests(file))]:
+        facts["marks"].pop(name, None)
+    return facts, changed
+
+
+def _digest(known: dict[str, str], chosen: Chosen, file: PipelineFile) -> str:
+    """A digest of the settings that identify a source or a sink."""
+    values = [getattr(chosen.settings, name) for name in connector_class(known, chosen.name).identity]
+    return _sha256(str([chosen.name, *(_from_state(one, file) if isinstance(one, Path) else one for one in values)]))
+
+
+def _from_state(path: Path, file: PipelineFile) -> str:
+    """The path relative to the state's folder, so that both may move together."""
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(file.state.dir))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
