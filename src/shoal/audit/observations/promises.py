@@ -220,11 +220,9 @@ def pseudonyms(evidence: Observed) -> Finding:
     sound = evidence.formed & ~evidence.raw
     note = "whether they are made with the secret is not judged"
     if evidence.trace is None:
-        window, time = evidence.rule.window, evidence.shown_time
-        rows = np.flatnonzero(sound & ~np.isnan(time))
-        period = np.floor_divide(time[rows], window) if window else time[rows]
-        number = np.unique(period, return_inverse=True)[1]
-        docket.rows(rows[_other(evidence.pseudonym[rows], number)], _AGAIN, person)
+        rows = np.flatnonzero(sound & ~np.isnan(evidence.shown_time))
+        period = evidence.periods(evidence.shown_time[rows])
+        docket.rows(rows[_other(evidence.pseudonym[rows], period)], _AGAIN, person)
         note = f"needs a trace; without one only their change from period to period is looked at; {note}"
         return docket.finding("pseudonyms", says, otherwise=Verdict.NOT_CHECKABLE, checked=len(rows), note=note)
     rows = evidence.linked[sound[evidence.linked]]
