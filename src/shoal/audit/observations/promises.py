@@ -228,7 +228,7 @@ def pseudonyms(evidence: Observed) -> Finding:
     rows = evidence.linked[sound[evidence.linked]]
     checked = len(rows)
     record = evidence.trace.row
-    user, period = evidence.user[record].astype(np.int64), evidence.period[record]
+    user, period = (np.append(each, -1)[record].astype(np.int64) for each in (evidence.user, evidence.period))
     user_in_period = user * (int(evidence.period.max(initial=0)) + 1) + period
     for what, name, owner in (
         (_AGAIN, evidence.pseudonym, period),
