@@ -251,7 +251,7 @@ def test_a_reuse_before_its_group(tmp_path: Path) -> None:
     bad.output.insert(first, shown)
     bad.trace.insert(first, {**line, "released": line["arrived"]})
     found = the_only(bad.report(), "k persons")
-    assert found == [f"output row {first}, input row {messages['row']}: reuses a group that was not published before"]
+    assert found == [f"output row {first}, input row {line['row']}: reuses a group that was not published before"]
 
 
 def test_a_class_that_is_too_small_without_a_trace(tmp_path: Path) -> None:
