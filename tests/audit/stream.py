@@ -65,14 +65,14 @@ class Case:
     policy: Policy
     source: Path
     target: Path
-    told: Path
+    trace_file: Path
     output: list[dict[str, Any]]
     trace: list[dict[str, Any]]
 
     def report(self, traced: bool = True) -> Report:
         write(self.target, self.output)
-        write(self.told, self.trace)
-        return audit(self.policy, self.source, self.target, self.told if traced else None)
+        write(self.trace_file, self.trace)
+        return audit(self.policy, self.source, self.target, self.trace_file if traced else None)
 
     def groups(self) -> list[list[int]]:
         """The output rows of the groups that left together."""
@@ -93,14 +93,14 @@ class Case:
 def case(folder: Path, algorithm: str = "fads", window: str = "count", complete: bool = False) -> Case:
     """A good run; on request of records that miss nothing."""
     chosen = policy(algorithm, window)
-    source, target, told = folder / "in.jsonl", folder / "out.jsonl", folder / "trace.jsonl"
+    source, target, trace_file = folder / "in.jsonl", folder / "out.jsonl", folder / "trace.jsonl"
     usual = {"age": 50, "pulse": 70, "city": "Oslo"}
     lines = list(records())
     if complete:
         lines = [{**line, **{name: value for name, value in usual.items() if line[name] in (None, "?", -1)}} for line in lines]
     write(source, lines)
-    shoal.run(chosen, source, target, trace=told)
-    return Case(chosen, source, target, told, read(target), read(told))
+    shoal.run(chosen, source, target, trace=trace_file)
+    return Case(chosen, source, target, trace_file, read(target), read(trace_file))
 
 
 def write(path: Path, lines: list[dict[str, Any]]) -> None:

@@ -42,8 +42,8 @@ def evidence(folder: Path, seed: int, traced: bool, shuffled: bool, nulls: float
     })  # fmt: skip
     for name, lines in (("in", people), ("out", rows), ("trace", trace)):
         write(folder / f"{name}.jsonl", lines)
-    told = folder / "trace.jsonl" if traced else None
-    found = gather(policy, folder / "in.jsonl", folder / "out.jsonl", told)
+    trace_file = folder / "trace.jsonl" if traced else None
+    found = gather(policy, folder / "in.jsonl", folder / "out.jsonl", trace_file)
     for row, line, hidden in zip(rows, trace, found.suppressed, strict=True):
         row["who"] = people[line["row"]]["pid"] if traced else json.dumps(line)
         row["hidden"] = bool(hidden)

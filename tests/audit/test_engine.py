@@ -92,12 +92,12 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize(("algorithm", "asked", "kind"), CASES)
 def test_a_run_keeps_what_was_asked(algorithm: str, asked: str, kind: str, sources: dict[str, Path], tmp_path: Path) -> None:
-    chosen, target, told = policy(algorithm, asked), tmp_path / f"out.{kind}", tmp_path / "told.jsonl"
-    stats = shoal.run(chosen, sources[kind], target, trace=told)
+    chosen, target, messages = policy(algorithm, asked), tmp_path / f"out.{kind}", tmp_path / "messages.jsonl"
+    stats = shoal.run(chosen, sources[kind], target, trace=messages)
     assert stats.faults == {}
     assert stats.clustered > stats.received / 10
     assert stats.reused > 0 or "sparse" in ASKED[asked]
-    report = audit(chosen, sources[kind], target, told)
+    report = audit(chosen, sources[kind], target, messages)
     verdicts = {finding.promise: finding.verdict for finding in report.promises}
     waits = Verdict.NOT_PROMISED if algorithm == "fast" and chosen.window.timed else Verdict.HELD
     assert stats.stretched == 0 or "sparse" in ASKED[asked]
@@ -123,9 +123,9 @@ def small(algorithm: str = "fads", **more: Any) -> shoal.Policy:
 
 def judged(chosen: shoal.Policy, source: Path, target: Path) -> shoal.Stats:
     """The figures of a run, after the judge found nothing with a trace and without one."""
-    told = target.with_name("told.jsonl")
-    stats = shoal.run(chosen, source, target, trace=told)
-    for trace in (told, None):
+    messages = target.with_name("messages.jsonl")
+    stats = shoal.run(chosen, source, target, trace=messages)
+    for trace in (messages, None):
         report = audit(chosen, source, target, trace)
         assert [str(each) for finding in report.promises for each in finding.violations] == []
     assert stats.faults == {}

@@ -45,26 +45,26 @@ def test_every_promise_holds(algorithm: str, window: str, tmp_path: Path) -> Non
 def test_every_format_says_the_same(kind: str, algorithm: str, window: str, tmp_path: Path) -> None:
     good = case(tmp_path, algorithm, window)
     expected = good.report().to_json()
-    target, told = tmp_path / f"out.{kind}", tmp_path / f"told.{kind}"
-    shoal.run(good.policy, good.source, target, trace=told)
-    assert audit(good.policy, good.source, target, told).to_json() == expected
+    target, messages = tmp_path / f"out.{kind}", tmp_path / f"messages.{kind}"
+    shoal.run(good.policy, good.source, target, trace=messages)
+    assert audit(good.policy, good.source, target, messages).to_json() == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_clock_that_jumps(algorithm: str, seed: int, tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "told.jsonl"
+    source, target, messages = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "messages.jsonl"
     write(source, list(records(seed=seed, gaps=(0, 1, 7, 55))))
-    stats = shoal.run(policy(algorithm, "time"), source, target, trace=told)
+    stats = shoal.run(policy(algorithm, "time"), source, target, trace=messages)
     assert stats.faults == {}
-    assert audit(policy(algorithm, "time"), source, target, told).held
+    assert audit(policy(algorithm, "time"), source, target, messages).held
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
 def test_every_format_of_the_input(kind: str, tmp_path: Path) -> None:
     lines = [{**line, "age": str(line["age"]) if line["age"] is not None else None} for line in records()]
     table = pa.Table.from_pylist(lines)
-    source, target, told = tmp_path / f"in.{kind}", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / f"in.{kind}", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
     if kind == "csv":
         pa.csv.write_csv(table, source)
     elif kind == "parquet":
@@ -72,8 +72,8 @@ def test_every_format_of_the_input(kind: str, tmp_path: Path) -> None:
     else:
         with pa.OSFile(str(source), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
-    shoal.run(policy("kvarp"), source, target, trace=told)
-    report = audit(policy("kvarp"), source, target, told)
+    shoal.run(policy("kvarp"), source, target, trace=messages)
+    report = audit(policy("kvarp"), source, target, messages)
     assert report.held
     assert report["unaltered"].checked == 3 * 395
 
@@ -81,7 +81,7 @@ def test_every_format_of_the_input(kind: str, tmp_path: Path) -> None:
 def test_tables_in_memory(tmp_path: Path) -> None:
     good = case(tmp_path)
     expected = good.report().to_json()
-    tables = [pa.json.read_json(path) for path in (good.target, good.told)]
+    tables = [pa.json.read_json(path) for path in (good.target, good.trace_file)]
     assert audit(good.policy, good.source, *tables).to_json() == expected
 
 
@@ -155,11 +155,11 @@ not json
 
 
 def test_it_accepts_what_the_policy_says(tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
     source.write_text(MESSY, encoding="utf-8")
     chosen = policy(privacy={"k": 2, "nulls_match": "maybe"})
-    shoal.run(chosen, source, target, trace=told)
-    report = audit(chosen, source, target, told)
+    shoal.run(chosen, source, target, trace=messages)
+    report = audit(chosen, source, target, messages)
     assert report.rows["input"] == 21
     assert report.rows["accepted"] == 9
     assert report.held
@@ -174,11 +174,11 @@ algorithm: {name: fads}
 """
 
 
-def is_blameless(source: Path, target: Path, told: Path) -> None:
+def is_blameless(source: Path, target: Path, messages: Path) -> None:
     """A run under the small policy breaks nothing, and the judge accepts as many records as the run."""
     chosen = shoal.Policy.parse(SMALL)
-    stats = shoal.run(chosen, source, target, trace=told)
-    for trace in (told, None):
+    stats = shoal.run(chosen, source, target, trace=messages)
+    for trace in (messages, None):
         report = audit(chosen, source, target, trace)
         assert [str(each) for finding in report.promises for each in finding.violations] == []
         assert report.rows["accepted"] == stats.received - stats.rejected
@@ -198,9 +198,9 @@ def is_blameless(source: Path, target: Path, told: Path) -> None:
 )
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_awkward_csv(text: bytes, kind: str, tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.csv", tmp_path / f"out.{kind}", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / "in.csv", tmp_path / f"out.{kind}", tmp_path / "trace.jsonl"
     source.write_bytes(text)
-    is_blameless(source, target, told)
+    is_blameless(source, target, messages)
 
 
 @pytest.mark.parametrize(
@@ -226,10 +226,10 @@ def test_awkward_csv(text: bytes, kind: str, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_awkward_json_lines(text: bytes, mark: bytes, tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
     good = [b'{"pid": %d, "age": %d, "note": "a"}\n' % (pid, pid) for pid in range(8)]
     source.write_bytes(mark + b"".join([*good[:3], text, b"\n", *good[3:]]))
-    is_blameless(source, target, told)
+    is_blameless(source, target, messages)
 
 
 @pytest.mark.parametrize(
@@ -247,9 +247,9 @@ def test_awkward_json_lines(text: bytes, mark: bytes, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
 def test_values_of_every_type_are_passed_through(notes: pa.Array, kind: str, tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.parquet", tmp_path / f"out.{kind}", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / "in.parquet", tmp_path / f"out.{kind}", tmp_path / "trace.jsonl"
     pa.parquet.write_table(pa.table({"pid": [1, 2, 3, 4], "age": [1, 2, 3, 4], "note": notes}), source)
-    is_blameless(source, target, told)
+    is_blameless(source, target, messages)
 
 
 def test_infinities_stay_diverse_in_json_lines(tmp_path: Path) -> None:
@@ -263,32 +263,32 @@ def test_infinities_stay_diverse_in_json_lines(tmp_path: Path) -> None:
 
 
 def test_values_of_several_types_are_passed_through_as_json(tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.parquet", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / "in.jsonl", tmp_path / "out.parquet", tmp_path / "trace.jsonl"
     write(source, [{"pid": row, "age": row, "note": note} for row, note in enumerate(["flu", 1, 2.5, True, None, "1", [1]])])
-    shoal.run(shoal.Policy.parse(SMALL), source, target, trace=told)
-    assert audit(shoal.Policy.parse(SMALL), source, target, told).held
+    shoal.run(shoal.Policy.parse(SMALL), source, target, trace=messages)
+    assert audit(shoal.Policy.parse(SMALL), source, target, messages).held
     assert audit(shoal.Policy.parse(SMALL), source, target).held
 
 
 @pytest.mark.parametrize("time", ["1.7e15", "-1e13", "1.6e9"])
 def test_awkward_times(time: str, tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
     times = [*["2019-12-31T23:59:50"] * 3, time, *["2020-01-01T00:00:00"] * 4]
     write(source, [{"pid": row, "ts": ts, "age": row % 4, "note": row} for row, ts in enumerate(times)])
     chosen = shoal.Policy.parse(SMALL.replace("{count: 4}", "{time: 30s}") + "time: {field: ts}")
-    shoal.run(chosen, source, target, trace=told)
-    report = audit(chosen, source, target, told)
+    shoal.run(chosen, source, target, trace=messages)
+    report = audit(chosen, source, target, messages)
     assert report.held
     assert '"held": true' in report.to_json()
 
 
 @pytest.mark.parametrize("ages", [[-999, 3, 4, -999], ["-999", "3", "-999.00", "-9.99e2"], [-999.0, 3.5, 4.0, None]])
 def test_a_missing_number_however_it_is_written(ages: list[object], tmp_path: Path) -> None:
-    source, target, told = tmp_path / "in.parquet", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
+    source, target, messages = tmp_path / "in.parquet", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
     pa.parquet.write_table(pa.table({"pid": [1, 2, 3, 4], "age": ages, "note": [1, 2, 3, 4]}), source)
     chosen = shoal.Policy.parse(SMALL + 'nulls: ["", "-999.0"]')
-    shoal.run(chosen, source, target, trace=told)
-    report = audit(chosen, source, target, told)
+    shoal.run(chosen, source, target, trace=messages)
+    report = audit(chosen, source, target, messages)
     assert report.held
     assert report["true"].figures["missing"] >= 2
 

@@ -26,7 +26,7 @@ def test_a_cell_that_is_nested_deeper_than_can_be_read_is_no_interval(tmp_path: 
     table = pa.Table.from_pylist(bad.output)
     ages = [DEEP if row == 0 else str(age) for row, age in enumerate(table.column("age").to_pylist())]
     pa.parquet.write_table(table.set_column(table.schema.get_field_index("age"), "age", pa.array(ages)), target)
-    report = audit(bad.policy, bad.source, target, bad.told)
+    report = audit(bad.policy, bad.source, target, bad.trace_file)
     assert "output row 0, input row" in str(report["silent"].violations[0])
     assert str(report["silent"].violations[0]).endswith("'age': what is published is no interval")
 
@@ -37,7 +37,7 @@ def test_a_kept_value_that_is_nested_deeper_than_can_be_read_is_another(tmp_path
     table = pa.Table.from_pylist(bad.output)
     notes = [DEEP if row == 0 else str(note) for row, note in enumerate(table.column("note").to_pylist())]
     table = table.set_column(table.schema.get_field_index("note"), "note", pa.array(notes))
-    assert broken(audit(bad.policy, bad.source, table, bad.told if traced else None)) == ["unaltered"]
+    assert broken(audit(bad.policy, bad.source, table, bad.trace_file if traced else None)) == ["unaltered"]
 
 
 def test_malformed_records_are_passed_over(tmp_path: Path) -> None:
@@ -84,12 +84,12 @@ def test_the_numbers_of_groups_may_be_large() -> None:
 @pytest.mark.parametrize("place", [0, 5, -1])
 def test_a_malformed_line_of_a_trace_is_named(tmp_path: Path, place: int) -> None:
     bad = case(tmp_path)
-    lines = bad.told.read_text().splitlines()
+    lines = bad.trace_file.read_text().splitlines()
     lines[place] = lines[place][:-5]
-    bad.told.write_text("\n".join(lines))
+    bad.trace_file.write_text("\n".join(lines))
     with pytest.raises(InputError) as caught:
-        audit(bad.policy, bad.source, bad.target, bad.told)
-    where = f"{bad.told}: line {place % len(lines) + 1} is no line of a trace"
+        audit(bad.policy, bad.source, bad.target, bad.trace_file)
+    where = f"{bad.trace_file}: line {place % len(lines) + 1} is no line of a trace"
     assert str(caught.value) == f"{where}; give the trace of the run that wrote the output"
 
 
@@ -106,9 +106,9 @@ def test_a_trace_of_observations_with_numbers_that_are_none(
 
 def test_a_trace_of_csv_whose_last_record_is_cut(tmp_path: Path) -> None:
     bad = case(tmp_path)
-    told = tmp_path / "told.csv"
-    pa.csv.write_csv(pa.Table.from_pylist(read(bad.told)), told)
-    told.write_text(told.read_text().rsplit(",", 1)[0] + "\n")
+    trace_file = tmp_path / "trace_file.csv"
+    pa.csv.write_csv(pa.Table.from_pylist(read(bad.trace_file)), trace_file)
+    trace_file.write_text(trace_file.read_text().rsplit(",", 1)[0] + "\n")
     with pytest.raises(InputError, match="is no line of a trace"):
-        audit(bad.policy, bad.source, bad.target, told)
-    write(bad.told, bad.trace)
+        audit(bad.policy, bad.source, bad.target, trace_file)
+    write(bad.trace_file, bad.trace)

@@ -65,8 +65,8 @@ def test_most_members_show_what_one_does_not_have() -> None:
     scene = scene_of("extended", without=(1,))
     scene.leave(range(4), 3)
     scene.output[1]["pulse"] = None
-    told = said(scene.report())
-    assert told == {"alike": [f"output row {row}, input row {row}, 'pulse': {TORN}" for row in (0, 2, 3)]}
+    messages = said(scene.report())
+    assert messages == {"alike": [f"output row {row}, input row {row}, 'pulse': {TORN}" for row in (0, 2, 3)]}
 
 
 @pytest.mark.parametrize("how", ["cluster", "reuse"])
@@ -90,10 +90,10 @@ def test_a_null_where_the_root_must_stand(traced: bool) -> None:
     scene.leave(range(4), 3, pulse=PULSE)
     for row in (1, 2):
         scene.output[row]["pulse"] = None
-    told = said(scene.report(traced))
+    messages = said(scene.report(traced))
     source = {row: f", input row {row}" if traced else "" for row in (1, 2)}
-    assert told["true"] == [f"output row {row}{source[row]}, 'pulse': {BARE}" for row in (1, 2)]
-    assert list(told) == ["true"]
+    assert messages["true"] == [f"output row {row}{source[row]}, 'pulse': {BARE}" for row in (1, 2)]
+    assert list(messages) == ["true"]
 
 
 def test_a_root_that_not_all_of_the_group_show() -> None:

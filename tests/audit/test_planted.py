@@ -39,17 +39,19 @@ def test_an_interval_that_is_too_narrow(tmp_path: Path) -> None:
     row = wide(bad, "pulse")
     value = min(200.0, max(40.0, outsider(bad, row, "pulse")))
     bad.output[row]["pulse"] = [value - 5, value - 1] if value > 50 else [value + 1, value + 5]
-    told = the_only(bad.report(), "true")
+    messages = the_only(bad.report(), "true")
     source = bad.trace[row]["row"]
-    assert told == [f"output row {row}, input row {source}, 'pulse': the value lies outside what is published"]
+    assert messages == [f"output row {row}, input row {source}, 'pulse': the value lies outside what is published"]
 
 
 def test_a_node_that_is_too_low(tmp_path: Path) -> None:
     bad = case(tmp_path)
     row = next(row for row, line in enumerate(bad.trace) if outsider(bad, row, "city") == "Paris" and line["how"] == "cluster")
     bad.output[row]["city"] = "Norway"
-    told = the_only(bad.report(), "true")
-    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'city': the value lies outside what is published"]
+    messages = the_only(bad.report(), "true")
+    assert messages == [
+        f"output row {row}, input row {bad.trace[row]['row']}, 'city': the value lies outside what is published"
+    ]
 
 
 def test_a_value_that_became_null(tmp_path: Path) -> None:
@@ -82,25 +84,25 @@ def test_a_missing_value_that_became_a_value(tmp_path: Path) -> None:
     shown = next(bad.output[row]["pulse"] for row in group if bad.output[row]["pulse"])
     row = next(row for row in group if bad.output[row]["pulse"] is None)
     bad.output[row]["pulse"] = shown
-    told = the_only(bad.report(), "true")
-    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'pulse': a missing value became a value"]
+    messages = the_only(bad.report(), "true")
+    assert messages == [f"output row {row}, input row {bad.trace[row]['row']}, 'pulse': a missing value became a value"]
 
 
 def test_a_suppressed_tuple_that_shows_its_nulls(tmp_path: Path) -> None:
     bad = case(tmp_path, "fast")
     row = bad.row("suppressed")
     bad.output[row]["city"] = None
-    told = the_only(bad.report(), "true")
+    messages = the_only(bad.report(), "true")
     source = bad.trace[row]["row"]
-    assert told == [f"output row {row}, input row {source}, 'city': the tuple is suppressed, but does not show the root"]
+    assert messages == [f"output row {row}, input row {source}, 'city': the tuple is suppressed, but does not show the root"]
 
 
 def test_a_time_in_the_wrong_interval(tmp_path: Path) -> None:
     bad = case(tmp_path, window="time")
     lo, hi = bad.output[9]["ts"]
     bad.output[9]["ts"] = [lo + 40, hi + 40]
-    told = the_only(bad.report(), "true")
-    assert told == [f"output row 9, input row {bad.trace[9]['row']}, 'ts': the time is not the interval that it lies in"]
+    messages = the_only(bad.report(), "true")
+    assert messages == [f"output row 9, input row {bad.trace[9]['row']}, 'ts': the time is not the interval that it lies in"]
 
 
 def test_counts_of_an_imputed_group(tmp_path: Path) -> None:
@@ -109,8 +111,8 @@ def test_counts_of_an_imputed_group(tmp_path: Path) -> None:
     for other, line in enumerate(bad.trace):
         if line["cluster"] == bad.trace[row]["cluster"]:
             bad.output[other]["age"] = {**bad.output[other]["age"], "had": 0}
-    told = the_only(bad.report(), "true")
-    assert all(line.endswith("'age': the counts of an imputed group are wrong") for line in told)
+    messages = the_only(bad.report(), "true")
+    assert all(line.endswith("'age': the counts of an imputed group are wrong") for line in messages)
 
 
 @pytest.mark.parametrize("algorithm", ["fads", "castle", "xband"])
@@ -119,8 +121,10 @@ def test_a_member_with_a_generalization_of_its_own(algorithm: str, tmp_path: Pat
     group = bad.group()
     row = next(row for row in group if bad.output[row]["age"] and bad.output[row]["age"] != [0, 100])
     bad.output[row]["age"] = [0, 100]
-    told = the_only(bad.report(), "alike")
-    assert told == [f"output row {row}, input row {bad.trace[row]['row']}, 'age': shows another generalization than its group"]
+    messages = the_only(bad.report(), "alike")
+    assert messages == [
+        f"output row {row}, input row {bad.trace[row]['row']}, 'age': shows another generalization than its group"
+    ]
 
 
 def test_a_reuse_that_wears_something_else(tmp_path: Path) -> None:
@@ -130,17 +134,17 @@ def test_a_reuse_that_wears_something_else(tmp_path: Path) -> None:
         if line["how"] == "reuse" and bad.output[row]["city"] not in (None, "Europe")
     )  # fmt: skip
     bad.output[row]["city"] = "Europe"
-    told = the_only(bad.report(), "alike")
+    messages = the_only(bad.report(), "alike")
     source = bad.trace[row]["row"]
-    assert told == [f"output row {row}, input row {source}, 'city': shows another generalization than its group"]
+    assert messages == [f"output row {row}, input row {source}, 'city': shows another generalization than its group"]
 
 
 def test_a_dropped_line(tmp_path: Path) -> None:
     bad = case(tmp_path)
     del bad.output[100]
-    told = the_only(bad.report(), "once")
-    assert len(told) == 1
-    assert told[0].endswith("left by the trace, but is not in the output")
+    messages = the_only(bad.report(), "once")
+    assert len(messages) == 1
+    assert messages[0].endswith("left by the trace, but is not in the output")
 
 
 def test_several_dropped_lines(tmp_path: Path) -> None:
@@ -198,9 +202,9 @@ def test_a_group_of_fewer_than_k(tmp_path: Path) -> None:
     cluster = bad.trace[group[0]]["cluster"]
     suppress(bad, group[-1])
     report = bad.report()
-    told = the_only(report, "k persons")
+    messages = the_only(report, "k persons")
     left = group[:-1]
-    assert told[: K - 1] == [
+    assert messages[: K - 1] == [
         f"output row {row}, input row {bad.trace[row]['row']}: left in a group of fewer than k=4 persons" for row in left
     ]
     reuses = [row for row, line in enumerate(bad.trace) if line["cluster"] == cluster and line["how"] == "reuse"]
@@ -227,27 +231,27 @@ def test_a_group_that_a_later_tuple_completes(tmp_path: Path) -> None:
     moved = bad.trace.pop(last)
     moved["released"] = bad.trace[last + 1]["released"]
     bad.trace.insert(last + 2, moved)
-    told = the_only(bad.report(), "k persons")
-    assert [line.split(",")[0] for line in told[: K - 1]] == [f"output row {row}" for row in group[:-1]]
+    messages = the_only(bad.report(), "k persons")
+    assert [line.split(",")[0] for line in messages[: K - 1]] == [f"output row {row}" for row in group[:-1]]
 
 
 def test_a_reuse_of_a_group_that_never_was(tmp_path: Path) -> None:
     bad = case(tmp_path)
     row = bad.row("reuse")
     bad.trace[row]["cluster"] = 9999
-    told = the_only(bad.report(), "k persons")
-    assert told == [f"output row {row}, input row {bad.trace[row]['row']}: reuses a group that was not published before"]
+    messages = the_only(bad.report(), "k persons")
+    assert messages == [f"output row {row}, input row {bad.trace[row]['row']}: reuses a group that was not published before"]
 
 
 def test_a_reuse_before_its_group(tmp_path: Path) -> None:
     bad = case(tmp_path)
     row = bad.row("reuse")
     first = next(i for i, line in enumerate(bad.trace) if line["cluster"] == bad.trace[row]["cluster"])
-    line, told = bad.output.pop(row), bad.trace.pop(row)
-    bad.output.insert(first, line)
-    bad.trace.insert(first, {**told, "released": told["arrived"]})
+    shown, line = bad.output.pop(row), bad.trace.pop(row)
+    bad.output.insert(first, shown)
+    bad.trace.insert(first, {**line, "released": line["arrived"]})
     found = the_only(bad.report(), "k persons")
-    assert found == [f"output row {first}, input row {told['row']}: reuses a group that was not published before"]
+    assert found == [f"output row {first}, input row {line['row']}: reuses a group that was not published before"]
 
 
 def test_a_class_that_is_too_small_without_a_trace(tmp_path: Path) -> None:
@@ -261,8 +265,8 @@ def test_a_late_tuple(tmp_path: Path) -> None:
     bad = case(tmp_path)
     row = bad.row("reuse")
     bad.trace[row]["released"] = bad.trace[row]["arrived"] + 61
-    told = the_only(bad.report(), "in time")
-    assert told == [f"output row {row}, input row {bad.trace[row]['row']}: left past its deadline of 60 arrivals"]
+    messages = the_only(bad.report(), "in time")
+    assert messages == [f"output row {row}, input row {bad.trace[row]['row']}: left past its deadline of 60 arrivals"]
 
 
 def test_a_late_group_in_seconds(tmp_path: Path) -> None:
@@ -279,9 +283,9 @@ def test_a_late_group_in_seconds(tmp_path: Path) -> None:
 def test_a_trace_that_lies_about_an_arrival(tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.trace[30]["arrived"] += 1
-    told = the_only(bad.report(), "in time")
+    messages = the_only(bad.report(), "in time")
     source = bad.trace[30]["row"]
-    assert told == [f"output row 30, input row {source}: the trace gives it another arrival than the input"]
+    assert messages == [f"output row 30, input row {source}: the trace gives it another arrival than the input"]
 
 
 def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
@@ -289,11 +293,11 @@ def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
     row = next(row for row, line in enumerate(bad.trace) if line["released"] - line["arrived"] > 6)
     source = bad.trace[row]["row"]
     bad.trace[row]["arrived"] += 5
-    told = the_only(bad.report(), "in time")
-    assert told == [f"output row {row}, input row {source}: the trace lets it arrive after a record that came later"]
+    messages = the_only(bad.report(), "in time")
+    assert messages == [f"output row {row}, input row {source}: the trace lets it arrive after a record that came later"]
     bad.trace[row]["arrived"] -= 6
-    told = the_only(bad.report(), "in time")
-    assert f"output row {row}, input row {source}: the trace lets it arrive before its own time" in told
+    messages = the_only(bad.report(), "in time")
+    assert f"output row {row}, input row {source}: the trace lets it arrive before its own time" in messages
 
 
 @pytest.mark.parametrize(
@@ -362,9 +366,9 @@ def test_a_raw_value_instead_of_an_interval(tmp_path: Path) -> None:
 def test_an_end_beside_the_grid(tmp_path: Path) -> None:
     bad = case(tmp_path)
     cluster = bad.trace[bad.group()[0]]["cluster"]
-    for line, told in zip(bad.output, bad.trace, strict=True):
-        if told["cluster"] == cluster and line["age"] is not None:
-            line["age"] = [max(line["age"][0] - 1, 0), min(line["age"][1] + 1, 100)]
+    for shown, line in zip(bad.output, bad.trace, strict=True):
+        if line["cluster"] == cluster and shown["age"] is not None:
+            shown["age"] = [max(shown["age"][0] - 1, 0), min(shown["age"][1] + 1, 100)]
     assert "an end of the interval is not on the grid" in the_only(bad.report(), "silent")[0]
 
 
@@ -388,8 +392,8 @@ def test_a_value_that_only_the_dictionary_holds(tmp_path: Path) -> None:
         else:
             with pa.OSFile(str(target), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
                 writer.write_table(table)
-        told = the_only(audit(bad.policy, bad.source, target, bad.told), "silent")
-        assert told == ["'illness': the file holds values in its dictionary that no row shows"]
+        messages = the_only(audit(bad.policy, bad.source, target, bad.trace_file), "silent")
+        assert messages == ["'illness': the file holds values in its dictionary that no row shows"]
 
 
 @pytest.mark.parametrize("nested", ["struct", "list"])
@@ -406,7 +410,7 @@ def test_a_value_that_only_a_dictionary_inside_a_kept_value_holds(nested: str, t
     leaking = pa.DictionaryArray.from_arrays(notes.indices, pa.concat_arrays([notes.dictionary, pa.array(["p17"])]))
     for coded, said in ((notes, []), (leaking, ["'note': the file holds values in its dictionary that no row shows"])):
         whole = table.set_column(place, "note", wrapped(coded))
-        report = audit(bad.policy, bad.source, pa.concat_tables([whole.slice(0, 200), whole.slice(200)]), bad.told)
+        report = audit(bad.policy, bad.source, pa.concat_tables([whole.slice(0, 200), whole.slice(200)]), bad.trace_file)
         assert [str(each) for each in report["silent"].violations] == said
 
 
@@ -416,8 +420,8 @@ def test_a_raw_value_under_a_name_that_comes_again(tmp_path: Path) -> None:
     lines = bad.target.read_text().splitlines()
     lines[9] = '{"pulse": 77, ' + lines[9].removeprefix("{")
     bad.target.write_text("\n".join(lines))
-    told = the_only(audit(bad.policy, bad.source, bad.target, bad.told), "silent")
-    assert told == ["'pulse (again)': the policy does not list this field"]
+    messages = the_only(audit(bad.policy, bad.source, bad.target, bad.trace_file), "silent")
+    assert messages == ["'pulse (again)': the policy does not list this field"]
 
 
 def test_a_column_that_comes_twice(tmp_path: Path) -> None:
@@ -426,8 +430,8 @@ def test_a_column_that_comes_twice(tmp_path: Path) -> None:
     shoal.run(bad.policy, bad.source, target)
     lines = target.read_text().splitlines()
     target.write_text("\n".join(f"{line},{'illness' if row == 0 else 'p7'}" for row, line in enumerate(lines)))
-    told = the_only(audit(bad.policy, bad.source, target, bad.told), "silent")
-    assert told == ["'illness (again)': the policy does not list this field"]
+    messages = the_only(audit(bad.policy, bad.source, target, bad.trace_file), "silent")
+    assert messages == ["'illness (again)': the policy does not list this field"]
 
 
 def test_counts_where_nothing_is_imputed(tmp_path: Path) -> None:
@@ -444,7 +448,7 @@ def test_an_output_with_a_malformed_line(tmp_path: Path) -> None:
     lines[9] = lines[9][:-5]
     bad.target.write_text("\n".join(lines))
     with pytest.raises(InputError, match=r"out.jsonl: row 9 is malformed; give the output as it was written"):
-        audit(bad.policy, bad.source, bad.target, bad.told)
+        audit(bad.policy, bad.source, bad.target, bad.trace_file)
 
 
 def test_an_output_of_which_no_record_was_accepted(tmp_path: Path) -> None:
@@ -459,8 +463,8 @@ def test_a_tuple_that_stands_behind_those_that_left_later(tmp_path: Path) -> Non
     bad.output.append(bad.output.pop(row))
     bad.trace.append(bad.trace.pop(row))
     last = len(bad.output) - 1
-    told = the_only(bad.report(), "in time")
-    assert told == [f"output row {last}, input row {bad.trace[last]['row']}: the trace lets it leave out of order"]
+    messages = the_only(bad.report(), "in time")
+    assert messages == [f"output row {last}, input row {bad.trace[last]['row']}: the trace lets it leave out of order"]
 
 
 def test_phone_numbers_beside_a_grid(tmp_path: Path) -> None:
@@ -471,8 +475,8 @@ def test_phone_numbers_beside_a_grid(tmp_path: Path) -> None:
     people = pa.table({"pid": [1, 2], "phone": [31612345678, 31612345679]})
     trace = pa.table({"row": [0, 1], "how": ["cluster"] * 2, "cluster": [0, 0], "arrived": [0, 1], "released": [1, 1]})
     raw = pa.table({"phone": [[31612345678, 31612345679]] * 2})
-    told = the_only(audit(chosen, people, raw, trace), "silent")
-    assert told[0] == "output row 0, input row 0, 'phone': an end of the interval is not on the grid"
+    messages = the_only(audit(chosen, people, raw, trace), "silent")
+    assert messages[0] == "output row 0, input row 0, 'phone': an end of the interval is not on the grid"
     assert audit(chosen, people, pa.table({"phone": [[31612345670, 31612345680]] * 2}), trace).held
 
 
@@ -493,7 +497,9 @@ def test_a_value_that_only_the_dictionary_of_a_quasi_identifier_holds(field: str
     coded = texts.dictionary_encode()
     for more, said in ((["Norway" if field == "city" else coded.dictionary[0].as_py()], False), ([secret], True)):
         leaking = pa.DictionaryArray.from_arrays(coded.indices, pa.concat_arrays([coded.dictionary, pa.array(more)]))
-        report = audit(bad.policy, bad.source, table.set_column(table.schema.get_field_index(field), field, leaking), bad.told)
+        report = audit(
+            bad.policy, bad.source, table.set_column(table.schema.get_field_index(field), field, leaking), bad.trace_file
+        )
         expected = [f"'{field}': the file holds values in its dictionary that no row shows"] if said else []
         assert [str(each) for finding in report.promises for each in finding.violations] == expected
 
@@ -523,8 +529,8 @@ def test_a_second_stream_behind_the_first(tmp_path: Path) -> None:
         with pa.ipc.new_stream(file, table.schema) as writer:
             writer.write_table(table)
         file.flush()
-        assert audit(bad.policy, bad.source, target, bad.told).held
+        assert audit(bad.policy, bad.source, target, bad.trace_file).held
         with pa.ipc.new_stream(file, more.schema) as writer:
             writer.write_table(more)
     with pytest.raises(InputError, match=r"out\.arrow: cannot be read; check that it is complete and of the kind"):
-        audit(bad.policy, bad.source, target, bad.told)
+        audit(bad.policy, bad.source, target, bad.trace_file)

@@ -27,14 +27,14 @@ POLICY = {
 
 def test_reports_of_broken_promises_hold_no_value(tmp_path: Path) -> None:
     policy = shoal.Policy.parse(POLICY)
-    source, target, told = (tmp_path / f"{name}.jsonl" for name in ("in", "out", "trace"))
+    source, target, trace_file = (tmp_path / f"{name}.jsonl" for name in ("in", "out", "trace"))
     lines = [
         {"pid": f"{MARK}{i % 9}", "age": 773100 + i, "city": f"{MARK}{'abc'[i % 3]}", "illness": f"{MARK}-{i}"}
         for i in range(60)
     ]
     write(source, lines)
-    shoal.run(policy, source, target, trace=told)
-    output, trace = read(target), read(told)
+    shoal.run(policy, source, target, trace=trace_file)
+    output, trace = read(target), read(trace_file)
     output[3].update(age=[773119, 773119], city=f"{MARK}?", illness=f"{MARK}!", pid=f"{MARK}1")
     output[8].update(age=773111, city=None)
     output[12].update(age=f"{MARK}")
@@ -42,8 +42,8 @@ def test_reports_of_broken_promises_hold_no_value(tmp_path: Path) -> None:
     trace[25]["cluster"] = 7731
     del output[40]
     write(target, output)
-    write(told, trace)
-    report = audit(policy, source, target, told)
+    write(trace_file, trace)
+    report = audit(policy, source, target, trace_file)
     assert not report.held
     text = report.to_json() + repr(report.promises) + "".join(str(v) for f in report.promises for v in f.violations)
     assert {f.promise for f in report.promises if f.broken} >= {"once", "true", "unaltered", "silent", "in time"}

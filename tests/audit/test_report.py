@@ -51,9 +51,9 @@ def test_the_json_holds_what_is_asked_and_found() -> None:
 
 
 def test_the_lines_for_a_pipe_tell_it() -> None:
-    told = StringIO()
-    in_lines(judged(), "out.jsonl", Console(file=told, width=200))
-    assert told.getvalue().splitlines()[:10] == [
+    written = StringIO()
+    in_lines(judged(), "out.jsonl", Console(file=written, width=200))
+    assert written.getvalue().splitlines()[:10] == [
         "held: k persons: smallest group of 3 persons, k = 3",
         "held: diversity: 8 values checked; illness: 2 at the least, l=2",
         "held: closeness: 8 values checked; illness: 0.1 at the most from the distribution, t=0.2",
@@ -66,17 +66,19 @@ def test_the_lines_for_a_pipe_tell_it() -> None:
         "nulls: basic match: smallest class 1 person, 8 (100.0 %) rows below k",
     ]
     ends = "attack: end points: right in 50.0% of 2, by chance in 50.0%; no more often than by chance"
-    assert told.getvalue().splitlines()[-2:] == [ends, "out.jsonl: every promise held"]
+    assert written.getvalue().splitlines()[-2:] == [ends, "out.jsonl: every promise held"]
 
 
 def test_the_tables_of_a_terminal_tell_it() -> None:
-    told = StringIO()
-    in_tables(judged("maybe", min_support=2), "out.jsonl", Console(file=told, width=200))
-    assert re.search(r"support +held +8 rows checked; 0 of 1 groups have something that fewer than 2 persons", told.getvalue())
-    assert "maybe *" in told.getvalue()
-    told = StringIO()
-    in_tables(judged(), "out.jsonl", Console(file=told, width=200))
-    assert "extended *" in told.getvalue()
+    written = StringIO()
+    in_tables(judged("maybe", min_support=2), "out.jsonl", Console(file=written, width=200))
+    assert re.search(
+        r"support +held +8 rows checked; 0 of 1 groups have something that fewer than 2 persons", written.getvalue()
+    )
+    assert "maybe *" in written.getvalue()
+    written = StringIO()
+    in_tables(judged(), "out.jsonl", Console(file=written, width=200))
+    assert "extended *" in written.getvalue()
 
 
 def test_the_page_tells_it() -> None:

@@ -43,17 +43,17 @@ def test_exactly_k_persons_are_enough_to_leave() -> None:
     for persons, kept in (([1, 2, 3, 3, 3, 4], [0]), ([1, 2, 2, 2, 2, 4], [])):
         scene = scene_of(persons)
         scene.leave(range(6), 5)
-        told = said(scene.report()).get("in time", [])
-        assert told == [f"output row {row}, input row {row}: {KEPT}" for row in kept]
+        messages = said(scene.report()).get("in time", [])
+        assert messages == [f"output row {row}, input row {row}: {KEPT}" for row in kept]
 
 
 def test_one_that_is_late_is_named_once() -> None:
     scene = scene_of([1, 2, 3, 4, 5, 6, 7], stretch=1.25)
     scene.leave([0], 6)
     scene.leave(range(1, 7), 6)
-    told = said(scene.report())["in time"]
-    assert told[0] == "output row 0, input row 0: left past its deadline of 5 arrivals"
-    assert told[1:] == [f"output row 1, input row 1: {KEPT}"]
+    messages = said(scene.report())["in time"]
+    assert messages[0] == "output row 0, input row 0: left past its deadline of 5 arrivals"
+    assert messages[1:] == [f"output row 1, input row 1: {KEPT}"]
 
 
 def test_those_who_left_at_the_deadline_of_another_are_not_there_any_more() -> None:
@@ -71,8 +71,8 @@ def test_a_tuple_past_the_longest_window(stretch: float, deadline: int) -> None:
     for row in range(1, 20):
         scene.suppress([row], max(row, 4 + deadline - 3))
     scene.trace.sort(key=lambda line: (line["released"], line["row"]))
-    told = said(scene.report())
-    assert told == {"in time": [f"output row 0, input row 0: left past its deadline of {deadline} arrivals"]}
+    messages = said(scene.report())
+    assert messages == {"in time": [f"output row 0, input row 0: left past its deadline of {deadline} arrivals"]}
 
 
 @pytest.mark.parametrize("algorithm", ["xband", "fast"])

@@ -52,12 +52,12 @@ def test_diversity_of_a_group(asked: Any, illnesses: Sequence[Any], holds: bool,
         assert said(report) == {}
         assert report["diversity"].verdict == Verdict.HELD
         return
-    told = said(report)
-    assert list(told) == ["diversity"]
-    assert len(told["diversity"]) == len(illnesses)
+    messages = said(report)
+    assert list(messages) == ["diversity"]
+    assert len(messages["diversity"]) == len(illnesses)
     if str(asked) in NAMES:
         place = "output row 0, input row 0, 'illness': left in" if traced else "output row 0, 'illness': looks like"
-        assert told["diversity"][0] == f"{place} a group whose values do not differ by {NAMES[str(asked)]}"
+        assert messages["diversity"][0] == f"{place} a group whose values do not differ by {NAMES[str(asked)]}"
 
 
 def test_a_reuse_that_tips_the_balance_and_one_that_restores_it() -> None:
@@ -137,11 +137,11 @@ def test_closeness_to_a_distribution(
         scene.leave(range(len(illnesses)), len(illnesses) - 1)
         report = scene.report(traced)
         assert report["closeness"].figures["illness"]["largest"] == pytest.approx(apart)
-        told = said(report)
-        assert list(told) == ([] if holds else ["closeness"])
+        messages = said(report)
+        assert list(messages) == ([] if holds else ["closeness"])
         if not holds and traced:
             place = "output row 0, input row 0, 'illness': left in a group whose values"
-            assert told["closeness"][0] == f"{place} are further than t={t:g} from those of all"
+            assert messages["closeness"][0] == f"{place} are further than t={t:g} from those of all"
 
 
 @pytest.mark.parametrize(("released", "apart"), [(2, 0.0), (3, 1 / 3), (4, 1 / 2)])
@@ -163,8 +163,8 @@ def test_closeness_of_a_reuse_counts_all_who_wear_it() -> None:
     scene.leave([0, 1], 2)
     scene.leave([2], 3, "reuse")
     scene.leave([3], 3, "reuse")
-    told = said(scene.report())["closeness"]
-    assert [line.split(",")[0] for line in told] == ["output row 2"]
+    messages = said(scene.report())["closeness"]
+    assert [line.split(",")[0] for line in messages] == ["output row 2"]
 
 
 def test_of_several_arrivals_at_one_instant_any_may_have_been_the_newest() -> None:

@@ -41,7 +41,7 @@ def visits(rows: int = 400, seed: int = 0, lags: tuple[float, ...] = (0, 0, 0, 5
 def case(folder: Path, chosen: Policy | None = None, lines: list[dict[str, Any]] | None = None) -> Case:
     """A good run."""
     chosen = chosen or policy()
-    source, target, told = folder / "in.jsonl", folder / "out.jsonl", folder / "trace.jsonl"
+    source, target, trace_file = folder / "in.jsonl", folder / "out.jsonl", folder / "trace.jsonl"
     write(source, list(visits()) if lines is None else lines)
-    shoal.run(chosen, source, target, trace=told)
-    return Case(chosen, source, target, told, read(target), read(told))
+    shoal.run(chosen, source, target, trace=trace_file)
+    return Case(chosen, source, target, trace_file, read(target), read(trace_file))

@@ -87,8 +87,12 @@ class Observed(Judged):
     @cached_property
     def period(self) -> Ints:
         """The number of the period that each observation lies in, in the order of time."""
+        return self.periods(self.time)
+
+    def periods(self, time: Floats) -> Ints:
+        """The number of the period that each of these times lies in, from 0."""
         window = self.rule.window
-        return np.unique(np.floor_divide(self.time, window) if window else self.time, return_inverse=True)[1]
+        return np.unique(np.floor_divide(time, window) if window else time, return_inverse=True)[1]
 
     @cached_property
     def shown_time(self) -> Floats:

@@ -180,8 +180,7 @@ def transactions(evidence: Observed) -> Transactions:
 def _crowds(evidence: Observed) -> Crowds:
     """Sets are compared by sums of 64-bit keys."""
     rows = np.flatnonzero((evidence.nodes.shown >= 0) & (evidence.pseudonym >= 0) & ~np.isnan(evidence.shown_time))
-    window, time, shown = evidence.rule.window, evidence.shown_time[rows], evidence.nodes.shown[rows].astype(np.int64)
-    period = np.unique(np.floor_divide(time, window) if window else time, return_inverse=True)[1]
+    period, shown = evidence.periods(evidence.shown_time[rows]), evidence.nodes.shown[rows].astype(np.int64)
     spans, owner = np.unique(evidence.pseudonym[rows] * (int(period.max(initial=0)) + 1) + period, return_inverse=True)
     width = int(shown.max(initial=0)) + 1
     pair = np.unique(owner.ravel() * width + shown)

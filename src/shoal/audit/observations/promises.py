@@ -220,17 +220,15 @@ def pseudonyms(evidence: Observed) -> Finding:
     sound = evidence.formed & ~evidence.raw
     note = "whether they are made with the secret is not judged"
     if evidence.trace is None:
-        window, time = evidence.rule.window, evidence.shown_time
-        rows = np.flatnonzero(sound & ~np.isnan(time))
-        period = np.floor_divide(time[rows], window) if window else time[rows]
-        number = np.unique(period, return_inverse=True)[1]
-        docket.rows(rows[_other(evidence.pseudonym[rows], number)], _AGAIN, person)
+        rows = np.flatnonzero(sound & ~np.isnan(evidence.shown_time))
+        period = evidence.periods(evidence.shown_time[rows])
+        docket.rows(rows[_other(evidence.pseudonym[rows], period)], _AGAIN, person)
         note = f"needs a trace; without one only their change from period to period is looked at; {note}"
         return docket.finding("pseudonyms", says, otherwise=Verdict.NOT_CHECKABLE, checked=len(rows), note=note)
     rows = evidence.linked[sound[evidence.linked]]
     checked = len(rows)
     record = evidence.trace.row
-    user, period = evidence.user[record].astype(np.int64), evidence.period[record]
+    user, period = (np.append(each, -1)[record].astype(np.int64) for each in (evidence.user, evidence.period))
     user_in_period = user * (int(evidence.period.max(initial=0)) + 1) + period
     for what, name, owner in (
         (_AGAIN, evidence.pseudonym, period),
