@@ -1,4 +1,4 @@
-"""Snapshots: an anonymizer's whole state as bytes. They hold what waits in the window, so guard them like the input."""
+"""Snapshots: an anonymizer's whole state as bytes. They hold what waits in the window: protect them like the input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 class Snapshot(NamedTuple):
-    """Figures and names, arrays, and what is kept of the tuples that wait."""
+    """Figures and names, arrays, and what is passed through of the tuples that wait."""
 
     header: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
@@ -27,14 +27,9 @@ class Snapshot(NamedTuple):
 
 
 def packed(snapshot: Snapshot) -> bytes:
-    out = io.BytesIO()
     header = json.dumps({"version": VERSION, **snapshot.header}).encode()
-    columns = io.BytesIO()
-    with pa.ipc.new_stream(columns, snapshot.kept.schema) as writer:
-        writer.write_table(snapshot.kept)
-    parts = {"header": np.frombuffer(header, np.uint8), "kept": np.frombuffer(columns.getvalue(), np.uint8)}
-    np.savez(out, **parts, **snapshot.arrays)  # type: ignore[arg-type]
-    return hashlib.sha256(out.getvalue()).digest() + out.getvalue()
+    content = archived({"header": np.frombuffer(header, np.uint8), **snapshot.arrays}, snapshot.kept)
+    return hashlib.sha256(content).digest() + content
 
 
 def unpacked(data: bytes, fingerprint: str) -> Snapshot:
@@ -42,13 +37,26 @@ def unpacked(data: bytes, fingerprint: str) -> Snapshot:
     digest, content = data[:_DIGEST], data[_DIGEST:]
     if hashlib.sha256(content).digest() != digest:
         raise SnapshotError("these bytes are no snapshot, or a damaged one; restore from an intact copy")
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+    arrays, kept = from_archive(content)
     header = json.loads(arrays.pop("header").tobytes())
     if header["version"] != VERSION:
         made = f"a snapshot of version {header['version']}, but this shoal reads {VERSION}"
         raise SnapshotError(f"{made}; use the shoal that made it")
     if header["policy"] != fingerprint:
         raise SnapshotError("a snapshot of another policy; restore it with the policy it was made under")
-    kept = pa.ipc.open_stream(arrays.pop("kept").tobytes()).read_all()
     return Snapshot(header, arrays, kept)
+
+
+def archived(arrays: Mapping[str, NDArray[Any]], kept: pa.Table) -> bytes:
+    """Arrays and a table as bytes."""
+    out, columns = io.BytesIO(), pa.BufferOutputStream()
+    with pa.ipc.new_stream(columns, kept.schema) as writer:
+        writer.write_table(kept)
+    np.savez(out, **arrays, kept=np.frombuffer(columns.getvalue(), np.uint8))  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def from_archive(data: bytes) -> tuple[dict[str, NDArray[Any]], pa.Table]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    return arrays, pa.ipc.open_stream(arrays.pop("kept").tobytes()).read_all()

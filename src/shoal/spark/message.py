@@ -1,7 +1,7 @@
-"""What travels between the steps of a query: few rows that hold many tuples, so that Spark moves bytes and no values.
+"""The messages between the steps of a query: rows of Spark that hold many tuples each, so that Spark moves bytes and no values.
 
-A row is for one lane. It tells how many arrived in each lane, those of others included, and the newest time: so every lane
-is called whenever anything arrives anywhere, and its clock is the stream's.
+A message is for one lane. It says how many tuples arrived in each lane, and the newest time: so every lane is called whenever
+a tuple arrives in any of them, and its clock is the stream's.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ _ARROW = pa.schema([
     ("tuples", pa.binary()), ("published", pa.binary()), ("received", pa.int64()), ("rejected", pa.int64()),
 ])  # fmt: skip
 
-
 MOST = 32_768
-"""Published rows in one row."""
+"""Published records in one message."""
 
 
-class Row(NamedTuple):
+class Message(NamedTuple):
     key: int
-    part: int = 0  # what came in one part and one sequence was told of together
+    part: int = 0  # messages of one part and one sequence number belong together
     seq: int = 0
     newest: float = -math.inf
     counts: bytes = b""
@@ -41,47 +40,44 @@ class Row(NamedTuple):
 
     @property
     def arrived(self) -> NDArray[np.int64]:
+        """How many tuples arrived in each lane."""
         return np.frombuffer(self.counts, np.int64)
 
 
-def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([row._asdict() for row in rows], _ARROW)
+def to_batch(messages: Iterable[Message]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([message._asdict() for message in messages], _ARROW)
 
 
-def to_pandas(rows: Iterable[Row]) -> Any:
-    return to_batch(rows).to_pandas()
-
-
-def from_batch(batch: pa.RecordBatch) -> Iterator[Row]:
+def from_batch(batch: pa.RecordBatch) -> Iterator[Message]:
     for row in batch.select(_ARROW.names).to_pylist():
-        yield Row(**row)
+        yield Message(**row)
 
 
-def from_pandas(frame: Any) -> Iterator[Row]:
+def from_pandas(frame: Any) -> Iterator[Message]:
     return from_batch(pa.RecordBatch.from_pandas(frame, _ARROW, preserve_index=False))
 
 
 def stream(batches: Iterable[pa.RecordBatch]) -> bytes | None:
     """Batches as one Arrow stream; None if there are none."""
-    whole = _together(batches)
-    return None if whole is None else _stream(whole)
+    table = _table(batches)
+    return None if table is None else _stream(table)
 
 
 def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Batches as Arrow streams of at most `MOST` rows each: Spark holds a value of a row several times.
+    """Batches as Arrow streams of at most `MOST` records each, because Spark holds several copies of a value.
 
     >>> batch = pa.record_batch({"age": range(MOST + 1)})
     >>> [pa.ipc.open_stream(found).read_all().num_rows for found in streams([batch])] == [MOST, 1]
     True
     """
-    whole = _together(batches)
-    if whole is None:
+    table = _table(batches)
+    if table is None:
         return
-    for start in range(0, len(whole), MOST):
-        yield _stream(whole.slice(start, MOST))
+    for start in range(0, len(table), MOST):
+        yield _stream(table.slice(start, MOST))
 
 
-def _together(batches: Iterable[pa.RecordBatch]) -> pa.Table | None:
+def _table(batches: Iterable[pa.RecordBatch]) -> pa.Table | None:
     tables = [pa.Table.from_batches([batch]) for batch in batches]
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks() if tables else None
 

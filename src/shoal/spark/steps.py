@@ -1,0 +1,141 @@
+"""The steps of a query besides those with state: records to messages, the lanes of a batch query, messages to records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.anonymizer.transfer import Transfer
+from shoal.columns.encode import Encoder
+from shoal.columns.observe import Observer
+from shoal.spark.job import Job
+from shoal.spark.lane import ROW, lane
+from shoal.spark.message import Message, from_batch, stream, to_batch
+
+CHUNK = 65_536
+"""Records that are encoded together."""
+
+
+class EncodeStep:
+    """The first step: records become tuples, in one message per lane."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        encoder: Any = None
+        for seq, batch in enumerate(_chunks(batches)):
+            if encoder is None:
+                kind = Observer if self._job.policy.is_filter else Encoder
+                encoder = kind(self._job.policy, self._job.key)
+            rows = np.asarray(batch.column(ROW).to_numpy())
+            records = batch.drop_columns([ROW])
+            split = self._observed if self._job.policy.is_filter else self._encoded
+            yield to_batch(split(encoder, records, rows, seq))
+
+    def _encoded(self, encoder: Encoder, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int) -> Iterator[Message]:
+        encoded = encoder.encode(records, rows)
+        tree, size = self._job.routing.tree, len(encoded.rows)
+        lane = tree.lanes(encoded.values) if tree else np.zeros(size, np.int64)
+        newest = float(encoded.time.max()) if size else -np.inf
+        transfer = Transfer.of(encoded)
+        for message, own in self._messages(lane, seq, newest, len(rows), len(rows) - size):
+            yield message._replace(tuples=transfer.select(own).to_bytes())
+
+    def _observed(self, observer: Observer, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int) -> Iterator[Message]:
+        observed = observer.observe(records, rows)
+        lane = (observed.item[:, 0] % np.uint64(self._job.lanes)).astype(np.int64)
+        for message, own in self._messages(lane, seq, -np.inf, len(rows), len(rows) - len(observed.rows)):
+            if len(own) or message.received:
+                some = observed.batch.take(pa.array(own)).append_column(ROW, pa.array(observed.rows[own]))
+                yield message._replace(tuples=stream([some]))
+
+    def _messages(
+        self, lane: NDArray[np.int64], seq: int, newest: float, received: int, rejected: int
+    ) -> Iterator[tuple[Message, NDArray[np.int64]]]:
+        """One message per lane, and the numbers of its records."""
+        counts = np.bincount(lane, minlength=self._job.lanes)
+        order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
+        for number, own in enumerate(order):
+            message = Message(self._job.routing.keys[number], _part(), seq, newest, counts.astype(np.int64).tobytes())
+            yield (message._replace(received=received, rejected=rejected) if number == 0 else message), own
+
+
+class BatchStep:
+    """The lanes of a batch query, each from its first message to its last; messages for other keys than `keys` pass through."""
+
+    def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
+        self._job, self._keys = job, keys
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        messages = (message for batch in batches for message in from_batch(batch))
+        for key, some in groupby(messages, lambda message: message.key):
+            for answer in self._lane(key, some) if key in self._keys else ([message] for message in some):
+                if answer:
+                    yield to_batch(answer)
+
+    def _lane(self, key: int, messages: Iterable[Message]) -> Iterator[list[Message]]:
+        here = lane(self._job, key)
+        for _, together in groupby(messages, lambda message: (message.part, message.seq)):
+            yield here.take_in(list(together), in_order=True)
+        yield here.close()
+
+
+class DecodeStep:
+    """The last step: published messages become rows, in the types that the query promised."""
+
+    def __init__(self, job: Job) -> None:
+        self._schema = job.published
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for message in from_batch(batch):
+                if message.published:
+                    for found in pa.ipc.open_stream(message.published):
+                        arrays = [_cast(array, field.type) for array, field in zip(found.columns, self._schema, strict=True)]
+                        yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def plain(kind: Any) -> Any:
+    """A type without dictionaries, also at the ends of an interval.
+
+    >>> plain(pa.dictionary(pa.int32(), pa.string()))
+    DataType(string)
+    """
+    if pa.types.is_dictionary(kind):
+        return plain(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, plain(field.type)) for field in kind])
+    return kind
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_struct(array.type) and pa.types.is_struct(kind) and array.type != kind:
+        children = [array.field(i) for i in range(array.type.num_fields)]
+        cast = [_cast(child, field.type) for child, field in zip(children, kind, strict=True)]
+        return pa.StructArray.from_arrays(cast, fields=list(kind), mask=array.is_null())
+    return array if array.type == kind else array.cast(kind)
+
+
+def _part() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
+
+
+def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches together."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= CHUNK:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if sum(map(len, waiting)):
+        yield pa.concat_batches(waiting)
