@@ -73,8 +73,10 @@ class Anonymizer:
         answers: list[pa.RecordBatch] = []
         for i in range(0, max(batch.num_rows, 1), _SLICE):
             self._make_traces()
+            some = rows[i : i + _SLICE]
+            self._received = int(some[-1]) + 1 if len(some) else self._received
             try:
-                answers.append(self._published(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])))
+                answers.append(self._published(self._engine.arrive(batch.slice(i, _SLICE), some)))
             except ShoalError as error:
                 if answers:
                     error.released = joined(answers)
@@ -151,10 +153,6 @@ class Anonymizer:
 
     def _begin(self) -> None:
         self._traces, self.rejected = [], []
-
-    def _arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
-        self._received = int(rows[-1]) + 1 if len(rows) else self._received
-        return self._engine.arrive(batch, rows)
 
     def _published(self, answer: Answer) -> pa.RecordBatch:
         self.refuse(answer.rejected)

@@ -147,7 +147,9 @@ class Filter(Engine):
     def user_counts(self) -> UserCounts | None:
         x = self._exposures
         limit = x.book.newest - self._rule.window
-        counts = np.zeros(len(x.items) + 1, np.int64)  # the last takes the counts of users, where none are kept
+        counts = np.zeros(
+            len(x.items) + 1, np.int64
+        )  # the last is read in place of the number of all users, if that is not counted
         users = int(census(x, limit, counts)) or _users(x, limit)
         return UserCounts(users, counts[counts > 0]) if users else None
 

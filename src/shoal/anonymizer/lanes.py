@@ -36,9 +36,10 @@ _FEW = 512  # arrivals for which no threads are used
 class LaneSet(ABC):
     """Lanes that work side by side on one stream, on threads."""
 
-    def __init__(self, lanes: Sequence[Lane], threads: int) -> None:
+    def __init__(self, policy: Policy, lanes: Sequence[Lane], threads: int) -> None:
         self._all = list(lanes)
         self._threads = threads
+        self._none = no_tuples(policy)
 
     @property
     def held(self) -> int:
@@ -70,7 +71,7 @@ class LaneSet(ABC):
     def tick(self, now: float) -> Released:
         for lane in self._all:
             lane.move_clock(now)
-        return self._after_tick()
+        return self.take_in(self._none)
 
     @abstractmethod
     def flush(self) -> Released:
@@ -92,10 +93,6 @@ class LaneSet(ABC):
         for i, lane in enumerate(self._all):
             prefix = f"{i}."
             lane.restore({name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)})
-
-    @abstractmethod
-    def _after_tick(self) -> Released:
-        """The tuples that leave now that the clocks have moved."""
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -123,9 +120,8 @@ class SplitLanes(LaneSet):
         for lane in self._lanes:
             lane.count_other_lanes(half_wait(policy))
         self._common.count_other_lanes()
-        super().__init__([*self._lanes, self._common], min(policy.lanes, cores()))
+        super().__init__(policy, [*self._lanes, self._common], min(policy.lanes, cores()))
         self._learner = SplitLearner(policy)
-        self._none = no_tuples(policy)
         self._moves = policy.window.kind == "buffer"  # a tuple would never fall due in a lane that no other tuple joins
 
     @property
@@ -151,9 +147,6 @@ class SplitLanes(LaneSet):
                 parts.append(self._move_to_lanes())
             start = stop
         return Released.concat(parts)
-
-    def _after_tick(self) -> Released:
-        return self._pass(self._none)
 
     def flush(self) -> Released:
         """From the common lane."""

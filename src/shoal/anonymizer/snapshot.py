@@ -49,10 +49,8 @@ def unpacked(data: bytes, fingerprint: str) -> Snapshot:
 
 def archived(arrays: Mapping[str, NDArray[Any]], kept: pa.Table) -> bytes:
     """Arrays and a table as bytes."""
-    out, columns = io.BytesIO(), pa.BufferOutputStream()
-    with pa.ipc.new_stream(columns, kept.schema) as writer:
-        writer.write_table(kept)
-    np.savez(out, **arrays, kept=np.frombuffer(columns.getvalue(), np.uint8))  # type: ignore[arg-type]
+    out = io.BytesIO()
+    np.savez(out, **arrays, kept=np.frombuffer(streamed(kept), np.uint8))  # type: ignore[arg-type]
     return out.getvalue()
 
 
@@ -60,3 +58,11 @@ def from_archive(data: bytes) -> tuple[dict[str, NDArray[Any]], pa.Table]:
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     return arrays, pa.ipc.open_stream(arrays.pop("kept").tobytes()).read_all()
+
+
+def streamed(table: pa.Table) -> pa.Buffer:
+    """A table as an Arrow stream."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()

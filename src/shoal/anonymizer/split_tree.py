@@ -22,6 +22,7 @@ _EACH = 32  # tuples for each lane
 _UNEVEN = 0.1  # by how much a half may be larger than it should
 _GROUPS = 64
 _FINE = 2**32  # distances that differ by less are equal
+YES, NO = -1, -2  # the lanes of a split, as branches
 
 
 class SplitTree(NamedTuple):
@@ -96,17 +97,13 @@ def learned(policy: Policy, values: NDArray[np.float64]) -> SplitTree:
         if split is None:
             lanes += 1
             return -lanes
-        first = len(quasi)
-        for question in filter(None, (split.question, split.surrogate)):
-            quasi.append(question.quasi)
-            bound.append(question.bound)
-            branches.append([])
-        yes = split.yes(tuples)
-        sides = [grow(tuples[:, yes], share // 2), grow(tuples[:, ~yes], share - share // 2)]
-        default = sides[not split.default]
-        branches[first] = [*sides, first + 1 if split.surrogate else default]
-        if split.surrogate:
-            branches[first + 1] = [*(reversed(sides) if split.inverted else sides), default]
+        first, side = len(quasi), split.lanes(tuples)
+        quasi.extend(split.quasi)
+        bound.extend(split.bound)
+        branches.extend([] for _ in split.quasi)
+        sides = [grow(tuples[:, side == 0], share // 2), grow(tuples[:, side == 1], share - share // 2)]
+        for i, row in enumerate(split.branches.tolist()):
+            branches[first + i] = [sides[-1 - branch] if branch < 0 else first + branch for branch in row]
         return first
 
     if grow(values, policy.lanes) < 0:  # no question divides them
@@ -114,42 +111,12 @@ def learned(policy: Policy, values: NDArray[np.float64]) -> SplitTree:
     return SplitTree(np.array(quasi), np.array(bound), np.array(branches))
 
 
-class Question(NamedTuple):
-    """Is the value at most so large?"""
-
-    quasi: int
-    bound: float
-
-    def answers(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """1 for yes, 0 for no, NaN for a missing value."""
-        column = values[self.quasi]
-        return np.where(np.isnan(column), np.nan, column <= self.bound)
-
-
-class Split(NamedTuple):
-    question: Question
-    surrogate: Question | None  # for tuples without the value
-    inverted: bool  # whether yes to the surrogate counts as no
-    default: bool  # the answer of tuples that lack the surrogate's value, too
-
-    def yes(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """
-        >>> split = Split(Question(0, 5.0), Question(1, 2.0), inverted=True, default=True)
-        >>> split.yes(np.array([[4.0, 6.0, np.nan, np.nan, np.nan], [1.0, 1.0, 2.0, 3.0, np.nan]])).tolist()
-        [True, False, False, True, True]
-        """
-        answers = self.question.answers(values)
-        if self.surrogate:
-            answers = np.where(np.isnan(answers), np.abs(self.surrogate.answers(values) - self.inverted), answers)
-        return np.where(np.isnan(answers), self.default, answers) == 1
-
-
-def best_split(policy: Policy, values: NDArray[np.float64], share: float) -> Split | None:
-    """The split with about this share of yes whose halves would lose least; None if there is none."""
+def best_split(policy: Policy, values: NDArray[np.float64], share: float) -> SplitTree | None:
+    """The split with about this share in the first lane whose halves would lose least; None if there is none."""
     tuples = _Tuples(policy, values)
     best, least = None, (True, np.inf)
     for split in tuples.splits(share):
-        yes = split.yes(values)
+        yes = split.lanes(values) == 0
         if yes.all() or not yes.any():
             continue
         uneven = abs(float(yes.mean()) - share)
@@ -157,6 +124,11 @@ def best_split(policy: Policy, values: NDArray[np.float64], share: float) -> Spl
         if rank < least:
             best, least = split, rank
     return best
+
+
+def _split(q: int, bound: float, default: int) -> SplitTree:
+    """Two lanes, for yes and for no; tuples without the value go to the default lane."""
+    return SplitTree(np.array([q]), np.array([bound]), np.array([[YES, NO, default]]))
 
 
 class _Tuples:
@@ -171,15 +143,15 @@ class _Tuples:
         distance = (self._distances(values[:, self._centres]) * _FINE).astype(np.int64)
         self._near = distance * size + np.arange(size)  # no two are equal, so that any way of sorting finds the same
 
-    def splits(self, share: float) -> Iterator[Split]:
+    def splits(self, share: float) -> Iterator[SplitTree]:
         """For each quasi-identifier, the best bound among tuples that have it, and the question whether a tuple has it."""
         for q, (column, steps) in enumerate(zip(self._sorted, self._steps, strict=True)):
             ends, present = np.flatnonzero(steps), int((~np.isnan(column)).sum())
             if len(ends):
                 end = ends[np.argmin(np.abs((ends + 1) / present - share))]
-                yield from self._with_missing(self._question(q, end), present < len(column))
+                yield from self._with_missing(q, self._bound(q, end), present < len(column))
             if 0 < present < len(column):
-                yield Split(Question(q, np.inf), None, inverted=False, default=False)
+                yield _split(q, np.inf, NO)
 
     def loss(self, yes: NDArray[np.bool_]) -> float:
         """What tuples would lose in these halves: in groups of the nearest in the same half, around some of the tuples."""
@@ -194,36 +166,38 @@ class _Tuples:
             total += self._policy.weights.get(name, 1.0) * float(((1 - lacking) * shown).sum())
         return total
 
-    def _question(self, q: int, end: int) -> Question:
-        return Question(q, float(self._sorted[q, end] + self._sorted[q, end + 1]) / 2)
+    def _bound(self, q: int, end: int) -> float:
+        return float(self._sorted[q, end] + self._sorted[q, end + 1]) / 2
 
-    def _with_missing(self, question: Question, any_missing: bool) -> Iterator[Split]:
-        """Splits by this question, which differ in where tuples without the value go.
+    def _with_missing(self, q: int, bound: float, any_missing: bool) -> Iterator[SplitTree]:
+        """Splits by one question, which differ in where tuples without the value go.
 
         Under `maybe` they follow the surrogate, to the tuples that they may share a group with. Where equal missing patterns
         must meet, all of them go to one side.
         """
         if any_missing and not self._strict:
-            yield self._with_surrogate(question)
+            yield self._with_surrogate(q, bound)
             return
-        yield Split(question, None, inverted=False, default=False)
+        yield _split(q, bound, NO)
         if any_missing:
-            yield Split(question, None, inverted=False, default=True)
+            yield _split(q, bound, YES)
 
-    def _with_surrogate(self, question: Question) -> Split:
+    def _with_surrogate(self, q: int, bound: float) -> SplitTree:
         """The surrogate is the question that most often has the same answer, if it does so more often than the usual answer."""
-        answers = question.answers(self._values)
-        signs = np.nan_to_num(2 * answers - 1).astype(np.int64)  # 1, -1 and 0
-        usual = bool(signs.sum() > 0)
+        column = self._values[q]
+        signs = np.where(np.isnan(column), 0, np.where(column <= bound, 1, -1))
+        usual = YES if signs.sum() > 0 else NO
         known = np.where(np.isnan(self._sorted), 0, signs[self._order])
         same = np.cumsum(known, axis=1)[:, :-1] + (known < 0).sum(axis=1, keepdims=True)
         opposite = np.abs(known).sum(axis=1, keepdims=True) - same
         counts = np.where(self._steps, (same, opposite), -1)
-        counts[:, question.quasi] = -1
-        if counts.max() <= np.count_nonzero(answers == usual):
-            return Split(question, None, inverted=False, default=usual)
-        inverted, q, end = np.unravel_index(int(np.argmax(counts)), counts.shape)
-        return Split(question, self._question(int(q), int(end)), bool(inverted), usual)
+        counts[:, q] = -1
+        if counts.max() <= np.count_nonzero(signs == (1 if usual == YES else -1)):
+            return _split(q, bound, usual)
+        inverted, other, end = (int(place) for place in np.unravel_index(int(np.argmax(counts)), counts.shape))
+        questions, bounds = np.array([q, other]), np.array([bound, self._bound(other, end)])
+        sides = [NO, YES] if inverted else [YES, NO]
+        return SplitTree(questions, bounds, np.array([[YES, NO, 1], [*sides, usual]]))
 
     def _distances(self, some: NDArray[np.float64]) -> NDArray[np.float64]:
         """From some tuples to all: the mean over the values that both have.

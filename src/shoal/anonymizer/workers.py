@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.anonymizer.lane import HandedOver, Lane, no_tuples
+from shoal.anonymizer.lane import HandedOver, Lane
 from shoal.anonymizer.lanes import LaneSet, arriving_in
 from shoal.anonymizer.released import Released
 from shoal.blocks.batch import Batch
@@ -32,11 +32,10 @@ class Workers(LaneSet):
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
         own = policy.algorithm
         assert isinstance(own, Fast)
-        super().__init__([Lane(policy, demands()) for _ in range(own.workers)], own.workers)
+        super().__init__(policy, [Lane(policy, demands()) for _ in range(own.workers)], own.workers)
         for worker in self._all:
             worker.count_other_lanes()
         self._round = int(own.round or policy.privacy.k)
-        self._none = no_tuples(policy)
         self._share(0)
 
     @property
@@ -63,13 +62,8 @@ class Workers(LaneSet):
     def take_in(self, batch: Batch) -> Released:
         size = len(batch.time)
         self._share(size)
-        for start in range(0, size, _STRIDE):
+        for start in range(0, max(size, 1), _STRIDE):
             self._pass(batch.select(slice(start, start + _STRIDE)))
-        return self.leave()
-
-    def _after_tick(self) -> Released:
-        self._share(0)
-        self._pass(self._none)
         return self.leave()
 
     def flush(self) -> Released:

@@ -30,8 +30,7 @@ from shoal.spark.lane import ROW
 from shoal.spark.message import SCHEMA
 from shoal.spark.routing import Routing, keys
 from shoal.spark.state_file import load, save
-from shoal.spark.stateful import StreamStep
-from shoal.spark.steps import BatchStep, DecodeStep, EncodeStep, plain
+from shoal.spark.steps import BatchStep, DecodeStep, EncodeStep, StreamStep, plain
 
 VARIABLE = "SHOAL_KEY"
 _PARTITIONS = "spark.sql.shuffle.partitions"

@@ -24,8 +24,7 @@ _SMALL = {
 def warm() -> None:
     import pandas  # noqa: F401
 
-    import shoal.spark.lane
-    import shoal.spark.stateful  # noqa: F401
+    import shoal.spark.steps  # noqa: F401
     from shoal import Anonymizer, Policy
     from shoal.algorithms import WINDOWED
 

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.anonymizer.snapshot import streamed
+
 SCHEMA = (
     "key int, part int, seq bigint, newest double, counts binary, tuples binary, published binary, "
     "received bigint, rejected bigint"
@@ -57,12 +59,6 @@ def from_pandas(frame: Any) -> Iterator[Message]:
     return from_batch(pa.RecordBatch.from_pandas(frame, _ARROW, preserve_index=False))
 
 
-def stream(batches: Iterable[pa.RecordBatch]) -> bytes | None:
-    """Batches as one Arrow stream; None if there are none."""
-    table = _table(batches)
-    return None if table is None else _stream(table)
-
-
 def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
     """Batches as Arrow streams of at most `MOST` records each, because Spark holds several copies of a value.
 
@@ -70,20 +66,9 @@ def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
     >>> [pa.ipc.open_stream(found).read_all().num_rows for found in streams([batch])] == [MOST, 1]
     True
     """
-    table = _table(batches)
-    if table is None:
-        return
-    for start in range(0, len(table), MOST):
-        yield _stream(table.slice(start, MOST))
-
-
-def _table(batches: Iterable[pa.RecordBatch]) -> pa.Table | None:
     tables = [pa.Table.from_batches([batch]) for batch in batches]
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks() if tables else None
-
-
-def _stream(table: pa.Table) -> bytes:
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(out.getvalue())
+    if not tables:
+        return
+    table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    for start in range(0, len(table), MOST):
+        yield bytes(streamed(table.slice(start, MOST)))

@@ -1,7 +1,8 @@
-"""The steps of a query besides those with state: records to messages, the lanes of a batch query, messages to records."""
+"""The steps of a query: records to messages, the lanes of a streaming or a batch query, messages to records."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -9,16 +10,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark import TaskContext
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+from shoal.anonymizer.snapshot import streamed
 from shoal.anonymizer.transfer import Transfer
 from shoal.columns.encode import Encoder
 from shoal.columns.observe import Observer
 from shoal.spark.job import Job
-from shoal.spark.lane import ROW, lane
-from shoal.spark.message import Message, from_batch, stream, to_batch
+from shoal.spark.lane import ROW, KeyedLane, lane
+from shoal.spark.message import Message, from_batch, from_pandas, to_batch
 
 CHUNK = 65_536
 """Records that are encoded together."""
+
+_STATE = "sealed binary, timer bigint"
 
 
 class EncodeStep:
@@ -53,7 +59,7 @@ class EncodeStep:
         for message, own in self._messages(lane, seq, -np.inf, len(rows), len(rows) - len(observed.rows)):
             if len(own) or message.received:
                 some = observed.batch.take(pa.array(own)).append_column(ROW, pa.array(observed.rows[own]))
-                yield message._replace(tuples=stream([some]))
+                yield message._replace(tuples=bytes(streamed(pa.Table.from_batches([some]))))
 
     def _messages(
         self, lane: NDArray[np.int64], seq: int, newest: float, received: int, rejected: int
@@ -64,6 +70,67 @@ class EncodeStep:
         for number, own in enumerate(order):
             message = Message(self._job.routing.keys[number], _part(), seq, newest, counts.astype(np.int64).tobytes())
             yield (message._replace(received=received, rejected=rejected) if number == 0 else message), own
+
+
+class StreamStep(StatefulProcessor):  # type: ignore[misc]
+    """The lanes of a streaming query, each with one sealed snapshot as its state; messages for other keys pass through.
+
+    The clock of the stream stands where the newest record put it, and moves on with the times of Spark's batches. Spark keeps
+    these times with the batches, so that a batch that is run again does the same.
+    """
+
+    def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
+        self._job, self._keys = job, keys
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._state = handle.getValueState("lane", _STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        if key[0] not in self._keys:
+            yield from rows
+            return
+        messages = [message for frame in rows for message in from_pandas(frame)]
+        at = timerValues.getCurrentProcessingTimeInMs()
+        here, reached, since, timer = self._restored(key[0])
+        answer = here.take_in(messages, in_order=False)
+        if here.newest > reached:
+            reached, since = here.newest, at
+        self._save(here, reached, since, timer, at)
+        yield from _frames(answer)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        at = timerValues.getCurrentProcessingTimeInMs()
+        here, reached, since, _ = self._restored(key[0])
+        answer = here.tick(reached + max(at - since, 0) / 1000)
+        self._save(here, reached, since, 0, at)
+        yield from _frames(answer)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _restored(self, key: int) -> tuple[KeyedLane, float, int, int]:
+        """A lane; the newest time of the stream, when it came, and the time of the lane's timer."""
+        here = lane(self._job, key)
+        if not self._state.exists():
+            return here, -math.inf, 0, 0
+        sealed, timer = self._state.get()
+        header, state = self._job.opened(bytes(sealed))
+        here.restore(state)
+        reached = -math.inf if header["reached"] is None else header["reached"]
+        here.newest = reached
+        return here, reached, header["since"], timer
+
+    def _save(self, here: KeyedLane, reached: float, since: int, timer: int, at: int) -> None:
+        moment = here.next
+        wanted = 0 if moment is None else max(at + 1, since + math.ceil(1000 * (moment - reached)))
+        if wanted != timer:
+            if timer > at:
+                self._handle.deleteTimer(timer)
+            if wanted:
+                self._handle.registerTimer(wanted)
+        header = {"reached": reached if math.isfinite(reached) else None, "since": since}
+        self._state.update((self._job.sealed(header, here.snapshot()), wanted))
 
 
 class BatchStep:
@@ -101,6 +168,12 @@ class DecodeStep:
                         yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
+def _frames(messages: list[Message]) -> Iterator[Any]:
+    """A data frame for each message."""
+    for message in messages:
+        yield to_batch([message]).to_pandas()
+
+
 def plain(kind: Any) -> Any:
     """A type without dictionaries, also at the ends of an interval.
 
@@ -123,8 +196,6 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _part() -> int:
-    from pyspark import TaskContext
-
     context = TaskContext.get()
     return context.partitionId() if context else 0
 
