@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 
 from shoal import Anonymizer
 from shoal.anonymizer.remote_lane import RemoteLane
-from shoal.anonymizer.split_tree import learned, sample_size
+from shoal.anonymizer.split_tree import learned_tree, sample_size
 from shoal.anonymizer.transfer import Transfer
 from shoal.bench.adult import Adult, folder, plain
 from shoal.bench.machine import described, machine
@@ -185,7 +185,7 @@ def split(policy: Policy, stream: list[pa.RecordBatch]) -> tuple[float, int, int
     table = pa.Table.from_batches(stream).unify_dictionaries().combine_chunks()
     first = table.slice(0, sample_size(policy)).combine_chunks().to_batches()[0]
     encoded = encoder.encode(first, np.arange(len(first)))
-    tree = learned(policy, encoded.values) if lanes > 1 else None
+    tree = learned_tree(policy, encoded.values) if lanes > 1 else None
     remote = [RemoteLane(policy, key, encoded.whole, number) for number in range(lanes + (lanes > 1))]
     gone = 0
     for start in range(0, len(table), DELIVERY):

@@ -12,7 +12,7 @@ import pytest
 from shoal import Policy
 from shoal.algorithms import WINDOWED
 from shoal.anonymizer.remote_lane import RemoteLane, numbers, places
-from shoal.anonymizer.split_tree import learned
+from shoal.anonymizer.split_tree import learned_tree
 from shoal.anonymizer.transfer import Transfer
 from shoal.columns.encode import Encoder
 
@@ -43,11 +43,11 @@ def records() -> pa.RecordBatch:
 
 
 def anonymized(window: str, lanes: int, person: str = "pid", name: str = "fads") -> tuple[pa.Table, int, list[RemoteLane]]:
-    """What the lanes publish, each made anew from its snapshot for every delivery; how many were handed over; the lanes."""
+    """What the lanes publish, each restored from its snapshot before every delivery; how many were handed over; the lanes."""
     policy = replace(Policy.parse(POLICY.format(window=window, person=person, name=name)), lanes=lanes)
     batch, encoder = records(), Encoder(policy, KEY)
     whole = encoder.encode(batch.slice(0, 0), np.zeros(0, np.int64)).whole
-    tree = learned(policy, encoder.encode(batch, np.arange(SIZE)).values)
+    tree = learned_tree(policy, encoder.encode(batch, np.arange(SIZE)).values)
     remote = [RemoteLane(policy, KEY, whole, number) for number in range(lanes + 1)]
     published: list[pa.RecordBatch] = []
     gone = 0
@@ -55,10 +55,10 @@ def anonymized(window: str, lanes: int, person: str = "pid", name: str = "fads")
         encoded = encoder.encode(batch.slice(start, EACH), np.arange(start, start + EACH))
         chosen, newest = tree.lanes(encoded.values), float(encoded.time.max())
         counts = np.bincount(chosen, minlength=lanes)
-        everyone = Transfer.of(encoded)
+        arrivals = Transfer.of(encoded)
         handed = []
         for number, lane in enumerate(remote[:lanes]):
-            own = everyone.select(np.flatnonzero(chosen == number))
+            own = arrivals.select(np.flatnonzero(chosen == number))
             left = lane.arrive(Transfer.from_bytes(own.to_bytes()), counts, newest)
             published += left.published
             handed.append(Transfer.from_bytes(left.handed_over.to_bytes()))
@@ -129,7 +129,7 @@ def test_no_two_tuples_have_one_place() -> None:
 
 @pytest.mark.parametrize("bits", [1, 3, 19])
 def test_no_two_tuples_that_were_handed_over_have_one_number(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is one before who was there when it came, unless a millisecond has more tuples than numbers."""
+    """Nor a lower number than a tuple that was there before, unless a millisecond has more tuples than numbers."""
     monkeypatch.setattr("shoal.anonymizer.remote_lane._SAME", bits)
     draw = np.random.default_rng(3)
     time, number = np.zeros(0), np.zeros(0, np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer.engine import Answer, Engine, UserCounts, joined
 from shoal.anonymizer.records import MetadataFilter, to_batch, to_records
-from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
+from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import DriftWatch, FilterStats, Stats
 from shoal.columns.rejection import Rejection
 from shoal.errors import InputError, ShoalError
@@ -134,11 +134,11 @@ class Anonymizer:
         """The whole state. It holds the records that wait, and the users that were counted: protect it like the input."""
         header, arrays, kept = self._engine.saved()
         own = {"policy": self.policy.fingerprint, "received": self._received, "reasons": dict(self._reasons)}
-        return packed(Snapshot({**own, "drift": self._watch.saved(), **header}, arrays, kept))
+        return Snapshot({**own, "drift": self._watch.saved(), **header}, arrays, kept).to_bytes()
 
     def restore(self, data: bytes) -> None:
         """Go on from a snapshot that was made under the same policy."""
-        snapshot = unpacked(data, self.policy.fingerprint)
+        snapshot = Snapshot.from_bytes(data, self.policy.fingerprint)
         self._engine.restore(snapshot)
         self._begin()
         self._received = snapshot.header["received"]

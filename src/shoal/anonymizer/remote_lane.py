@@ -18,7 +18,7 @@ from shoal.algorithms import algorithm
 from shoal.anonymizer.core import WindowCore, demands
 from shoal.anonymizer.lane import HandedOver, Lane, no_tuples
 from shoal.anonymizer.lanes import for_one_lane, half_wait, merged
-from shoal.anonymizer.snapshot import packed, unpacked
+from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.transfer import Transfer
 from shoal.blocks.batch import ELSEWHERE, Batch, among_others, blank, concat
 from shoal.columns.encode import Encoder
@@ -117,11 +117,11 @@ class RemoteLane:
 
     def snapshot(self) -> bytes:
         header = {"policy": self._policy.fingerprint, "number": self._number, "unknown": self._unknown}
-        return packed(self._core.saved(header))
+        return self._core.saved(header).to_bytes()
 
     def restore(self, data: bytes) -> None:
         """Go on from there; only a new lane can."""
-        snapshot = unpacked(data, self._policy.fingerprint)
+        snapshot = Snapshot.from_bytes(data, self._policy.fingerprint)
         self._core.restore(snapshot)
         self._unknown = snapshot.header["unknown"]
 

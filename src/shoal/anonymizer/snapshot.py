@@ -25,26 +25,25 @@ class Snapshot(NamedTuple):
     arrays: Mapping[str, NDArray[Any]]
     kept: pa.Table
 
+    def to_bytes(self) -> bytes:
+        header = json.dumps({"version": VERSION, **self.header}).encode()
+        content = archived({"header": np.frombuffer(header, np.uint8), **self.arrays}, self.kept)
+        return hashlib.sha256(content).digest() + content
 
-def packed(snapshot: Snapshot) -> bytes:
-    header = json.dumps({"version": VERSION, **snapshot.header}).encode()
-    content = archived({"header": np.frombuffer(header, np.uint8), **snapshot.arrays}, snapshot.kept)
-    return hashlib.sha256(content).digest() + content
-
-
-def unpacked(data: bytes, fingerprint: str) -> Snapshot:
-    """Raises `SnapshotError` unless the bytes are a whole snapshot of this version and this policy."""
-    digest, content = data[:_DIGEST], data[_DIGEST:]
-    if hashlib.sha256(content).digest() != digest:
-        raise SnapshotError("these bytes are no snapshot, or a damaged one; restore from an intact copy")
-    arrays, kept = from_archive(content)
-    header = json.loads(arrays.pop("header").tobytes())
-    if header["version"] != VERSION:
-        made = f"a snapshot of version {header['version']}, but this shoal reads {VERSION}"
-        raise SnapshotError(f"{made}; use the shoal that made it")
-    if header["policy"] != fingerprint:
-        raise SnapshotError("a snapshot of another policy; restore it with the policy it was made under")
-    return Snapshot(header, arrays, kept)
+    @staticmethod
+    def from_bytes(data: bytes, fingerprint: str) -> Snapshot:
+        """Raises `SnapshotError` unless the bytes are a whole snapshot of this version and this policy."""
+        digest, content = data[:_DIGEST], data[_DIGEST:]
+        if hashlib.sha256(content).digest() != digest:
+            raise SnapshotError("these bytes are no snapshot, or a damaged one; restore from an intact copy")
+        arrays, kept = from_archive(content)
+        header = json.loads(arrays.pop("header").tobytes())
+        if header["version"] != VERSION:
+            made = f"a snapshot of version {header['version']}, but this shoal reads {VERSION}"
+            raise SnapshotError(f"{made}; use the shoal that made it")
+        if header["policy"] != fingerprint:
+            raise SnapshotError("a snapshot of another policy; restore it with the policy it was made under")
+        return Snapshot(header, arrays, kept)
 
 
 def archived(arrays: Mapping[str, NDArray[Any]], kept: pa.Table) -> bytes:

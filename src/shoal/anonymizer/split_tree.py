@@ -70,7 +70,7 @@ class SplitLearner:
         self.sample = np.hstack([self.sample, values])
         if self.wanted:
             return False
-        self.tree, self.sample = learned(self._policy, self.sample), None
+        self.tree, self.sample = learned_tree(self._policy, self.sample), None
         return True
 
     def relearn(self) -> None:
@@ -83,7 +83,7 @@ def sample_size(policy: Policy) -> int:
     return max(SAMPLE, _EACH * policy.lanes)
 
 
-def learned(policy: Policy, values: NDArray[np.float64]) -> SplitTree:
+def learned_tree(policy: Policy, values: NDArray[np.float64]) -> SplitTree:
     """The tree that splits these tuples into as many lanes as the policy has, or into fewer if they are too similar."""
     quasi: list[int] = []
     bound: list[float] = []

@@ -18,7 +18,7 @@ from pyspark.sql.types import MapType, StructField, StructType
 
 from shoal.anonymizer.filter import Filter
 from shoal.anonymizer.secret import secret
-from shoal.anonymizer.split_tree import SplitTree, learned, sample_size
+from shoal.anonymizer.split_tree import SplitTree, learned_tree, sample_size
 from shoal.anonymizer.windowed import Windowed
 from shoal.columns.encode import Encoder, policy_fields
 from shoal.errors import InputError, PolicyError, StateError
@@ -164,7 +164,7 @@ def _learned(records: DataFrame, policy: Policy) -> SplitTree | None:
     table = records.drop(ROW).limit(sample_size(policy)).toArrow().combine_chunks()
     batch = table.to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], table.schema)
     values = Encoder(policy, np.zeros(2, np.uint64)).encode(batch, np.arange(len(batch))).values
-    return learned(policy, values) if values.shape[1] else None
+    return learned_tree(policy, values) if values.shape[1] else None
 
 
 def _types(df: DataFrame, published: pa.Schema) -> StructType:

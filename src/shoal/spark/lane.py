@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal.anonymizer.filter import Filter
 from shoal.anonymizer.remote_lane import RemoteLane, Result
-from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
+from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.transfer import Transfer
 from shoal.columns.encode import event_times
 from shoal.columns.rejection import Rejections
@@ -162,10 +162,10 @@ class FilterLane(KeyedLane):
 
     def snapshot(self) -> bytes:
         header, arrays, kept = self._filter.saved()
-        return packed(Snapshot({"policy": self._job.policy.fingerprint, **header}, arrays, kept))
+        return Snapshot({"policy": self._job.policy.fingerprint, **header}, arrays, kept).to_bytes()
 
     def restore(self, data: bytes) -> None:
-        self._filter.restore(unpacked(data, self._job.policy.fingerprint))
+        self._filter.restore(Snapshot.from_bytes(data, self._job.policy.fingerprint))
 
 
 def lane(job: Job, key: int) -> KeyedLane:
