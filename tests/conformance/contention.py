@@ -31,7 +31,7 @@ def violations(seed: int) -> list[str]:
         rows += anonymizer.trace.column("row").to_pylist()
     except WorkerError:
         return ["a thread failed"]
-    workers: Workers = anonymizer._engine._core.lane  # type: ignore[attr-defined]
+    workers: Workers = anonymizer._engine._lane  # type: ignore[attr-defined]
     reuse = workers._all[0].state.reuse
     kept = reuse.number[: int(reuse.rule.entries)].tolist()
     stats = anonymizer.stats

@@ -149,7 +149,7 @@ def test_thin_lanes_hand_over_and_their_wait_goes_on() -> None:
         "lanes: 2, algorithm: {name: fads}}"
     )
     anonymizer = Anonymizer(policy)
-    whole: SplitLanes = anonymizer._engine._core.lane  # type: ignore[attr-defined]
+    whole: SplitLanes = anonymizer._engine._lane  # type: ignore[attr-defined]
     values = [*np.tile([10, 90], 6).tolist(), *([10] * 40)]
     values[20] = values[24] = 90
     traces = []
@@ -173,7 +173,7 @@ def test_it_learns_anew_when_asked() -> None:
         "lanes: 2, algorithm: {name: fads}}"
     )
     anonymizer = Anonymizer(policy)
-    whole: SplitLanes = anonymizer._engine._core.lane  # type: ignore[attr-defined]
+    whole: SplitLanes = anonymizer._engine._lane  # type: ignore[attr-defined]
     draw = np.random.default_rng(5)
 
     def push(low: float, high: float, count: int) -> tuple[int, int]:
@@ -189,5 +189,5 @@ def test_it_learns_anew_when_asked() -> None:
     anonymizer.relearn()
     saved = anonymizer.snapshot()
     anonymizer.restore(saved)
-    whole = anonymizer._engine._core.lane  # type: ignore[attr-defined]
+    whole = anonymizer._engine._lane  # type: ignore[attr-defined]
     assert min(push(60, 100, 60)) > 0

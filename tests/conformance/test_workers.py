@@ -152,7 +152,7 @@ def test_no_published_group_is_lost() -> None:
     """All that was published, by whomever, is in the reuse set, once."""
     anonymizer = Anonymizer(Policy.parse(NUMBERS))
     anonymizer.push_batch(numbers(3000))
-    whole: Workers = anonymizer._engine._core.lane  # type: ignore[attr-defined]
+    whole: Workers = anonymizer._engine._lane  # type: ignore[attr-defined]
     for worker in whole._all:
         reuse = worker.state.reuse
         entries = int(reuse.rule.entries)

@@ -43,23 +43,23 @@ class Windowed(Engine):
         self._key = key
         self._failed = False  # whether an earlier call failed half done: then only `restore` is left
         self._encoder = Encoder(self._policy, key, typed=True)
-        self._core = WindowCore(self._policy, _lane(self._policy, key), self._encoder.passed)
+        self._lane = _lane(self._policy, key)
+        self._core = WindowCore(self._policy, self._lane, self._encoder.passed)
         self.fields = self._encoder.fields
         self.generalized = self._core.publisher.generalized
         self._nothing: tuple[object, Answer] | None = None
 
     @property
     def no_trace(self) -> pa.RecordBatch:
-        return self._answer(self._core.lane.leave(), []).trace()
+        return self._answer(self._lane.leave(), []).trace()
 
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
-        lane = self._core.lane
-        if batch.num_rows <= _PIECE or isinstance(lane, Lane):
+        if batch.num_rows <= _PIECE or isinstance(self._lane, Lane):
             arrivals, rejected = self._encoded(batch, rows)
             with self._whole_step():
-                return self._answer(lane.take_in(arrivals), rejected)
+                return self._answer(self._lane.take_in(arrivals), rejected)
         with self._whole_step():
-            return self._pipelined(lane, batch, rows)
+            return self._pipelined(self._lane, batch, rows)
 
     def _pipelined(self, lanes: LaneSet, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         """Piece by piece: while the lanes work on one, the next is encoded and what left by the last is published."""
@@ -86,21 +86,21 @@ class Windowed(Engine):
 
     def tick(self, now: float) -> Answer:
         with self._whole_step():
-            return self._answer(self._core.lane.tick(now), [])
+            return self._answer(self._lane.tick(now), [])
 
     def flush(self) -> Answer:
         with self._whole_step():
-            return self._answer(self._core.lane.flush(), [])
+            return self._answer(self._lane.flush(), [])
 
     def relearn(self) -> None:
-        self._core.lane.relearn()
+        self._lane.relearn()
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> Stats:
-        return stats(received, reasons, self._core.lane.held, self._core.lane.tally)
+        return stats(received, reasons, self._lane.held, self._lane.tally)
 
     @property
     def sizes(self) -> dict[str, int]:
-        return self._core.lane.sizes
+        return self._lane.sizes
 
     def saved(self) -> Snapshot:
         """It holds what waits in the window."""
@@ -143,12 +143,12 @@ class Windowed(Engine):
         return self._nothing[1]._replace(rejected=rejected)
 
     def _published(self, left: Released, rejected: list[Rejection]) -> Answer:
-        left = left.by_arrival() if isinstance(self._core.lane, LaneSet) else left
+        left = left.by_arrival() if isinstance(self._lane, LaneSet) else left
         published, rows = self._core.publish(left)
         return Answer(published, partial(self._trace, rows, left), rejected)
 
     def _trace(self, rows: NDArray[np.int64], left: Released) -> pa.RecordBatch:
-        clock = pa.float64() if self._core.lane.timed else pa.int64()
+        clock = pa.float64() if self._lane.timed else pa.int64()
         tuples, number = left.tuples, left.groups.number
         columns = {
             "row": pa.array(rows),
