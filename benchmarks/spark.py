@@ -30,9 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import Anonymizer
-from shoal.anonymizer.locality import BEGINNING, learned
-from shoal.anonymizer.member import Member
-from shoal.anonymizer.travellers import Travellers, together
+from shoal.anonymizer import RemoteLane, Transfer, learned_tree, sample_size
 from shoal.bench import Adult, Variant, Workload, described, machine, plain
 from shoal.columns.encode import Encoder
 from shoal.datasets.adult import folder
@@ -78,7 +76,7 @@ def speed(adult: Adult, workload: Workload, asked: argparse.Namespace) -> None:
             reader = spark.readStream.schema(sample.schema).option("maxFilesPerTrigger", PARTS)
             records = reader.parquet(f"{home}/{name}")
             if name == SHOAL:
-                found = anonymize(records, policy, asked.lanes, sample=sample, cells=f"{home}/cells", key=KEY)
+                found = anonymize(records, policy, asked.lanes, sample=sample, split_tree=f"{home}/split_tree", key=KEY)
             else:
                 found = _passed(records, sample.schema, asked.lanes, NAMES.index(name))
             writer = found.writeStream.format("noop").option("checkpointLocation", f"{home}/of {name}")
@@ -128,7 +126,7 @@ def _passed(records: Any, schema: Any, lanes: int, operators: int) -> Any:
     from pyspark.sql.streaming import StatefulProcessor
     from pyspark.sql.types import IntegerType, StructField, StructType
 
-    from shoal.spark.cells import keys
+    from shoal.spark.routing import keys
 
     class Passing(StatefulProcessor):  # type: ignore[misc]
         def init(self, handle: Any) -> None:
@@ -182,27 +180,27 @@ def split(policy: Policy, stream: list[pa.RecordBatch]) -> tuple[float, int, int
     key, lanes = np.array([1, 2], np.uint64), policy.lanes
     encoder = Encoder(policy, key)
     table = pa.Table.from_batches(stream).unify_dictionaries().combine_chunks()
-    first = table.slice(0, max(BEGINNING, 32 * lanes)).combine_chunks().to_batches()[0]
+    first = table.slice(0, sample_size(policy)).combine_chunks().to_batches()[0]
     encoded = encoder.encode(first, np.arange(len(first)))
-    tree = learned(policy, encoded.batch.values) if lanes > 1 else None
-    members = [Member(policy, key, encoded.whole, number) for number in range(lanes + (lanes > 1))]
+    tree = learned_tree(policy, encoded.values) if lanes > 1 else None
+    remote = [RemoteLane(policy, key, encoded.whole, number) for number in range(lanes + (lanes > 1))]
     gone = 0
     for start in range(0, len(table), DELIVERY):
         batch = table.slice(start, DELIVERY).combine_chunks().to_batches()[0]
         encoded = encoder.encode(batch, np.arange(start, start + len(batch)))
         size = len(encoded.rows)
-        chosen = tree.lanes(encoded.batch.values) if tree else np.zeros(size, np.int64)
+        chosen = tree.lanes(encoded.values) if tree else np.zeros(size, np.int64)
         counts = np.bincount(chosen, minlength=lanes)
-        everyone = Travellers(encoded.batch, pa.Table.from_batches([encoded.kept]), encoded.rows, np.zeros(size, np.int64))
-        left = [members[i].arrive(everyone.part(np.flatnonzero(chosen == i)), counts, 0.0) for i in range(lanes)]
+        everyone = Transfer.of(encoded)
+        left = [remote[i].arrive(everyone.select(np.flatnonzero(chosen == i)), counts, 0.0) for i in range(lanes)]
         if lanes > 1:
-            handed = together([each.handed for each in left])
+            handed = Transfer.concat([each.handed_over for each in left])
             gone += len(handed.rows)
-            members[-1].join(handed, size, 0.0)
+            remote[-1].join(handed, size, 0.0)
     if lanes > 1:
-        members[-1].join(together([member.hand_over_all().handed for member in members[:-1]]), 0, 0.0)
-    members[-1].flush()
-    tallies = [member._lane.tally for member in members]
+        remote[-1].join(Transfer.concat([lane.hand_over_all().handed_over for lane in remote[:-1]]), 0, 0.0)
+    remote[-1].flush()
+    tallies = [lane._lane.tally for lane in remote]
     total = sum(int(tally.clustered) + int(tally.reused) + int(tally.suppressed) for tally in tallies)
     assert total == len(table), "a tuple is missing"
     return sum(float(tally.loss) for tally in tallies) / total, gone, sum(int(tally.suppressed) for tally in tallies), total

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from shoal import Anonymizer, Policy
 from shoal.anonymizer import Drift
-from shoal.anonymizer.drift import MOST
+from shoal.anonymizer.stats import MOST
 
 POLICY = Policy.parse("""
 person: pid

@@ -14,7 +14,7 @@ import pytest
 import shoal
 from shoal import Anonymizer, Policy, WorkerError
 from shoal.anonymizer import anonymizer as front
-from shoal.anonymizer import locality, team, windowed
+from shoal.anonymizer import lanes, split_tree, windowed
 from shoal.anonymizer.lane import Lane
 from tests.audit.base import people
 
@@ -36,8 +36,8 @@ STOPPED = "an earlier call failed; restore the last snapshot, and go on from the
 
 @pytest.fixture(autouse=True)
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "_FEW", 0)
-    monkeypatch.setattr(locality, "BEGINNING", 30)
+    monkeypatch.setattr(lanes, "_FEW", 0)
+    monkeypatch.setattr(split_tree, "SAMPLE", 30)
 
 
 @pytest.fixture
@@ -164,8 +164,8 @@ def test_a_run_writes_what_left_and_ends(fail: Any, monkeypatch: pytest.MonkeyPa
 
 def test_threads_live_as_long_as_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    pool = team.ThreadPoolExecutor
-    monkeypatch.setattr(team, "ThreadPoolExecutor", lambda *arguments: made.append(arguments) or pool(*arguments))
+    pool = lanes.ThreadPoolExecutor
+    monkeypatch.setattr(lanes, "ThreadPoolExecutor", lambda *arguments: made.append(arguments) or pool(*arguments))
     monkeypatch.setattr("shoal.anonymizer.lanes.cores", lambda: 2)
     for written in (LANES, WORKERS):
         anonymizer = Anonymizer(Policy.parse(written))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoal import Anonymizer, Policy, SnapshotError
-from shoal.anonymizer.snapshot import packed, unpacked
+from shoal.anonymizer.snapshot import Snapshot
 
 WRITTEN: dict[str, Any] = {
     "person": "pid",
@@ -59,8 +59,8 @@ def test_another_policy_is_refused(other: dict[str, Any]) -> None:
 
 def test_another_version_is_refused() -> None:
     made = used()
-    snapshot = unpacked(made.snapshot(), made.policy.fingerprint)
-    newer = packed(snapshot._replace(header={**snapshot.header, "version": 2}))
+    snapshot = Snapshot.from_bytes(made.snapshot(), made.policy.fingerprint)
+    newer = snapshot._replace(header={**snapshot.header, "version": 2}).to_bytes()
     assert refusal(newer) == "a snapshot of version 2, but this shoal reads 1; use the shoal that made it"
 
 

@@ -47,7 +47,7 @@ def ages(column: Any, **sections: Any) -> list[float | None]:
     """What a column of ages becomes; None for missing. Nothing may be rejected."""
     found = encode({"age": column}, **sections)
     assert found.rejected == []
-    return [None if value != value else value for value in found.batch.values[0].tolist()]
+    return [None if value != value else value for value in found.values[0].tolist()]
 
 
 def cities(column: Any, **sections: Any) -> list[str | None]:
@@ -55,7 +55,7 @@ def cities(column: Any, **sections: Any) -> list[str | None]:
     found = encode({"city": column}, **sections)
     assert found.rejected == []
     labels = [*["a", "b", "é", "1", "true", "2.5"], "any"]
-    return [None if value != value else labels[int(value)] for value in found.batch.values[1].tolist()]
+    return [None if value != value else labels[int(value)] for value in found.values[1].tolist()]
 
 
 def persons(column: Any, **sections: Any) -> list[int]:
@@ -63,7 +63,7 @@ def persons(column: Any, **sections: Any) -> list[int]:
     found = encode({"pid": column}, **sections)
     assert found.rejected == []
     seen: dict[tuple[int, ...], int] = {}
-    return [seen.setdefault(tuple(person), len(seen)) for person in found.batch.person.tolist()]
+    return [seen.setdefault(tuple(person), len(seen)) for person in found.person.tolist()]
 
 
 def refusals(columns: dict[str, Any], **sections: Any) -> list[str]:

@@ -17,13 +17,13 @@ NAN = float("nan")
 def test_an_absent_field_is_missing() -> None:
     found = encode({"note": ["x", "y"]})
     assert found.rejected == []
-    assert np.isnan(found.batch.values).all()
-    assert found.batch.pattern.tolist() == [0, 0]
+    assert np.isnan(found.values).all()
+    assert found.pattern.tolist() == [0, 0]
 
 
 def test_patterns_have_a_bit_a_quasi_identifier() -> None:
     found = encode({"age": [1, None, 3, None], "city": ["a", "b", None, None]})
-    assert found.batch.pattern.tolist() == [0b11, 0b10, 0b01, 0b00]
+    assert found.pattern.tolist() == [0b11, 0b10, 0b01, 0b00]
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_bytes_without_text_are_nobody_not_even_a_person_of_their_own() -> None:
 
 def test_every_record_its_own_person() -> None:
     found = encode({"age": [1, 1, 1]}, person="none")
-    assert len({tuple(person) for person in found.batch.person.tolist()}) == 3
+    assert len({tuple(person) for person in found.person.tolist()}) == 3

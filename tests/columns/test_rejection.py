@@ -54,9 +54,9 @@ def test_rejections_come_in_order_of_rows_and_only_the_accepted_go_in() -> None:
     found = encode(columns)
     assert [rejection.row for rejection in found.rejected] == [1, 2, 3]
     assert found.rows.tolist() == [0, 4]
-    assert found.batch.values.tolist() == [[1, 5], [0, 3]]
+    assert found.values.tolist() == [[1, 5], [0, 3]]
     assert found.kept.to_pydict() == {"note": ["v", "z"]}
-    assert len(found.batch.pattern) == len(found.batch.person) == len(found.batch.time) == len(found.batch.seat) == 2
+    assert len(found.pattern) == len(found.person) == len(found.time) == 2
 
 
 def test_rows_count_rejected_rows_across_batches() -> None:

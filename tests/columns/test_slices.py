@@ -58,9 +58,8 @@ def batches() -> list[pa.RecordBatch]:
 
 
 def parts(found: Encoded) -> list[Any]:
-    batch = found.batch
-    values = np.where(np.isnan(batch.values), -7.0, batch.values).tolist()
-    return [values, batch.pattern.tolist(), batch.person.tolist(), batch.time.tolist(), batch.seat.tolist(),
+    values = np.where(np.isnan(found.values), -7.0, found.values).tolist()
+    return [values, found.pattern.tolist(), found.person.tolist(), found.time.tolist(),
             found.kept.to_pylist(), found.rows.tolist(), found.whole.tolist(), found.rejected]  # fmt: skip
 
 
@@ -83,6 +82,6 @@ def test_a_batch_encodes_as_its_records_do() -> None:
         whole = encoder.encode(batch, np.arange(SIZE))
         single = [encoder.encode(batch.slice(i, 1), np.array([i])) for i in range(SIZE)]
         assert whole.rejected == [rejection for found in single for rejection in found.rejected]
-        assert whole.batch.pattern.tolist() == [p for found in single for p in found.batch.pattern.tolist()]
-        assert whole.batch.person.tolist() == [p for found in single for p in found.batch.person.tolist()]
-        assert np.array_equal(whole.batch.values, np.hstack([found.batch.values for found in single]), equal_nan=True)
+        assert whole.pattern.tolist() == [p for found in single for p in found.pattern.tolist()]
+        assert whole.person.tolist() == [p for found in single for p in found.person.tolist()]
+        assert np.array_equal(whole.values, np.hstack([found.values for found in single]), equal_nan=True)

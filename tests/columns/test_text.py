@@ -21,7 +21,7 @@ BLANKS = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u3000"
 
 def person(value: Any) -> bytes:
     """The fingerprint of one person who comes alone."""
-    return encode({"pid": pa.array([value])}).batch.person.tobytes()
+    return encode({"pid": pa.array([value])}).person.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_nanoseconds_tell_persons_apart_across_batches() -> None:
     """A time with and without nanoseconds beside it is the same person."""
     alone, beside = pa.array([1_000], pa.timestamp("ns")), pa.array([1_000, 1_001], pa.timestamp("ns"))
     columns = (alone, beside, alone.cast(pa.timestamp("us")))
-    assert len({tuple(encode({"pid": column}).batch.person[0]) for column in columns}) == 1
+    assert len({tuple(encode({"pid": column}).person[0]) for column in columns}) == 1
 
 
 @pytest.mark.parametrize(

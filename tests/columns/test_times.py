@@ -25,7 +25,7 @@ NEW_YEAR = 1_577_836_800.0  # 2020-01-01 in UTC
 def seconds(column: Any, **sections: Any) -> list[float]:
     found = encode({"ts": column}, **TIMED, **sections)
     assert found.rejected == []
-    return found.batch.time.tolist()
+    return found.time.tolist()
 
 
 @pytest.mark.parametrize(

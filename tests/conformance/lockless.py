@@ -22,14 +22,14 @@ def nothing(lock: Any) -> None:
 lock.acquire = lock.free = nothing
 
 from shoal.algorithms import fast  # noqa: E402
-from shoal.anonymizer import team, windowed, workers  # noqa: E402
-from tests.conformance.crowd import SIZE, violations  # noqa: E402
+from shoal.anonymizer import lanes, windowed, workers  # noqa: E402
+from tests.conformance.contention import SIZE, violations  # noqa: E402
 
 if __name__ == "__main__":
     assert fast.acquire is fast.free is nothing
     workers._STRIDE = windowed._PIECE = SIZE
-    team._FEW = SIZE + 1
+    lanes._FEW = SIZE + 1
     assert violations(0) == []
     print("in turn: sound", flush=True)
-    team._FEW = 0
+    lanes._FEW = 0
     sys.exit(_NOTICED if any(violations(seed) for seed in range(10)) else 0)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
-from shoal.anonymizer import lane, lanes, locality, team, windowed
-from shoal.anonymizer.lanes import Lanes
+from shoal.anonymizer import lane, lanes, split_tree, windowed
+from shoal.anonymizer.lanes import SplitLanes
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import promises, stronger
 from tests.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
@@ -25,9 +25,9 @@ from tests.naive import Release
 
 @pytest.fixture(autouse=True)
 def quick_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locality, "BEGINNING", 12)
-    monkeypatch.setattr(locality, "_EACH", 1)
-    monkeypatch.setattr(team, "_FEW", 0)
+    monkeypatch.setattr(split_tree, "SAMPLE", 12)
+    monkeypatch.setattr(split_tree, "_EACH", 1)
+    monkeypatch.setattr(lanes, "_FEW", 0)
     monkeypatch.setattr(windowed, "_PIECE", 17)
 
 
@@ -149,7 +149,7 @@ def test_thin_lanes_hand_over_and_their_wait_goes_on() -> None:
         "lanes: 2, algorithm: {name: fads}}"
     )
     anonymizer = Anonymizer(policy)
-    whole: Lanes = anonymizer._engine._lane  # type: ignore[attr-defined]
+    whole: SplitLanes = anonymizer._engine._lane  # type: ignore[attr-defined]
     values = [*np.tile([10, 90], 6).tolist(), *([10] * 40)]
     values[20] = values[24] = 90
     traces = []
@@ -167,13 +167,13 @@ def test_thin_lanes_hand_over_and_their_wait_goes_on() -> None:
 
 
 def test_it_learns_anew_when_asked() -> None:
-    """A stream that moves to where all are alike for the old key takes one lane, until the key is learned again."""
+    """A stream that moves to where the old tree does not divide it takes one lane, until a tree is learned again."""
     policy = Policy.parse(
         "{person: pid, attributes: {x: {quasi: numeric, range: [0, 100]}}, privacy: {k: 2}, window: {count: 20}, "
         "lanes: 2, algorithm: {name: fads}}"
     )
     anonymizer = Anonymizer(policy)
-    whole: Lanes = anonymizer._engine._lane  # type: ignore[attr-defined]
+    whole: SplitLanes = anonymizer._engine._lane  # type: ignore[attr-defined]
     draw = np.random.default_rng(5)
 
     def push(low: float, high: float, count: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import pytest
 
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
-from shoal.anonymizer import team
+from shoal.anonymizer import lanes
 from tests.conformance.parameters import WINDOWS
 
 LENGTH, BATCH = 1000, 250
@@ -50,7 +50,7 @@ def size(anonymizer: Anonymizer) -> dict[str, int]:
     lane = anonymizer._engine._lane
     lanes = getattr(lane, "_all", [lane])
     sizes = {f"{i} {name}": held(part) for i, lane in enumerate(lanes) for name, part in lane.state._asdict().items()}
-    return {**sizes, "lobby": held(anonymizer._engine._lobby.guests)}
+    return {**sizes, "payloads": held(anonymizer._engine._core.payloads.content)}
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
@@ -65,7 +65,7 @@ def test_memory_does_not_grow_with_the_stream(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("split", [{"lanes": 3, "algorithm": {"name": "fads"}}, {"algorithm": {"name": "fast", "workers": 3}}])
 def test_nor_do_lanes_and_workers(split: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "_FEW", 0)
+    monkeypatch.setattr(lanes, "_FEW", 0)
     split["algorithm"]["reuse_limit"] = 20
     does_not_grow({**POLICY, "window": {"count": LENGTH}, **split}, 40, 1.5)  # a lane's share of the window varies
 
@@ -83,11 +83,11 @@ def does_not_grow(policy: dict[str, Any], windows: int, leeway: float = 1.1) -> 
     assert len(anonymizer.snapshot()) < 2 * snapshot  # it holds what waits just then
 
 
-def test_the_lobby_forgets_those_who_left() -> None:
+def test_payloads_of_released_tuples_are_freed() -> None:
     policy = {**POLICY, "window": {"count": LENGTH}, "algorithm": {"name": "fads"}}
     anonymizer = Anonymizer(Policy.parse(policy))
     most = 0
     for batch in batches(30):
         anonymizer.push_batch(batch)
-        most = max(most, len(anonymizer._engine._lobby.guests.rows))
+        most = max(most, len(anonymizer._engine._core.payloads.content.rows))
     assert most < 10 * LENGTH

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
-from shoal.anonymizer import team, windowed, workers
+from shoal.anonymizer import lanes, windowed, workers
 from shoal.anonymizer.workers import Workers
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import stronger
-from tests.conformance.crowd import SIZE, violations
+from tests.conformance.contention import SIZE, violations
 from tests.conformance.cutting import Interrupted, is_the_same_interrupted
 from tests.conformance.parameters import SHARES, examples
 from tests.conformance.promises import steps
@@ -30,7 +30,7 @@ from tests.naive import Arrival, Demand, Numeric, Release, Tick
 
 @pytest.fixture(autouse=True)
 def always_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "_FEW", 0)
+    monkeypatch.setattr(lanes, "_FEW", 0)
     monkeypatch.setattr(windowed, "_PIECE", 64)
 
 
@@ -102,7 +102,7 @@ def test_every_promise_holds_in_thousands_of_streams(start: int) -> None:
     stress(iter(range(start, start + 1000)))
 
 
-def test_a_crowd_at_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contention_for_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_STRIDE", SIZE)
     monkeypatch.setattr(windowed, "_PIECE", SIZE)
     assert [violations(seed) for seed in range(3)] == [[], [], []]
@@ -110,7 +110,7 @@ def test_a_crowd_at_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_a_crowd_without_a_lock_is_noticed(tmp_path: Path) -> None:
+def test_contention_without_a_lock_is_noticed(tmp_path: Path) -> None:
     """That workers pass the same as above is their lock's doing: without it something is found, or the process breaks down."""
     command = [sys.executable, "-m", "tests.conformance.lockless"]
     done = subprocess.run(command, env={**os.environ, "SHOAL_CACHE": str(tmp_path)}, capture_output=True)
@@ -171,7 +171,7 @@ def test_snapshots_break_no_promise() -> None:
 
 def test_workers_that_take_turns_repeat_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without threads nothing is left to chance, so that snapshot and restore change nothing; one by one the promises hold."""
-    monkeypatch.setattr(team, "_FEW", 10**9)
+    monkeypatch.setattr(lanes, "_FEW", 10**9)
 
     @examples(15)
     @given(st.integers(0, 10**6), st.data())

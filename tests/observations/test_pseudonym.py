@@ -97,7 +97,7 @@ def test_a_file_that_the_policy_names(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found == expected(b"another secret of length", 0, "7")
     (tmp_path / "secret.txt").write_text("too short\n")
     assert refused(Policy.parse(written, tmp_path)) == (
-        "algorithm.secret_file: is shorter than 16 bytes; choose a longer secret, by chance"
+        "algorithm.secret_file: is shorter than 16 bytes; choose a longer random secret"
     )
     (tmp_path / "secret.txt").unlink()
     assert refused(Policy.parse(written, tmp_path)) == (
@@ -113,7 +113,7 @@ def refused(rule: Policy) -> str:
 
 def test_no_secret_no_pseudonyms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_SECRET", "fifteen bytes..")
-    assert refused(policy()) == "SHOAL_SECRET: is shorter than 16 bytes; choose a longer secret, by chance"
+    assert refused(policy()) == "SHOAL_SECRET: is shorter than 16 bytes; choose a longer random secret"
     monkeypatch.delenv("SHOAL_SECRET")
     assert refused(policy()) == (
         "SHOAL_SECRET: is not set, and algorithm.secret_file names no file; pseudonyms need a secret of at least 16 bytes"

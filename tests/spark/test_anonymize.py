@@ -46,7 +46,7 @@ def test_a_stream_leaves_once_over_a_restart_and_when_nothing_arrives(spark: Any
     def start() -> Any:
         records = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(source))
         sample = spark.read.schema(SCHEMA).json(str(source))
-        found = anonymize(records, policy("{time: 2s}"), lanes=2, sample=sample, cells=str(tmp_path / "cells"), key=KEY)
+        found = anonymize(records, policy("{time: 2s}"), lanes=2, sample=sample, split_tree=f"{tmp_path}/tree", key=KEY)
         assert KEY not in found._jdf.queryExecution().toString()
         writer = found.writeStream.format("parquet").option("path", str(sink))
         return writer.option("checkpointLocation", str(state)).trigger(processingTime="1 second").start()
@@ -98,7 +98,7 @@ def test_what_cannot_be_used_is_refused(spark: Any, tmp_path: Path) -> None:
         anonymize(stream.drop("pulse"), rule)
     with pytest.raises(StateError, match=r"key: there is none, and SHOAL_KEY is not set; a streaming query keeps"):
         anonymize(stream, rule)
-    with pytest.raises(InputError, match=r"cells: name a folder, such as one beside the checkpoint"):
+    with pytest.raises(InputError, match=r"split_tree: name a folder, such as one beside the checkpoint"):
         anonymize(stream, rule, key=KEY)
-    with pytest.raises(InputError, match=r"sample: is needed to learn the cells of a streaming query"):
-        anonymize(stream, rule, key=KEY, cells=str(tmp_path / "cells"))
+    with pytest.raises(InputError, match=r"sample: is needed to learn the split tree of a streaming query"):
+        anonymize(stream, rule, key=KEY, split_tree=str(tmp_path / "split_tree"))

@@ -243,10 +243,10 @@ def test_users_are_counted_and_the_model_is_asked(monkeypatch: pytest.MonkeyPatc
     late = t >= t[-1] - 3600
     pairs = np.unique(np.stack([user[late], site[late]]), axis=1)
     exposed = np.unique(pairs[1], return_counts=True)[1]
-    crowd, told = anonymizer.crowd(), telemetry.snapshot()
-    assert crowd and crowd.users == len(np.unique(user[late]))
-    assert sorted(crowd.exposed) == sorted(exposed)
-    model = grid(Publication(crowd.users, crowd.exposed / crowd.users, 3), 2, 1e-3)
+    counts, told = anonymizer.user_counts(), telemetry.snapshot()
+    assert counts and counts.users == len(np.unique(user[late]))
+    assert sorted(counts.exposed) == sorted(exposed)
+    model = grid(Publication(counts.users, counts.exposed / counts.users, 3), 2, 1e-3)
     assert told["p_kanon"] == model.value and told["policy"]["k"] == 2
     assert (told["z"], told["totals"]["withheld"]) == (3, anonymizer.stats.withheld)
     assert told["totals"]["released"] + told["totals"]["withheld"] == 5000

@@ -13,12 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.anonymizer.bare import Bare
-from shoal.anonymizer.drift import Watch
-from shoal.anonymizer.engine import Answer, Crowd, Engine, joined
-from shoal.anonymizer.records import to_batch, to_records
-from shoal.anonymizer.snapshot import Snapshot, packed, unpacked
-from shoal.anonymizer.stats import FilterStats, Stats
+from shoal.anonymizer.engine import Answer, Engine, UserCounts, joined
+from shoal.anonymizer.records import MetadataFilter, to_batch, to_records
+from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.stats import DriftWatch, FilterStats, Stats
 from shoal.columns.rejection import Rejection
 from shoal.errors import InputError, ShoalError
 from shoal.policy import Policy
@@ -44,7 +42,7 @@ class Anonymizer:
     """
 
     def __init__(self, policy: Policy, secret: bytes | None = None) -> None:
-        """`secret` is that of the pseudonyms of z-anonymity, where it does not come from outside."""
+        """`secret` is that of the pseudonyms of z-anonymity; without it the environment or the policy names one."""
         self.policy = policy
         self.rejected: list[Rejection] = []
         """The records of the last call that were not accepted."""
@@ -52,11 +50,11 @@ class Anonymizer:
         self._received = 0
         self._reasons: Counter[str] = Counter()
         self._traces: list[pa.RecordBatch | Callable[[], pa.RecordBatch]] = []
-        self._watch = Watch(self._engine.fields)
-        self._bare = Bare()
+        self._watch = DriftWatch(self._engine.fields)
+        self._metadata = MetadataFilter()
 
     def push(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Take in one record; the tuples that leave because of it. For many records `push_batch` is far quicker."""
+        """Take in one record; the tuples that leave because of it. For many records `push_batch` is far faster."""
         return self.to_records(self.push_batch(to_batch(record, self._engine.fields), names=list(record)))
 
     def push_batch(
@@ -64,19 +62,21 @@ class Anonymizer:
     ) -> pa.RecordBatch:
         """Take in a batch; the tuples that leave because of it, in order.
 
-        `rows` are the row numbers of the records, where some rows of the source never became records; `names` the fields
-        that the records have, where the batch holds but some of them.
+        `rows` are the row numbers of the records, if some rows of the source never became records; `names` are the fields of
+        the records, if the batch holds only some of them.
         """
         self._watch.see(batch, names)
-        batch = self._bare.of(batch)
+        batch = self._metadata.strip(batch)
         if rows is None:
             rows = np.arange(self._received, self._received + batch.num_rows)
         self._begin()
         answers: list[pa.RecordBatch] = []
         for i in range(0, max(batch.num_rows, 1), _SLICE):
-            self._ask_for_traces()
+            self._make_traces()
+            some = rows[i : i + _SLICE]
+            self._received = int(some[-1]) + 1 if len(some) else self._received
             try:
-                answers.append(self._told(self._arrive(batch.slice(i, _SLICE), rows[i : i + _SLICE])))
+                answers.append(self._published(self._engine.arrive(batch.slice(i, _SLICE), some)))
             except ShoalError as error:
                 if answers:
                     error.released = joined(answers)
@@ -97,15 +97,15 @@ class Anonymizer:
         if not math.isfinite(now):
             raise InputError("tick: not a finite time; give seconds or a datetime")
         self._begin()
-        return self._told(self._engine.tick(float(now)))
+        return self._published(self._engine.tick(float(now)))
 
     def flush(self) -> pa.RecordBatch:
         """The end of the stream: everything that still waits leaves."""
         self._begin()
-        return self._told(self._engine.flush())
+        return self._published(self._engine.flush())
 
     def relearn(self) -> None:
-        """Learn anew from the records that come next which lane a tuple takes; one lane has nothing to learn."""
+        """Learn again, from the next records, which lane a tuple takes; one lane has nothing to learn."""
         self._engine.relearn()
 
     def to_records(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -114,8 +114,8 @@ class Anonymizer:
 
     @property
     def trace(self) -> pa.RecordBatch:
-        """How each tuple of the last answer left, in the same order. Private: not for those who get the output."""
-        return joined(self._ask_for_traces() or [self._engine.no_trace])
+        """How each tuple of the last answer left, in the same order. Private: not for the readers of the output."""
+        return joined(self._make_traces() or [self._engine.no_trace])
 
     @property
     def stats(self) -> Stats | FilterStats:
@@ -126,27 +126,27 @@ class Anonymizer:
         """How much is held: tuples, persons, partitions and groups for reuse; under z-anonymity exposures and items."""
         return self._engine.sizes
 
-    def crowd(self) -> Crowd | None:
+    def user_counts(self) -> UserCounts | None:
         """Under z-anonymity, how many users were there in the last window, and how many of them exposed each item."""
-        return self._engine.crowd()
+        return self._engine.user_counts()
 
     def snapshot(self) -> bytes:
-        """The whole state. It holds what waits, and who was counted: guard it like the input."""
+        """The whole state. It holds the records that wait, and the users that were counted: protect it like the input."""
         header, arrays, kept = self._engine.saved()
         own = {"policy": self.policy.fingerprint, "received": self._received, "reasons": dict(self._reasons)}
-        return packed(Snapshot({**own, "drift": self._watch.saved(), **header}, arrays, kept))
+        return Snapshot({**own, "drift": self._watch.saved(), **header}, arrays, kept).to_bytes()
 
     def restore(self, data: bytes) -> None:
         """Go on from a snapshot that was made under the same policy."""
-        snapshot = unpacked(data, self.policy.fingerprint)
+        snapshot = Snapshot.from_bytes(data, self.policy.fingerprint)
         self._engine.restore(snapshot)
         self._begin()
         self._received = snapshot.header["received"]
         self._reasons = Counter(snapshot.header["reasons"])
         self._watch.restore(snapshot.header["drift"])
 
-    def _ask_for_traces(self) -> list[pa.RecordBatch]:
-        """The traces of the last answers, made now, since they cannot be asked for after the next."""
+    def _make_traces(self) -> list[pa.RecordBatch]:
+        """The traces of the last answers, made now, since they cannot be made after the next answer."""
         made = [trace if isinstance(trace, pa.RecordBatch) else trace() for trace in self._traces]
         self._traces = [*made]
         return made
@@ -154,18 +154,14 @@ class Anonymizer:
     def _begin(self) -> None:
         self._traces, self.rejected = [], []
 
-    def _arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
-        self._received = int(rows[-1]) + 1 if len(rows) else self._received
-        return self._engine.arrive(batch, rows)
-
-    def _told(self, answer: Answer) -> pa.RecordBatch:
+    def _published(self, answer: Answer) -> pa.RecordBatch:
         self.refuse(answer.rejected)
         self._traces.append(answer.trace)
         return answer.published
 
 
 def _engine(policy: Policy, secret: bytes | None) -> Engine:
-    """The engine that a policy asks for; the other, with its kernels, is not even loaded."""
+    """The engine that a policy needs; the other, with its kernels, is not even loaded."""
     if policy.is_filter:
         from shoal.anonymizer.filter import Filter
 

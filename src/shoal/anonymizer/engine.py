@@ -1,4 +1,4 @@
-"""What does the work behind an anonymizer: one engine holds a window, another releases or withholds at once."""
+"""The engine behind an anonymizer: one kind holds a window, the other releases or withholds at once."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from shoal.columns.rejection import Rejection
 
 
 class Answer(NamedTuple):
-    """What leaves, how it left, and the records that were not accepted."""
+    """The records that leave, how they left, and the records that were not accepted."""
 
     published: pa.RecordBatch
-    trace: Callable[[], pa.RecordBatch]  # can be asked until there is another answer
+    trace: Callable[[], pa.RecordBatch]  # can be called until there is another answer
     rejected: list[Rejection]
 
 
-class Crowd(NamedTuple):
-    """Who was there in the last window of z-anonymity, as numbers."""
+class UserCounts(NamedTuple):
+    """The users of the last window of z-anonymity, as numbers."""
 
     users: int
-    exposed: NDArray[np.int64]  # of each item that anyone exposed: how many of them did
+    exposed: NDArray[np.int64]  # for each item of that window: how many users exposed it
 
 
 class Engine(ABC):
     fields: tuple[str, ...]
-    """What it reads of a record."""
+    """The fields of a record that it reads."""
 
     generalized: frozenset[str]
     """The published fields that may be intervals."""
@@ -40,7 +40,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def no_trace(self) -> pa.RecordBatch:
-        """The trace of nothing."""
+        """A trace without rows."""
 
     @abstractmethod
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
@@ -52,10 +52,10 @@ class Engine(ABC):
 
     @abstractmethod
     def flush(self) -> Answer:
-        """Let go of everything that waits."""
+        """Release everything that waits."""
 
     def relearn(self) -> None:
-        """Learn anew from what comes next how to split the stream; nothing where it is not split."""
+        """Learn again, from the next records, how to split the stream; does nothing where it is not split."""
         return
 
     @abstractmethod
@@ -64,22 +64,22 @@ class Engine(ABC):
     @property
     @abstractmethod
     def sizes(self) -> dict[str, int]:
-        """How much is held, by name."""
+        """How much is held, by kind."""
 
-    def crowd(self) -> Crowd | None:
-        """What the model of z-anonymity needs to know, where there is any; counting it takes some time."""
+    def user_counts(self) -> UserCounts | None:
+        """What the model of z-anonymity needs to know; None for other engines. Counting takes some time."""
         return None
 
     @abstractmethod
     def saved(self) -> Snapshot:
-        """All that is needed to go on."""
+        """The whole state."""
 
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from there."""
+        """Go on from a saved state."""
 
 
 def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """One batch; those without rows do not decide its types, unless all are."""
+    """One batch; batches without rows do not decide its types, unless all are empty."""
     some = [batch for batch in batches if batch.num_rows] or batches[-1:]
     return some[0] if len(some) == 1 else pa.concat_batches(some)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, Observations, observations, run
-from shoal.anonymizer.engine import Answer, Crowd, Engine
+from shoal.anonymizer.engine import Answer, Engine, UserCounts
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
@@ -26,22 +26,22 @@ from shoal.columns.pseudonym import Pseudonyms
 from shoal.policy import Policy, Tuned, Zanon
 
 PAUSE = 65_536
-"""Observations from one sweep to the next, at least."""
+"""The least number of observations between two sweeps."""
 
-_OFTEN = 8  # observations for each item that is left, until the next sweep
+_OFTEN = 8  # observations per item that is left, until the next sweep
 
-_MANY = 1_000_000  # entries, beyond which users are counted by a part of them
-_NOBODY = np.zeros(0, np.int64)
-_TOLD = pa.array(OUTCOMES)
+_MANY = 1_000_000  # entries; with more, users are estimated from a part of them
+_NONE = np.zeros(0, np.int64)
+_OUTCOMES = pa.array(OUTCOMES)
 
 
 class Filter(Engine):
-    """Counts who exposed what, and publishes what enough users did."""
+    """Counts the users that expose each item, and publishes the items that enough users exposed."""
 
     generalized = frozenset[str]()
 
     def __init__(self, policy: Policy, key: bytes | None = None) -> None:
-        """`key` is the secret, where it does not come from outside."""
+        """`key` is the secret of the pseudonyms; without it the environment or the policy names one."""
         assert isinstance(policy.algorithm, Zanon)
         self._policy, self._parameters = policy, policy.algorithm
         self._publisher = ObservationPublisher(policy, Pseudonyms(key or secret(policy.algorithm)))
@@ -65,13 +65,13 @@ class Filter(Engine):
 
     @property
     def no_trace(self) -> pa.RecordBatch:
-        return _trace(_NOBODY, _NOBODY, _NOBODY)
+        return _trace(_NONE, _NONE, _NONE)
 
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         observed = self._encoder.encode(batch, rows)
         decided = self.decide(observed.time, observed.user, observed.item)
         leaving = decided.leaving
-        late = np.flatnonzero(decided.how == LATE) if len(leaving) < len(decided.how) else _NOBODY
+        late = np.flatnonzero(decided.how == LATE) if len(leaving) < len(decided.how) else _NONE
         rejected = [*observed.rejected, *self._encoder.late(observed.rows[late])]
         period = periods(observed.time, self._parameters.window)
         generalized = decided.how[leaving] == GENERALIZED if self._policy.item and self._policy.item.hierarchy else None
@@ -80,7 +80,7 @@ class Filter(Engine):
 
     def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> Observations:
         """Count observations, given as keys, and decide them; nothing is published."""
-        quarter = periods(time, self._parameters.window / 4) if self._tuning else _NOBODY
+        quarter = periods(time, self._parameters.window / 4) if self._tuning else _NONE
         decided = observations(time, user, item, quarter)
         self._decide(decided)
         size = int(self._rule.leaving)
@@ -119,7 +119,7 @@ class Filter(Engine):
         self._note(batch, row, left)
 
     def _note(self, batch: Observations, row: int, left: int) -> None:
-        """Let the tuner know what became of the rows since this one, before which so many had left."""
+        """Report to the tuner what became of the rows since `row`, before which `left` observations had left."""
         if self._tuning:
             rows, leaving = slice(row, int(self._rule.row)), slice(left, int(self._rule.leaving))
             self._tuning.note(self._exposures, batch, rows, leaving, int(self._rule.quarter) >> 2)
@@ -143,15 +143,17 @@ class Filter(Engine):
     def sizes(self) -> dict[str, int]:
         return {"exposures": int(self._exposures.book.held), "items": int(self._exposures.book.items)}
 
-    def crowd(self) -> Crowd | None:
+    def user_counts(self) -> UserCounts | None:
         x = self._exposures
         limit = x.book.newest - self._rule.window
-        counts = np.zeros(len(x.items) + 1, np.int64)  # the last takes what there is of everyone, where they are not counted
+        counts = np.zeros(
+            len(x.items) + 1, np.int64
+        )  # the last is read in place of the number of all users, if that is not counted
         users = int(census(x, limit, counts)) or _users(x, limit)
-        return Crowd(users, counts[counts > 0]) if users else None
+        return UserCounts(users, counts[counts > 0]) if users else None
 
     def saved(self) -> Snapshot:
-        """It holds who was counted for what, but nothing of the secret."""
+        """It holds the users that were counted for each item, but nothing of the secret."""
         header: dict[str, Any] = {"key": self._key.tolist()}
         arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
         if self._tuning:
@@ -168,7 +170,7 @@ class Filter(Engine):
 
 
 def _users(x: Exposures, limit: float) -> int:
-    """How many different users have an entry since the limit; of very many entries those of one user in so many are counted."""
+    """How many different users have an entry since the limit; with very many entries, estimated from one user in so many."""
     items = x.items[: int(x.book.fresh_item)]
     items = items[(items["length"] > 0) & (items["newest"] >= limit)]
     length = items["length"].astype(np.int64)
@@ -181,5 +183,5 @@ def _users(x: Exposures, limit: float) -> int:
 
 
 def _trace(rows: NDArray[np.int64], how: NDArray[np.signedinteger[Any]], z: NDArray[np.int64]) -> pa.RecordBatch:
-    told = pa.DictionaryArray.from_arrays(how.astype(np.int8, copy=False), _TOLD)
-    return pa.RecordBatch.from_arrays([pa.array(rows), told, pa.array(z)], names=["row", "how", "z"])
+    outcome = pa.DictionaryArray.from_arrays(how.astype(np.int8, copy=False), _OUTCOMES)
+    return pa.RecordBatch.from_arrays([pa.array(rows), outcome, pa.array(z)], names=["row", "how", "z"])

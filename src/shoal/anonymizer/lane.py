@@ -3,67 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
+from shoal.anonymizer.released import Released, ReleasedGroups, ReleasedTuples
+from shoal.blocks.batch import Batch, blank, concat
 from shoal.blocks.diversity import Diversity
 from shoal.blocks.handover import hand_over_all
 from shoal.blocks.state import Arrays, new_state, restored, saved, sharing, with_exits, with_handover, with_slots
 from shoal.blocks.window import TIME, tick
-from shoal.columns.encode import Batch, no_arrivals
 from shoal.policy import Policy
 
-_SLOTS = 4096  # that the window has for arrivals, besides those held; there are more if they do not suffice
+_SLOTS = 4096  # that the window has for arrivals, besides those held; it grows when they do not suffice
 
 
-class Leaving(NamedTuple):
-    """Tuples that leave, in order, and the groups whose generalizations they wear."""
-
-    seat: NDArray[np.int64]
-    pattern: NDArray[np.uint64]
-    row: NDArray[np.int64]  # of the groups; -1 when suppressed
-    how: NDArray[np.int64]
-    arrived: NDArray[np.float64]
-    released: NDArray[np.float64]
-    arrivals: NDArray[np.int64]  # how many had arrived when it left
-    number: NDArray[np.int64]  # this and what follows: a row a group
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    size: NDArray[np.int64]
-    had: NDArray[np.int64]
-
-
-class Handed(NamedTuple):
-    """Tuples that go to another lane, as they are fetched from the room that kernels put them into (`blocks.handover`)."""
+class HandedOver(NamedTuple):
+    """Tuples that go to another lane."""
 
     tuples: Batch
-    arrivals: NDArray[np.int64]  # how many had arrived when each went
+    arrivals: NDArray[np.int64]  # how many tuples had arrived when each was handed over
+
+    @staticmethod
+    def concat(parts: Sequence[HandedOver]) -> HandedOver:
+        """In the order in which they were handed over, older tuples first."""
+        some = [part for part in parts if len(part.arrivals)] or parts[:1]
+        tuples, arrivals = concat([part.tuples for part in some]), np.concatenate([part.arrivals for part in some])
+        order = np.lexsort((tuples.arrival, arrivals))
+        return HandedOver(tuples.select(order), arrivals[order])
 
 
 class Lane:
-    """The window, the reuse set and the compiled loop of an algorithm: the whole of a stream, or one of several lanes."""
+    """The window, the reuse set and the compiled loop of an algorithm, for a whole stream or for one lane of several."""
 
     def __init__(self, policy: Policy, demands: Diversity) -> None:
         chosen = algorithm(policy)
         self.kernel = chosen.run
         self.state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, demands)
-        self._nobody = no_arrivals(policy)
+        self._none = no_tuples(policy)
 
-    def beside_others(self, half: float = math.inf) -> None:
-        """Count the arrivals of other lanes too; hand over who has waited so long while fewer than k persons are here."""
+    def count_other_lanes(self, half: float = math.inf) -> None:
+        """Count the arrivals of other lanes too; hand over tuples that waited this long while fewer than k persons are here."""
         clock = self.state.window.clock
         clock.laned, clock.half = True, half
 
     def make_room(self, arrivals: int) -> None:
-        """Have room for all that can leave while so many arrive."""
+        """Have room for all tuples that can leave while so many arrive."""
         self.state = with_exits(self.state, arrivals)
 
     def share(self, other: Lane) -> None:
-        """Leave through the other's door, into its groups and its reuse set."""
+        """Use the door, the groups and the reuse set of another lane."""
         self.state = sharing(self.state, other.state)
 
     @property
@@ -88,65 +80,69 @@ class Lane:
         return int(self.state.window.clock.kind) == TIME
 
     @property
-    def seats(self) -> list[NDArray[np.int64]]:
-        """Where what is passed through waits; it can be changed in place."""
-        return [self.state.window.seat[: self.held]]
+    def payload_rows(self) -> list[NDArray[np.int64]]:
+        """The rows of the payload buffer that the held tuples use; they can be changed in place."""
+        return [self.state.window.payload[: self.held]]
 
     @property
     def tally(self) -> np.record:
         return self.state.exits.tally
 
-    def take_in(self, batch: Batch) -> Leaving:
+    def take_in(self, batch: Batch) -> Released:
         self.advance(batch)
         return self.leave()
 
-    def tick(self, now: float) -> Leaving:
+    def tick(self, now: float) -> Released:
         self.move_clock(now)
-        return self.take_in(self._nobody)
+        return self.take_in(self._none)
 
-    def flush(self) -> Leaving:
-        self.advance(self._nobody, closing=True)
+    def flush(self) -> Released:
+        self.advance(self._none, closing=True)
         return self.leave()
 
     def relearn(self) -> None:
-        """A lane alone has nothing to learn."""
+        """A single lane has nothing to learn."""
 
     def move_clock(self, now: float) -> None:
         if self.timed:
             tick(self.state.window.clock, now)
 
     def advance(self, batch: Batch, closing: bool = False) -> None:
-        """Run the algorithm over arrivals; those in other lanes have no seat here."""
+        """Run the algorithm over the rows of a batch."""
         size = len(batch.time)
-        own = int((batch.seat >= 0).sum()) if self.state.window.clock.laned else size
-        s = with_exits(self.state, own, size - own)
+        entering = batch.entering if self.state.window.clock.laned else size
+        s = with_exits(self.state, entering, size - entering)
         s.window.clock.row, s.window.clock.stop = 0, size
-        s = with_slots(s, own if closing else min(own, _SLOTS))  # the end has come once all are in: then none may be left out
+        s = with_slots(s, entering if closing else min(entering, _SLOTS))  # at the end all tuples must be in before any leaves
         self.kernel(s, batch, closing)
         while s.window.clock.row < size:  # all slots are taken
             s = with_slots(s, _SLOTS)
             self.kernel(s, batch, closing)
         self.state = s
 
-    def leave(self) -> Leaving:
-        """Those who left since this was last asked, until the next arrivals."""
+    def leave(self) -> Released:
+        """The tuples that left since the last call; valid until the next arrivals."""
         exits, groups = self.state.exits, self.state.groups
-        leaving, rows = int(exits.tally.waiting), int(groups.rows[0])
+        size, rows = int(exits.tally.waiting), int(groups.rows[0])
         exits.tally.waiting = 0
-        return Leaving(
-            exits.seat[:leaving], exits.pattern[:leaving], exits.row[:leaving], exits.how[:leaving],
-            exits.arrived[:leaving], exits.released[:leaving], exits.arrivals[:leaving],
-            groups.number[:rows], groups.shown_low[:rows], groups.shown_high[:rows], groups.size[:rows], groups.had[:rows],
+        return Released(
+            ReleasedTuples(
+                exits.payload[:size], exits.pattern[:size], exits.row[:size], exits.how[:size],
+                exits.arrived[:size], exits.released[:size], exits.arrivals[:size],
+            ),
+            ReleasedGroups(
+                groups.number[:rows], groups.shown_low[:rows], groups.shown_high[:rows], groups.size[:rows], groups.had[:rows]
+            ),
         )  # fmt: skip
 
-    def hand_over(self) -> Handed:
-        """Those who went to another lane since this was last asked, until the next arrivals."""
+    def hand_over(self) -> HandedOver:
+        """The tuples that were handed over since the last call; valid until the next arrivals."""
         h = self.state.handover
         size, h.size[0] = int(h.size[0]), 0
-        return Handed(part_of(h.tuples, slice(size)), h.arrivals[:size])
+        return HandedOver(h.tuples.select(slice(size)), h.arrivals[:size])
 
-    def hand_over_all(self) -> Handed:
-        """Everyone goes to another lane."""
+    def hand_over_all(self) -> HandedOver:
+        """Hand over every tuple that waits."""
         self.state = with_handover(self.state, self.held)
         hand_over_all(self.state.window, self.state.handover, self.state.scratch)
         return self.hand_over()
@@ -155,11 +151,9 @@ class Lane:
         return saved(self.state)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """A new lane goes on from there."""
+        """Go on from there; only a new lane can."""
         self.state = restored(self.state, arrays)
 
 
-def part_of(batch: Batch, which: Any) -> Batch:
-    """Some rows of a batch, by a slice, numbers or a mask."""
-    values = np.ascontiguousarray(batch.values[:, which])
-    return Batch(values, *(column[which] for column in batch[1:]))
+def no_tuples(policy: Policy) -> Batch:
+    return blank(len(policy.quasi), len(policy.requirements), 0)

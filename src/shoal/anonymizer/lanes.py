@@ -1,8 +1,8 @@
 """Lanes: one stream on several cores, in windows that share nothing.
 
-Every lane sees the whole stream pass, and takes in those arrivals that the locality key sends to it; of the others it notices
-the moment. So its clock is the stream's. A tuple that has waited half of its time in a lane with fewer than k persons goes on
-waiting in the common lane, which also takes in the stream's beginning, until the key is learned, and what waits at its end.
+Every lane sees the whole stream pass. It takes in the arrivals that the split tree sends to it; arrivals in other lanes only
+move its clock. So its clock is the stream's. A tuple that has waited half of its time in a lane with fewer than k persons goes
+on waiting in the common lane, which also takes in the stream's beginning, until the tree is learned, and what waits at its end.
 What a lane does depends on the input alone, whatever the threads do; releases are put in order by the arrival at which they
 happened, then by lane.
 """
@@ -11,36 +11,118 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
-from shoal.anonymizer.lane import Handed, Lane, Leaving, part_of
-from shoal.anonymizer.locality import Locality, Tree
-from shoal.anonymizer.team import Team, after_each_other, only_worn, together
+from shoal.anonymizer.lane import HandedOver, Lane, no_tuples
+from shoal.anonymizer.released import Released
+from shoal.anonymizer.split_tree import SplitLearner, SplitTree
+from shoal.blocks.batch import ANNOUNCED, ARRIVAL, ELSEWHERE, Batch, concat
 from shoal.blocks.diversity import Diversity
 from shoal.blocks.release import TALLY
-from shoal.columns.encode import ANNOUNCED, ELSEWHERE, Batch, no_arrivals
 from shoal.policy import Policy
 
+_FEW = 512  # arrivals for which no threads are used
 
-class Lanes(Team):
-    """Lanes by the locality key, and the common lane."""
+
+class LaneSet(ABC):
+    """Lanes that work side by side on one stream, on threads."""
+
+    def __init__(self, policy: Policy, lanes: Sequence[Lane], threads: int) -> None:
+        self._all = list(lanes)
+        self._threads = threads
+        self._none = no_tuples(policy)
+
+    @property
+    def held(self) -> int:
+        return sum(lane.held for lane in self._all)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Of all lanes; a person, or a pattern, in two of them counts twice."""
+        each = [lane.sizes for lane in self._all]
+        return {name: sum(one[name] for one in each) for name in each[0]}
+
+    @property
+    def timed(self) -> bool:
+        return self._all[0].timed
+
+    @property
+    def payload_rows(self) -> list[NDArray[np.int64]]:
+        return [rows for lane in self._all for rows in lane.payload_rows]
+
+    @property
+    @abstractmethod
+    def tally(self) -> np.record:
+        """Of all lanes together."""
+
+    @abstractmethod
+    def take_in(self, batch: Batch) -> Released:
+        """Take in arrivals; the tuples that leave because of them."""
+
+    def tick(self, now: float) -> Released:
+        for lane in self._all:
+            lane.move_clock(now)
+        return self.take_in(self._none)
+
+    @abstractmethod
+    def flush(self) -> Released:
+        """All tuples leave together."""
+
+    @abstractmethod
+    def leave(self) -> Released:
+        """All tuples that left since the last call, not yet in order."""
+
+    def relearn(self) -> None:
+        """Learn again which lane a tuple takes, if that is learned."""
+        return
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        return {f"{i}.{name}": array for i, lane in enumerate(self._all) for name, array in lane.saved().items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from there; only new lanes can."""
+        for i, lane in enumerate(self._all):
+            prefix = f"{i}."
+            lane.restore({name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)})
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """Threads that live as long as the lanes."""
+        return ThreadPoolExecutor(self._threads, "shoal")
+
+    def side_by_side(self, work: Callable[[int], None], lanes: int, arrivals: int) -> None:
+        """Do the work of every lane; if one fails, the others come to their end."""
+        if self._threads == 1 or arrivals < _FEW:
+            for number in range(lanes):
+                work(number)
+            return
+        done = [self._pool.submit(work, number) for number in range(lanes)]
+        wait(done)
+        for one in done:
+            one.result()
+
+
+class SplitLanes(LaneSet):
+    """Lanes by the split tree, and the common lane."""
 
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
-        self._lanes = [Lane(narrow(policy), demands()) for _ in range(policy.lanes)]
+        self._lanes = [Lane(for_one_lane(policy), demands()) for _ in range(policy.lanes)]
         self._common = Lane(policy, demands())
         for lane in self._lanes:
-            lane.beside_others(half(policy))
-        self._common.beside_others()
-        super().__init__([*self._lanes, self._common], min(policy.lanes, cores()))
-        self._locality = Locality(policy)
-        self._nobody = no_arrivals(policy)
-        self._moves = policy.window.kind == "buffer"  # nobody is ever due in a lane that nobody joins
+            lane.count_other_lanes(half_wait(policy))
+        self._common.count_other_lanes()
+        super().__init__(policy, [*self._lanes, self._common], min(policy.lanes, cores()))
+        self._learner = SplitLearner(policy)
+        self._moves = policy.window.kind == "buffer"  # a tuple would never fall due in a lane that no other tuple joins
 
     @property
     def tally(self) -> np.record:
@@ -52,79 +134,78 @@ class Lanes(Team):
         merged.smallest = min((tally.smallest for tally in tallies if tally.groups), default=0)
         return merged
 
-    def take_in(self, batch: Batch) -> Leaving:
-        parts: list[Leaving] = []
+    def take_in(self, batch: Batch) -> Released:
+        parts: list[Released] = []
         start, size = 0, len(batch.time)
         while start < size or not parts:
-            wanted = self._locality.wanted
+            wanted = self._learner.wanted
             stop = size if wanted is None else min(size, start + wanted)
-            part = part_of(batch, slice(start, stop)) if (start, stop) != (0, size) else batch
+            part = batch.select(slice(start, stop)) if (start, stop) != (0, size) else batch
             parts.append(self._pass(part))
-            is_first = self._locality.tree is None
-            if self._locality.see(part.values) and is_first and self._moves:
-                parts.append(self._spread())
+            is_first = self._learner.tree is None
+            if self._learner.see(part.values) and is_first and self._moves:
+                parts.append(self._move_to_lanes())
             start = stop
-        return after_each_other(parts)
+        return Released.concat(parts)
 
-    def _tick(self) -> Leaving:
-        return self._pass(self._nobody)
-
-    def flush(self) -> Leaving:
+    def flush(self) -> Released:
         """From the common lane."""
-        handed = together([lane.hand_over_all() for lane in self._lanes])
+        handed = HandedOver.concat([lane.hand_over_all() for lane in self._lanes])
         self._common.advance(handed.tuples, closing=True)
         return self.leave()
 
     def relearn(self) -> None:
-        self._locality.relearn()
+        self._learner.relearn()
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        tree, sample = self._locality.tree, self._locality.sample
+        tree, sample = self._learner.tree, self._learner.sample
         learned = {f"tree.{name}": column for name, column in tree._asdict().items()} if tree else {}
         seen = {} if sample is None else {"sample": sample}
         return {**learned, **seen, **super().saved()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         super().restore(arrays)
-        self._locality.sample = arrays.get("sample")
+        self._learner.sample = arrays.get("sample")
         if "tree.quasi" in arrays:
-            self._locality.tree = Tree(*(arrays[f"tree.{name}"] for name in Tree._fields))
+            self._learner.tree = SplitTree(*(arrays[f"tree.{name}"] for name in SplitTree._fields))
 
-    def _pass(self, batch: Batch) -> Leaving:
-        """The lanes side by side, then the common lane, with those who were handed over to it on the way."""
-        tree, before = self._locality.tree, self._common.arrivals
-        chosen = tree.lanes(batch.values) if tree else np.full(len(batch.time), len(self._lanes))
+    def _pass(self, batch: Batch) -> Released:
+        """The lanes side by side, then the common lane, with the tuples that were handed over to it on the way."""
+        tree, before, common = self._learner.tree, self._common.arrivals, len(self._lanes)
+        chosen = tree.lanes(batch.values) if tree else np.full(len(batch.time), common)
 
         def advance(number: int) -> None:
-            here = np.where(chosen == number, batch.seat, ELSEWHERE)
-            self._lanes[number].advance(batch._replace(seat=here))
+            self._lanes[number].advance(arriving_in(batch, chosen == number))
 
         self.side_by_side(advance, len(self._lanes), len(batch.time))
-        here = np.where(chosen == len(self._lanes), batch.seat, ELSEWHERE)
-        handed = together([lane.hand_over() for lane in self._lanes])
-        self._common.advance(joined(batch._replace(seat=here), handed, before))
+        handed = HandedOver.concat([lane.hand_over() for lane in self._lanes])
+        self._common.advance(merged(arriving_in(batch, chosen == common), handed, before))
         return self.leave()
 
-    def _spread(self) -> Leaving:
-        """Those in the common lane go where they would have gone."""
-        tuples, tree = self._common.hand_over_all().tuples, self._locality.tree
+    def _move_to_lanes(self) -> Released:
+        """The tuples in the common lane move to the lanes that the tree names."""
+        tuples, tree = self._common.hand_over_all().tuples, self._learner.tree
         assert tree is not None
         chosen = tree.lanes(tuples.values)
         for number, lane in enumerate(self._lanes):
-            lane.advance(part_of(tuples, chosen == number))
+            lane.advance(tuples.select(chosen == number))
         return self.leave()
 
-    def leave(self) -> Leaving:
-        """All who left, lane by lane."""
+    def leave(self) -> Released:
+        """Lane by lane."""
         parts = []
         for number, lane in enumerate(self._all):
             left = lane.leave()
-            if len(left.seat):
-                left = only_worn(left)
-                parts.append(left._replace(number=left.number * len(self._all) + number))
-        if not parts:
-            return left
-        return after_each_other(parts)
+            if not left.is_empty:
+                left = left.with_used_groups()
+                unique = left.groups.number * len(self._all) + number
+                parts.append(left._replace(groups=left.groups._replace(number=unique)))
+        return Released.concat(parts or [left])
+
+
+def arriving_in(batch: Batch, is_here: NDArray[np.bool_]) -> Batch:
+    """The arrivals as one lane sees them."""
+    return batch._replace(kind=np.where(is_here, ARRIVAL, ELSEWHERE))
 
 
 def cores() -> int:
@@ -132,30 +213,32 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def half(policy: Policy) -> float:
-    """How long a tuple waits in a lane that is too thin; under `buffer` nobody is ever late."""
+def half_wait(policy: Policy) -> float:
+    """How long a tuple waits in a lane with fewer than k persons; under `buffer` a tuple is never late."""
     if policy.window.kind == "buffer":
         return math.inf
     return min(policy.window.length, algorithm(policy).deadline) / 2
 
 
-def narrow(policy: Policy) -> Policy:
-    """Of a buffer each lane has its share."""
+def for_one_lane(policy: Policy) -> Policy:
+    """Each lane has its share of a buffer."""
     window = policy.window
     if window.buffer:
         window = window.model_copy(update={"buffer": window.buffer // policy.lanes})
     return replace(policy, window=window)
 
 
-def joined(batch: Batch, handed: Handed, before: int) -> Batch:
-    """Arrivals, and before each, when it is announced, those who were handed over then; `before` had arrived earlier."""
+def merged(batch: Batch, handed: HandedOver, before: int) -> Batch:
+    """Arrivals, with the tuples that were handed over at each of them: after it is announced, before its own row.
+
+    `before` tuples had arrived earlier.
+    """
     if not len(handed.arrivals):
         return batch
     if not len(batch.time):
         return handed.tuples
     row = handed.arrivals - before - 1
-    announced = part_of(batch, np.unique(row))
-    announced = announced._replace(seat=np.full_like(announced.seat, ANNOUNCED))
+    announced = batch.select(np.unique(row))
+    announced = announced._replace(kind=np.full_like(announced.kind, ANNOUNCED))
     order = np.argsort(np.concatenate([np.unique(row), row, np.arange(len(batch.time))]), kind="stable")
-    values, *rest = zip(announced, handed.tuples, batch, strict=True)
-    return part_of(Batch._make([np.hstack(values), *map(np.concatenate, rest)]), order)
+    return concat([announced, handed.tuples, batch]).select(order)

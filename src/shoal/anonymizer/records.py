@@ -1,4 +1,4 @@
-"""Single records: plain dictionaries to a batch of one, and published batches to dictionaries."""
+"""Records as they come in and go out: dictionaries to a batch and back, and batches without metadata or inner dictionaries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.column_types import ENDS, IMPUTED
+from shoal.column_types import ENDS, IMPUTED, MARK
 from shoal.columns.convert import plain
 from shoal.errors import InputError
 from shoal.path import ABSENT, in_record
@@ -43,20 +43,73 @@ def to_records(batch: pa.RecordBatch, generalized: Collection[str]) -> list[dict
     shapes = {f.name: tuple(child.name for child in f.type) for f in fields if pa.types.is_struct(f.type)}
     for record in records:
         for name, shape in shapes.items():
-            record[name] = _plain(record[name], shape)
+            record[name] = _plain_value(record[name], shape)
     return records
 
 
-def _plain(value: Any, shape: tuple[str, ...]) -> Any:
+def _plain_value(value: Any, shape: tuple[str, ...]) -> Any:
     if value is None:
         return None
     if shape == ENDS:
-        return [_whole(end) for end in value.values()]
+        return [int(end) if isinstance(end, float) and end.is_integer() else end for end in value.values()]
     if shape == IMPUTED:
-        inner = _plain(value["value"], ENDS) if isinstance(value["value"], dict) else value["value"]
+        inner = _plain_value(value["value"], ENDS) if isinstance(value["value"], dict) else value["value"]
         return inner if value["of"] is None else {**value, "value": inner}
     return value
 
 
-def _whole(end: Any) -> Any:
-    return int(end) if isinstance(end, float) and end.is_integer() else end
+class MetadataFilter:
+    """Strips the batches of a stream; a batch with the same schema as the last stripped one passes at once."""
+
+    def __init__(self) -> None:
+        self._known: pa.Schema | None = None
+
+    def strip(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._known is not None and self._known.equals(batch.schema, check_metadata=True):
+            return batch
+        found = stripped(batch)
+        self._known = found.schema
+        return found
+
+
+def stripped(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows without metadata, except our own, and with values in place of dictionaries inside structs, lists and maps.
+
+    Both may hold values of records that are never published, and would be passed through with records that are.
+
+    >>> coded = pa.DictionaryArray.from_arrays([1, 1], ["secret", "flu"])
+    >>> stripped(pa.record_batch({"note": pa.StructArray.from_arrays([coded], ["ill"])})).schema.field("note").type
+    StructType(struct<ill: string>)
+    """
+    if not batch.schema.metadata and not any(field.metadata or pa.types.is_nested(field.type) for field in batch.schema):
+        return batch
+    fields = [pa.field(each.name, _plain_type(each.type), each.nullable, _own(each)) for each in batch.schema]
+    columns = [
+        column if column.type.equals(field.type, check_metadata=True) else column.cast(field.type)
+        for column, field in zip(batch.columns, fields, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _own(field: pa.Field) -> dict[bytes, bytes] | None:
+    return {MARK: field.metadata[MARK]} if field.metadata and MARK in field.metadata else None
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """A type whose inner fields have neither dictionaries nor metadata."""
+    if pa.types.is_struct(kind):
+        return pa.struct([_inner(field) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_inner(kind.key_field), _inner(kind.item_field))
+    if pa.types.is_list(kind):
+        return pa.list_(_inner(kind.value_field))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_inner(kind.value_field))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_inner(kind.value_field), kind.list_size)
+    return kind
+
+
+def _inner(field: pa.Field) -> pa.Field:
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    return pa.field(field.name, _plain_type(kind), field.nullable)

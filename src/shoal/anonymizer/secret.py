@@ -1,4 +1,4 @@
-"""The secret of the pseudonyms: from the environment, or from a file that the policy names. It is kept nowhere else."""
+"""The secret of the pseudonyms: from a file that the policy names, or from the environment. It is kept nowhere else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHORTEST = 16  # bytes
 
 
 def secret(parameters: Zanon) -> bytes:
-    """The secret that a policy's file holds, or else the environment.
+    """The secret in the policy's file, or else in the environment.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def secret(parameters: Zanon) -> bytes:
             f"{SHORTEST} bytes"
         ])  # fmt: skip
     if len(found) < SHORTEST:
-        raise PolicyError([f"{place}: is shorter than {SHORTEST} bytes; choose a longer secret, by chance"])
+        raise PolicyError([f"{place}: is shorter than {SHORTEST} bytes; choose a longer random secret"])
     return found
 
 
@@ -39,7 +39,7 @@ def _set() -> bytes | None:
 
 
 def _read(path: Path) -> bytes:
-    """What a file holds, but for the end of its last line."""
+    """The content of a file without the end of its last line."""
     try:
         return path.read_bytes().rstrip(b"\r\n")
     except FileNotFoundError:

@@ -1,15 +1,35 @@
-"""What an anonymizer has done so far, in figures that tell nothing of any person."""
+"""What an anonymizer has done so far, in figures that say nothing about any person."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from shoal.anonymizer.drift import Drift
+from shoal.path import head, in_batch
+
+MOST = 1000
+"""New fields that are counted one by one; a stream may make up names without end."""
 
 _FAULTS = ("too_small", "uncovered", "thin", "uniform", "late", "twice")
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How the fields of the records differ from the policy's and from how the stream began.
+
+    A new field is never named, since a name may be data.
+    """
+
+    new: int = 0  # fields that first came after the beginning; they are ignored
+    absent: Mapping[str, int] = field(default_factory=dict)  # by field of the policy: records that came without it
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.absent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +50,7 @@ class Stats:
     longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
     stretched: int  # tuples that waited longer than the window, since fewer than k persons were there
     faults: Mapping[str, int]  # what the door stopped: empty unless an algorithm is wrong
-    drift: Drift = field(default_factory=Drift, compare=False)  # fields that came and went, as seen batch by batch
+    drift: Drift = field(default_factory=Drift, compare=False)  # as seen batch by batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +64,7 @@ class FilterStats:
     generalized: int  # of these
     withheld: int
     z: int | None  # now; None while a z that follows the stream lets nothing through yet
-    drift: Drift = field(default_factory=Drift, compare=False)  # fields that came and went, as seen batch by batch
+    drift: Drift = field(default_factory=Drift, compare=False)  # as seen batch by batch
 
 
 def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record) -> Stats:
@@ -57,3 +77,46 @@ def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record
         longest_wait=float(tally.longest) if released else None, stretched=int(tally.stretched),
         faults={name: int(tally[name]) for name in _FAULTS if tally[name]},
     )  # fmt: skip
+
+
+class DriftWatch:
+    """Looks at the names of fields, batch by batch.
+
+    >>> watch = DriftWatch(["age", "who.city"])
+    >>> watch.see(pa.RecordBatch.from_pylist([{"age": 3, "who": {"city": "x"}, "note": 1}]))
+    >>> watch.see(pa.RecordBatch.from_pylist([{"who": {"city": "x"}, "mood": 1}]))
+    >>> watch.drift
+    Drift(new=1, absent={'age': 1})
+    """
+
+    def __init__(self, fields: Iterable[str]) -> None:
+        self._fields = tuple(fields)
+        self._known: set[str] = set()
+        self._new: set[str] = set()
+        self._absent: Counter[str] = Counter()
+
+    @property
+    def drift(self) -> Drift:
+        return Drift(len(self._new), dict(self._absent))
+
+    def see(self, batch: pa.RecordBatch, names: Collection[str] | None = None) -> None:
+        """`names` are those of all fields of the records, if the batch holds only some of them."""
+        if not batch.num_rows:
+            return
+        present = set(batch.schema.names if names is None else names)
+        for name in self._fields:
+            array = in_batch(batch, name)
+            is_named = name in present or (head(name) in present and array is not None and not pa.types.is_null(array.type))
+            if array is None or (not is_named and array.null_count == len(array)):
+                self._absent[name] += batch.num_rows
+        if not self._known:
+            self._known = {*present, *self._fields, *map(head, self._fields)}
+        elif len(self._new) < MOST:
+            self._new |= set(sorted(present - self._known - self._new)[: MOST - len(self._new)])
+
+    def saved(self) -> dict[str, Any]:
+        return {"known": sorted(self._known), "new": sorted(self._new), "absent": dict(self._absent)}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self._known, self._new = set(saved["known"]), set(saved["new"])
+        self._absent = Counter(saved["absent"])

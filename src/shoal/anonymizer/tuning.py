@@ -1,4 +1,4 @@
-"""A z that follows the stream: after each quarter of a period, the tuner is told what was counted in the last Δt."""
+"""A z that follows the stream: after each quarter of a period, the tuner gets the counts of the last Δt."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NEVER = -(1 << 63)
 
 _USER = ["user0", "user1"]
 _PUBLISHED = [*_USER, "mark"]
-_NOBODY = np.zeros((0, len(_PUBLISHED)), np.uint64)
-_MORE = 65_536  # rows that are noted before it is looked which of them are there twice
+_NONE = np.zeros((0, len(_PUBLISHED)), np.uint64)
+_MORE = 65_536  # rows that are noted before duplicates are removed
 
 
 class Tuning:
-    """Keeps z where a user is k-anonymous with the probability that is asked for.
+    """Keeps z where a user is k-anonymous with the wanted probability.
 
     Until a whole window was counted, nothing is released.
     """
@@ -32,8 +32,8 @@ class Tuning:
         self._window = window
         self._tuner = Tuner(wanted.auto.k, wanted.auto.probability, wanted.floor)
         self._begun = np.nan
-        self._published = _NOBODY  # in this period: who, and what stands for the item or, if it is 0, for nothing; each once
-        self._noted: list[NDArray[np.uint64]] = []  # the same, which may be there already
+        self._published = _NONE  # in this period: a user and the mark of an item, 0 for none; each pair once
+        self._noted: list[NDArray[np.uint64]] = []  # pairs that may be there already
 
     @property
     def z(self) -> int:
@@ -45,7 +45,7 @@ class Tuning:
         return self.z < NOTHING
 
     def note(self, x: Exposures, batch: Observations, rows: slice, leaving: slice, period: int) -> None:
-        """Remember what was published of whom in rows of a batch, as far as they are of this period."""
+        """Remember which user published which item in rows of a batch, for the rows of this period."""
         published = np.zeros((rows.stop - rows.start, len(_PUBLISHED)), np.uint64)
         published[:, :2] = batch.user[rows]
         mark = np.empty(leaving.stop - leaving.start, np.uint64)
@@ -56,7 +56,7 @@ class Tuning:
             self._gather()
 
     def _gather(self) -> None:
-        """Take in what was noted."""
+        """Merge what was noted."""
         noted = _table(np.concatenate([self._published, *self._noted])).group_by(_PUBLISHED).aggregate([])
         self._published = np.column_stack([noted.column(name).to_numpy() for name in _PUBLISHED])
         self._noted = []
@@ -72,10 +72,10 @@ class Tuning:
             shown = counts[4 * counts >= max(self._tuner.floor, 4)]
             self._tuner.observe(int(users), shown, self._achieved() if is_over and self.knows else None)
         if is_over:
-            self._published, self._noted = _NOBODY, []
+            self._published, self._noted = _NONE, []
 
     def _achieved(self) -> float | None:
-        """The part of the users of a period who published what at least k of them did."""
+        """The share of the period's users whose published items are those of at least k users."""
         self._gather()
         if not len(self._published):
             return None

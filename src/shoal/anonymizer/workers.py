@@ -1,8 +1,9 @@
 """Workers: FAST's rounds on several threads, over disjoint tuples, with one reuse set.
 
-A worker is a lane whose tuples are dealt out by turns, whatever their values. All publish through one door, one at a time,
-into one table of groups; what is published is offered to all whose clock has come so far. Who leaves with whom depends on
-which thread comes first. Releases are put in order by the arrival at which they happened, then as they came through the door.
+A worker is a lane that gets its tuples by turns, whatever their values. All workers publish through one door, one at a time,
+into one table of groups; a published group can be reused by every worker whose clock has come so far. Which tuples leave
+together depends on which thread comes first. Releases are put in order by the arrival at which they happened, then by the
+order in which they came through the door.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.anonymizer.lane import Lane, Leaving, part_of
-from shoal.anonymizer.team import Team, only_worn, together
+from shoal.anonymizer.lane import HandedOver, Lane
+from shoal.anonymizer.lanes import LaneSet, arriving_in
+from shoal.anonymizer.released import Released
+from shoal.blocks.batch import Batch
 from shoal.blocks.diversity import Diversity
-from shoal.columns.encode import ELSEWHERE, Batch, no_arrivals
 from shoal.policy import Policy
 from shoal.policy.algorithm import Fast
 
@@ -24,17 +26,16 @@ _STRIDE = 4096  # arrivals after which the workers wait for each other
 _SHARED = ("group.", "reuse.", "tally.")
 
 
-class Workers(Team):
+class Workers(LaneSet):
     """Lanes of FAST that share one door."""
 
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
         own = policy.algorithm
         assert isinstance(own, Fast)
-        super().__init__([Lane(policy, demands()) for _ in range(own.workers)], own.workers)
+        super().__init__(policy, [Lane(policy, demands()) for _ in range(own.workers)], own.workers)
         for worker in self._all:
-            worker.beside_others()
+            worker.count_other_lanes()
         self._round = int(own.round or policy.privacy.k)
-        self._nobody = no_arrivals(policy)
         self._share(0)
 
     @property
@@ -45,13 +46,12 @@ class Workers(Team):
     def tally(self) -> np.record:
         return self._all[0].tally
 
-    def leave(self) -> Leaving:
-        return only_worn(self._all[0].leave())
+    def leave(self) -> Released:
+        return self._all[0].leave().with_used_groups()
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        """What they share is kept once."""
-        whole = super().saved()
-        return {name: array for name, array in whole.items() if name.startswith("0.") or not _is_shared(name)}
+        """What the workers share is saved once, with the first."""
+        return {name: array for name, array in super().saved().items() if name.startswith("0.") or not _is_shared(name)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         shared = {name[2:]: array for name, array in arrays.items() if name.startswith("0.") and _is_shared(name)}
@@ -59,26 +59,21 @@ class Workers(Team):
         super().restore({**arrays, **copies})
         self._share(0)
 
-    def take_in(self, batch: Batch) -> Leaving:
+    def take_in(self, batch: Batch) -> Released:
         size = len(batch.time)
         self._share(size)
-        for start in range(0, size, _STRIDE):
-            self._pass(part_of(batch, slice(start, start + _STRIDE)))
+        for start in range(0, max(size, 1), _STRIDE):
+            self._pass(batch.select(slice(start, start + _STRIDE)))
         return self.leave()
 
-    def _tick(self) -> Leaving:
-        self._share(0)
-        self._pass(self._nobody)
-        return self.leave()
-
-    def flush(self) -> Leaving:
+    def flush(self) -> Released:
         """From the first worker."""
         first, *others = self._all
-        first.advance(together([worker.hand_over_all() for worker in others]).tuples, closing=True)
+        first.advance(HandedOver.concat([worker.hand_over_all() for worker in others]).tuples, closing=True)
         return self.leave()
 
     def _share(self, arrivals: int) -> None:
-        """One door, one table of groups, one reuse set, with room for all that can leave while so many arrive."""
+        """One door, one table of groups, one reuse set, with room for all tuples that can leave while so many arrive."""
         first, *others = self._all
         first.make_room(sum(worker.held for worker in others) + arrivals)
         for worker in others:
@@ -88,12 +83,12 @@ class Workers(Team):
         turn = self._turns(self._all[0].arrivals + np.arange(len(batch.time)))
 
         def advance(number: int) -> None:
-            self._all[number].advance(batch._replace(seat=np.where(turn == number, batch.seat, ELSEWHERE)))
+            self._all[number].advance(arriving_in(batch, turn == number))
 
         self.side_by_side(advance, len(self._all), len(batch.time))
 
     def _turns(self, arrival: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Whose the arrivals with these numbers are: a round's to each worker at first, then one to each in turn."""
+        """Which worker takes the arrivals with these numbers: a round for each worker at first, then one for each in turn."""
         workers = len(self._all)
         return np.where(arrival < workers * self._round, arrival // self._round, arrival % workers)
 

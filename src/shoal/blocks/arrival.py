@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from shoal.blocks.batch import ANNOUNCED, ARRIVAL, HANDED_OVER
 from shoal.blocks.core import core
 from shoal.blocks.diversity import count_in
 from shoal.blocks.handover import hand_over
 from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import BUFFER, arrive, insert
-from shoal.columns.encode import ANNOUNCED
 from shoal.compiled import inlined, inner
 
 
 @inlined
 def is_due(s):
-    """Whether a tuple must leave, which the clock then names: the oldest, once it has waited as long as it may, or as many are
-    held as may be (buffer).
+    """Whether a tuple must leave now; `clock.due` is then its slot.
 
-    While fewer than k persons are there, it may wait longer if the policy says so; then the oldest that something covers
-    must leave.
+    The oldest tuple must leave once it has waited as long as it may, or once a buffer is full. While the window holds fewer
+    than k persons it may wait longer, if the policy says so; then the oldest tuple that a published group covers must leave.
     """
     c = s.window.clock
     if c.front < 0:
@@ -33,9 +32,9 @@ def is_due(s):
 
 @inner
 def _first_covered(s):
-    """The oldest of those that would be due, and that a group covers; -1 if there is none.
+    """The oldest tuple that would be due and that a group covers; -1 if there is none.
 
-    Who was asked before is not asked again until a group is new, unless the cover depends on what others show.
+    A tuple without a cover is not tried again until there is a new group, unless the cover depends on what other tuples show.
     """
     w, c = s.window, s.window.clock
     known = len(s.exits.diversity.kind) == 0 and c.groups == s.exits.tally.groups
@@ -65,9 +64,9 @@ def is_at_end(c, closing):
 
 @inlined
 def next_due(s, batch, closing):
-    """Take in the batch until the oldest must leave; False once the batch is in, or no slot is free, and nothing has to leave.
+    """Take in the batch until a tuple must leave; False once the batch is in, or no slot is free, and none must leave.
 
-    The clock moves to an arrival before it is inserted, so that what it makes due leaves first.
+    The clock moves to an arrival before the arrival is inserted, so that a tuple that falls due at that moment leaves first.
     """
     c = s.window.clock
     while True:
@@ -81,22 +80,23 @@ def next_due(s, batch, closing):
 
 @inlined
 def take_in(s, batch):
-    """Half a step of an arrival: first the clock moves to it, then it is inserted. Its slot, or -1 after the first half.
+    """One half of an arrival: first the clock moves to it, then it is inserted. Its slot, or -1 after the first half.
 
-    Of an arrival in another lane, only the clock and the values that all are compared with take notice. Of who comes here
-    from another lane they have taken notice before.
+    An arrival in another lane moves the clock and is counted among the values that all tuples are compared with. For a tuple
+    that was handed over both have happened before.
     """
     c, row = s.window.clock, s.window.clock.row
-    if batch.arrival[row] >= 0:
+    kind = batch.kind[row]
+    if kind == HANDED_OVER:
         return insert(s.domain, s.window, batch)
     if not c.announced:
         arrive(c, batch.time[row])
         c.announced = True
-        c.row += batch.seat[row] == ANNOUNCED
+        c.row += kind == ANNOUNCED
         return -1
     c.announced = False
     count_in(s.exits.diversity, batch, row)
-    if batch.seat[row] >= 0:
+    if kind == ARRIVAL:
         return insert(s.domain, s.window, batch)
     c.row += 1
     return -1

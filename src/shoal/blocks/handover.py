@@ -1,6 +1,6 @@
-"""Who goes to another lane: a tuple of a lane that holds fewer than k persons when half of the wait is over.
+"""Handing over: a tuple moves to another lane when half of its wait is over and its lane holds fewer than k persons.
 
-Where there is one lane, nobody does. Who goes does not leave: what is told here is taken in elsewhere, and the wait goes on.
+With a single lane no tuple is handed over. A handed-over tuple does not leave: another lane takes it in, and its wait goes on.
 """
 
 from __future__ import annotations
@@ -10,30 +10,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.batch import HANDED_OVER, Batch, blank
 from shoal.blocks.window import remove
-from shoal.columns.encode import Batch
 from shoal.compiled import inlined, inner, kernel
 
 
 class Handover(NamedTuple):
-    """The tuples that went, in order; one entry a tuple until the engine fetches them."""
+    """The tuples that were handed over, in order, until the anonymizer fetches them."""
 
     tuples: Batch
-    arrivals: NDArray[np.int64]  # how many had arrived when it went
+    arrivals: NDArray[np.int64]  # how many tuples had arrived when each was handed over
     size: NDArray[np.int64]
 
 
 def handover(quasi: int, sensitive: int, capacity: int) -> Handover:
-    tuples = Batch(
-        np.zeros((quasi, capacity)), np.zeros(capacity, np.uint64), np.zeros((capacity, 2), np.uint64), np.zeros(capacity),
-        np.zeros(capacity, np.int64), np.zeros((capacity, sensitive), np.uint64), np.zeros(capacity, np.int64),
-    )  # fmt: skip
+    tuples = blank(quasi, sensitive, capacity, HANDED_OVER)
     return Handover(tuples, np.zeros(capacity, np.int64), np.zeros(1, np.int64))
 
 
 @inlined
 def hand_over(s):
-    """Hand over who has waited half of the time by now, if fewer than k persons are here; whether anyone went."""
+    """Hand over the tuples that have waited half of their time, if fewer than k persons are here; whether any went."""
     c = s.window.clock
     if c.young < 0 or c.now - s.window.since[c.young] < c.half:
         return False
@@ -45,7 +42,7 @@ def _hand_over_grown(w, h, scratch, k):
     c, before = w.clock, w.clock.held
     while c.young >= 0 and c.now - w.since[c.young] >= c.half:
         if w.persons.size[0] < k and w.pocketed[c.young] == np.inf:
-            _go(w, h, scratch, c.young)
+            _move(w, h, scratch, c.young)
         else:
             c.young = w.newer[c.young]
     return c.held < before
@@ -53,13 +50,13 @@ def _hand_over_grown(w, h, scratch, k):
 
 @kernel
 def hand_over_all(w, h, scratch):
-    """Hand over everyone, the oldest first."""
+    """Hand over every tuple, the oldest first."""
     while w.clock.oldest >= 0:
-        _go(w, h, scratch, w.clock.oldest)
+        _move(w, h, scratch, w.clock.oldest)
 
 
 @inlined
-def _go(w, h, scratch, slot):
+def _move(w, h, scratch, slot):
     i, batch = h.size[0], h.tuples
     h.size[0] += 1
     for q in range(len(batch.values)):
@@ -68,7 +65,7 @@ def _go(w, h, scratch, slot):
     for word in range(2):
         batch.person[i, word] = w.persons.key[w.person[slot], word]
     batch.time[i] = w.since[slot]
-    batch.seat[i] = w.seat[slot]
+    batch.payload[i] = w.payload[slot]
     for a in range(w.sensitive.shape[1]):
         batch.sensitive[i, a] = w.sensitive[slot, a]
     batch.arrival[i] = w.arrival[slot]

@@ -1,4 +1,4 @@
-"""A lock for kernels on several threads: who has it works alone on what they share."""
+"""A lock for kernels on several threads: the thread that has it works alone on what the threads share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def lock() -> NDArray[np.int64]:
 
 @inlined
 def acquire(lock):
-    """Wait until nobody else has it."""
+    """Wait until no other thread has it."""
     while not seized(lock):
         step_aside()
 

@@ -44,7 +44,7 @@ TALLY = np.dtype([
 class Exits(NamedTuple):
     """The tuples that left, in order; one entry a tuple until the engine fetches them."""
 
-    seat: NDArray[np.int64]
+    payload: NDArray[np.int64]
     pattern: NDArray[np.uint64]  # what it shows: its own quasi-identifiers, or all of its group
     row: NDArray[np.int64]  # of the group whose generalization it wears; -1 when suppressed
     how: NDArray[np.int64]
@@ -66,9 +66,9 @@ def exits(promise: np.record, diversity: Diversity, capacity: int) -> Exits:
     tally = np.zeros(1, TALLY).view(np.recarray)[0]
     tally.longest = -np.inf
     whole = [np.zeros(capacity, np.int64) for _ in range(3)]
-    seat, row, how = whole
+    payload, row, how = whole
     return Exits(
-        seat, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity),
+        payload, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity),
         np.zeros(capacity, np.int64),
     )  # fmt: skip
 
@@ -186,7 +186,7 @@ def _leave(s, slot, row, how):
     w, g, exits, tally, match = s.window, s.groups, s.exits, s.exits.tally, s.exits.promise.match
     i = tally.waiting
     tally.waiting += 1
-    exits.seat[i] = w.seat[slot]
+    exits.payload[i] = w.payload[slot]
     imputed = how != SUPPRESSED and g.size[row] > 0
     exits.pattern[i] = w.pattern[slot]
     if how != SUPPRESSED and (imputed or match != MAYBE):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.batch import HANDED_OVER, Batch
 from shoal.blocks.diversity import Diversity, refilled, with_values
 from shoal.blocks.domain import Domain, domain
 from shoal.blocks.groups import MATCHES, Groups, groups
@@ -17,13 +18,12 @@ from shoal.blocks.release import TALLY, Exits, exits, promise
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
 from shoal.blocks.wave import LARGEST, wave
 from shoal.blocks.window import KINDS, TIME, Window, insert, window
-from shoal.columns.encode import Batch
 from shoal.compiled import kernel
 from shoal.policy import Policy
 
 Arrays = dict[str, NDArray[Any]]
 
-_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "home", "seat", "sensitive")
+_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "home", "payload", "sensitive")
 
 
 class State(NamedTuple):
@@ -76,7 +76,7 @@ def with_exits(s: State, arrivals: int, elsewhere: int = 0) -> State:
     """The same state with room for all that can leave while so many arrive, and some more in other lanes."""
     s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals + elsewhere)))
     leaving = int(s.window.clock.held) + arrivals
-    if leaving > len(s.exits.seat):
+    if leaving > len(s.exits.payload):
         larger = exits(s.exits.promise, s.exits.diversity, leaving + leaving // 4)
         _copy(s.exits.tally, larger.tally, TALLY.names or ())
         s = s._replace(exits=larger)
@@ -208,10 +208,10 @@ def _copy(source: np.record, target: np.record, fields: tuple[str, ...]) -> None
 
 
 def _fill(domain: Domain, w: Window, tuples: Mapping[str, NDArray[Any]]) -> None:
-    """Seat tuples in an empty window, in order of arrival."""
+    """Put tuples into an empty window, in order of arrival."""
     values = np.ascontiguousarray(tuples["values"].T)
-    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["seat"], tuples["sensitive"],
-                  tuples["arrival"])  # fmt: skip
+    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["payload"], tuples["sensitive"],
+                  tuples["arrival"], np.full(len(values.T), HANDED_OVER))  # fmt: skip
     w.clock.row = 0
     _insert_all(domain, w, batch, tuples["pocketed"], tuples["home"])
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.blocks.batch import HANDED_OVER
 from shoal.blocks.domain import MISSING
 from shoal.blocks.roster import Roster, join, leave, roster
 from shoal.compiled import ENTRIES, inlined, kernel, prefetch
@@ -51,7 +52,7 @@ class Window(NamedTuple):
     since: NDArray[np.float64]
     pocketed: NDArray[np.float64]  # when it was put into the pocket; infinite if it was not
     home: NDArray[np.int64]  # CASTLE's cluster; tide's group, when its wave leaves
-    seat: NDArray[np.int64]  # where what is passed through waits, outside the engine
+    payload: NDArray[np.int64]  # the row of the payload buffer, outside the kernels, where what is passed through waits
     sensitive: NDArray[np.uint64]  # a row a tuple: fingerprints of the values of which something is asked; 0 is missing
     older: NDArray[np.int64]  # slots in order of arrival; -1 at the ends
     newer: NDArray[np.int64]
@@ -79,11 +80,11 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
     row = even(capacity)
     if row * 2 % 4096 == 0:
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
-    person, partition, arrival, home, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
+    person, partition, arrival, home, payload, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
     return Window(
         values=np.full((capacity, padded(quasi)), np.nan), code=np.zeros((quasi, row), np.uint16),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
-        since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat,
+        since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, payload=payload,
         sensitive=np.zeros((capacity, sensitive), np.uint64), older=older, newer=newer,
         persons=roster(capacity), partitions=roster(capacity), clock=clock,
     )  # fmt: skip
@@ -114,7 +115,7 @@ def advance(clock, now):
 def insert(domain, w, batch):
     """Put the next row of the batch into the last slot; that slot.
 
-    The clock has just seen its arrival, or the row tells it; then others may have arrived since.
+    The clock has just moved to its arrival, or it was handed over and brings its arrival along.
     """
     c = w.clock
     row, slot = c.row, c.held
@@ -132,12 +133,12 @@ def insert(domain, w, batch):
     w.pattern[slot] = batch.pattern[row]
     w.person[slot] = join(w.persons, batch.person[row, 0], batch.person[row, 1])
     w.partition[slot] = join(w.partitions, batch.pattern[row], np.uint64(0))
-    back = batch.arrival[row] >= 0
-    w.arrival[slot] = batch.arrival[row] if back else c.arrivals - 1
-    w.since[slot] = batch.time[row] if back else c.now
+    is_older = batch.kind[row] == HANDED_OVER
+    w.arrival[slot] = batch.arrival[row] if is_older else c.arrivals - 1
+    w.since[slot] = batch.time[row] if is_older else c.now
     w.pocketed[slot] = np.inf
     w.home[slot] = -1
-    w.seat[slot] = batch.seat[row]
+    w.payload[slot] = batch.payload[row]
     for a in range(w.sensitive.shape[1]):
         w.sensitive[slot, a] = batch.sensitive[row, a]
     older = c.newest
@@ -207,7 +208,7 @@ def _move(w, source, target):
     w.since[target] = w.since[source]
     w.pocketed[target] = w.pocketed[source]
     w.home[target] = w.home[source]
-    w.seat[target] = w.seat[source]
+    w.payload[target] = w.payload[source]
     for a in range(w.sensitive.shape[1]):
         w.sensitive[target, a] = w.sensitive[source, a]
     older, newer = w.older[source], w.newer[source]

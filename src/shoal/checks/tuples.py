@@ -61,7 +61,7 @@ class _Column:
         self.lenient += [rejection.row for rejection in strict.rejected if rejection.row not in refused]
         self.is_there |= not pa.types.is_null(batch.schema.types[0])
         if self.attribute and self.attribute.quasi:
-            self.missing += int(np.isnan(found.batch.values[0]).sum())
+            self.missing += int(np.isnan(found.values[0]).sum())
             return
         text = texts(column(batch, self.field), self._nulls)
         self.missing += text.null_count
@@ -80,7 +80,7 @@ class TupleCheck(SampleCheck):
         self._times: list[NDArray[np.float64]] = []
 
     def _take(self, block: Block) -> None:
-        accepted = self._encoder.encode(block.batch, block.rows).batch
+        accepted = self._encoder.encode(block.batch, block.rows)
         self._persons.append(accepted.person)
         self._times.append(accepted.time)
         for each in self._columns:

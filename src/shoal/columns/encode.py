@@ -1,4 +1,4 @@
-"""Records to codes: an Arrow batch becomes the arrays that the window takes in."""
+"""Records to codes: an Arrow batch becomes the arrays that a window's batch is made of."""
 
 from __future__ import annotations
 
@@ -25,38 +25,16 @@ _RETYPED = "not of the type that it had before (value withheld); give one type t
 _EXACT = 2**53  # up to here float64 holds every whole number
 
 
-ELSEWHERE, ANNOUNCED = -1, -2
-"""Seats of those who arrive in another lane; who is announced comes again, in another row, after those in between."""
-
-
-class Batch(NamedTuple):
-    """Encoded arrivals: what the window takes in."""
-
-    values: NDArray[np.float64]  # a row a quasi-identifier: a number or a leaf; NaN is missing
-    pattern: NDArray[np.uint64]  # bit q: the tuple has quasi-identifier q
-    person: NDArray[np.uint64]  # two words a tuple
-    time: NDArray[np.float64]
-    seat: NDArray[np.int64]  # where what is passed through waits; below 0 of those who arrive in another lane
-    sensitive: NDArray[np.uint64]  # a row a tuple: fingerprints of the values of which something is asked; 0 is missing
-    arrival: NDArray[np.int64]  # its number, of those who arrived before, at `time`; -1 of those who arrive now
-
-
-def no_arrivals(policy: Policy) -> Batch:
-    return Batch(
-        np.zeros((len(policy.quasi), 0)),
-        np.zeros(0, np.uint64),
-        np.zeros((0, 2), np.uint64),
-        np.zeros(0),
-        np.zeros(0, np.int64),
-        np.zeros((0, len(policy.requirements)), np.uint64),
-        np.zeros(0, np.int64),
-    )
-
-
 class Encoded(NamedTuple):
-    batch: Batch  # of the accepted records
-    kept: pa.RecordBatch  # the fields of the accepted records that are passed through
-    rows: NDArray[np.int64]  # the row numbers of the accepted records
+    """The accepted records, encoded, and the reasons why others were rejected."""
+
+    values: NDArray[np.float64]  # one row per quasi-identifier: a number or a leaf; NaN is missing
+    pattern: NDArray[np.uint64]  # bit q: the record has quasi-identifier q
+    person: NDArray[np.uint64]  # two words per record
+    time: NDArray[np.float64]
+    sensitive: NDArray[np.uint64]  # one row per record: fingerprints of the values with a demand; 0 is missing
+    kept: pa.RecordBatch  # what is passed through
+    rows: NDArray[np.int64]  # row numbers
     whole: NDArray[np.bool_]  # by quasi-identifier: whether it can be published in whole numbers
     rejected: list[Rejection]
 
@@ -96,8 +74,7 @@ class Encoder:
             kept = self._of_known_types(kept) if size and not accepted.any() else kept
             self.remember(kept.schema)
         kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
-        arrivals = Batch(values, pattern, person, time, np.arange(len(time)), sensitive, np.full(len(time), -1))
-        return Encoded(arrivals, kept, rows[accepted], whole, rejections.listed(rows))
+        return Encoded(values, pattern, person, time, sensitive, kept, rows[accepted], whole, rejections.listed(rows))
 
     def remember(self, schema: pa.Schema) -> None:
         """Later values of these fields must have these types, or wider ones."""

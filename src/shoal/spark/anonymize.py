@@ -17,52 +17,49 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import MapType, StructField, StructType
 
 from shoal.anonymizer.filter import Filter
-from shoal.anonymizer.locality import BEGINNING, learned
 from shoal.anonymizer.secret import secret
+from shoal.anonymizer.split_tree import SplitTree, learned_tree, sample_size
 from shoal.anonymizer.windowed import Windowed
 from shoal.columns.encode import Encoder
 from shoal.errors import InputError, PolicyError, StateError
 from shoal.path import head
 from shoal.pipeline import FileCipher
 from shoal.policy import Policy, Tuned, Zanon
-from shoal.spark.cells import Cells, from_bytes, keys, to_bytes
-from shoal.spark.intake import ROW, Intake
 from shoal.spark.job import Job
-from shoal.spark.keeping import keep, kept
-from shoal.spark.published import Published, plain
-from shoal.spark.stateful import Stateful
-from shoal.spark.whole import Whole
-from shoal.spark.wire import SCHEMA
+from shoal.spark.lane import ROW
+from shoal.spark.message import SCHEMA
+from shoal.spark.routing import Routing, keys
+from shoal.spark.state_file import load, save
+from shoal.spark.steps import BatchStep, DecodeStep, EncodeStep, StreamStep, plain
 
 VARIABLE = "SHOAL_KEY"
-_EACH = 32
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-"""The only store that keeps what lanes need."""
+"""The only state store that works for lanes."""
 
 
 def anonymize(
     df: DataFrame, policy: Policy | Mapping[str, Any] | str | PathLike[str], lanes: int = 8, *,
-    sample: DataFrame | None = None, cells: str | None = None, key: str | None = None,
+    sample: DataFrame | None = None, split_tree: str | None = None, key: str | None = None,
 ) -> DataFrame:  # fmt: skip
-    """Anonymize a DataFrame of Spark by a policy; streaming or not, it goes with any source and any sink.
+    """Anonymize a DataFrame of Spark by a policy; streaming or not, from any source to any sink.
 
     Parameters
     ----------
     df
-        The records. Of a streaming one rows come out when they leave, in append mode.
+        The records. Rows of a streaming query come out when they leave, in append mode.
     policy
         A policy, the mapping or the path of one.
     lanes
         Windows side by side, one task each, among which the tuples are split. z-anonymity is split by items.
     sample
-        For a streaming query with several lanes: a batch DataFrame of the same columns, some thousand rows, from which is
-        learned which tuples go together. It is looked at once, when `cells` are not there yet.
-    cells
-        For a streaming query with several lanes: a folder, such as one beside the checkpoint, where what was learned is kept.
+        For a streaming query with several lanes: a batch DataFrame of the same columns, some thousand rows, from which the
+        split tree is learned: which tuples share a lane. It is read once, when there is no `split_tree` yet.
+    split_tree
+        For a streaming query with several lanes: a folder, such as one beside the checkpoint, where the split tree is kept.
     key
-        For a streaming query: the secret that its state is encrypted with, at least 32 bytes; else that of SHOAL_KEY.
+        For a streaming query: the secret that its state is encrypted with, at least 32 bytes; by default that of SHOAL_KEY.
 
     Raises
     ------
@@ -75,13 +72,13 @@ def anonymize(
         policy = Policy.load(policy)
     policy, lanes = _fitting(policy, lanes)
     records = _records(df, policy)
-    job = _job(records, policy, lanes, sample, cells, key)
+    job = _job(records, policy, lanes, sample, split_tree, key)
     steps = _streaming if df.isStreaming else _batch
-    return steps(records, job).mapInArrow(Published(job).__call__, _types(df, job.published))
+    return steps(records, job).mapInArrow(DecodeStep(job).__call__, _types(df, job.published))
 
 
 def _fitting(policy: Policy, lanes: int) -> tuple[Policy, int]:
-    """The policy in so many lanes, and how many it can be split into."""
+    """The policy with this number of lanes, and the number that it can be split into."""
     if lanes < 1:
         raise PolicyError([f"lanes: {lanes} is below 1; use at least 1"])
     own = policy.algorithm
@@ -134,45 +131,44 @@ def _job(
     whole = () if policy.is_filter else tuple(Encoder(policy, zero).encode(nothing, np.zeros(0, np.int64)).whole.tolist())
     partitions = int(records.sparkSession.conf.get(_PARTITIONS) or 200) if streaming else lanes + 1
     return Job(
-        policy=policy, cells=_cells(records, policy, lanes, partitions, sample, folder, secret_key), whole=whole,
+        policy=policy, routing=_routing(records, policy, lanes, partitions, sample, folder, secret_key), whole=whole,
         published=pa.schema([pa.field(field.name, plain(field.type)) for field in published]),
         secret=secret_key, pseudonyms=pseudonyms,
     )  # fmt: skip
 
 
-def _cells(
+def _routing(
     records: DataFrame, policy: Policy, lanes: int, partitions: int, sample: DataFrame | None, folder: str | None, key: str
-) -> Cells:
+) -> Routing:
     if lanes == 1 or policy.is_filter:
-        return Cells(None, tuple(range(lanes + 1)))
+        return Routing(None, tuple(range(lanes + 1)))
     if not records.isStreaming:
-        return Cells(_learned(records, policy), keys(lanes, partitions))
+        return Routing(_learned(records, policy), keys(lanes, partitions))
     if folder is None:
-        raise InputError("cells: name a folder, such as one beside the checkpoint, that a query goes on with")
-    found = kept(records.sparkSession, folder, key)
+        raise InputError("split_tree: name a folder, such as one beside the checkpoint, that a query goes on with")
+    found = load(records.sparkSession, folder, key)
     if found is not None:
-        cells = from_bytes(found)
-        if len(cells.keys) != lanes + 1:
-            raise StateError(f"cells: are {len(cells.keys) - 1} lanes, not {lanes}; give that number, or begin anew")
-        return cells
+        routing = Routing.from_bytes(found)
+        if len(routing.keys) != lanes + 1:
+            raise StateError(f"split_tree: has {len(routing.keys) - 1} lanes, not {lanes}; give that number, or begin anew")
+        return routing
     if sample is None:
-        raise InputError("sample: is needed to learn the cells of a streaming query; give a batch DataFrame")
-    cells = Cells(_learned(_records(sample, policy), policy), keys(lanes, partitions))
-    keep(records.sparkSession, folder, key, to_bytes(cells))
-    return cells
+        raise InputError("sample: is needed to learn the split tree of a streaming query; give a batch DataFrame")
+    routing = Routing(_learned(_records(sample, policy), policy), keys(lanes, partitions))
+    save(records.sparkSession, folder, key, routing.to_bytes())
+    return routing
 
 
-def _learned(records: DataFrame, policy: Policy) -> Any:
-    """The cells of some records."""
-    rows = max(BEGINNING, _EACH * policy.lanes)
-    table = records.drop(ROW).limit(rows).toArrow().combine_chunks()
+def _learned(records: DataFrame, policy: Policy) -> SplitTree | None:
+    """The split tree of some records."""
+    table = records.drop(ROW).limit(sample_size(policy)).toArrow().combine_chunks()
     batch = table.to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], table.schema)
-    values = Encoder(policy, np.zeros(2, np.uint64)).encode(batch, np.arange(len(batch))).batch.values
-    return learned(policy, values) if values.shape[1] else None
+    values = Encoder(policy, np.zeros(2, np.uint64)).encode(batch, np.arange(len(batch))).values
+    return learned_tree(policy, values) if values.shape[1] else None
 
 
 def _types(df: DataFrame, published: pa.Schema) -> StructType:
-    """What is passed through keeps its type."""
+    """The types of the published columns; those that are passed through keep their Spark type."""
     known = {field.name: field.dataType for field in df.schema.fields}
     same = dict(zip(known, to_arrow_schema(df.schema).types, strict=True))
     return StructType([
@@ -187,7 +183,7 @@ def _streaming(records: DataFrame, job: Job) -> DataFrame:
 
     def step(rows: DataFrame, here: tuple[int, ...]) -> DataFrame:
         grouped: GroupedData = rows.groupBy("key")
-        return grouped.transformWithStateInPandas(Stateful(job, here), SCHEMA, "Append", mode)
+        return grouped.transformWithStateInPandas(StreamStep(job, here), SCHEMA, "Append", mode)
 
     return _through(records, job, step)
 
@@ -197,22 +193,22 @@ def _batch(records: DataFrame, job: Job) -> DataFrame:
         records = records.orderBy(F.col(job.policy.time.field), F.col(ROW))
 
     def step(rows: DataFrame, here: tuple[int, ...]) -> DataFrame:
-        ordered = rows.repartition(len(job.cells.keys), "key").sortWithinPartitions("key", "part", "seq")
-        return ordered.mapInArrow(Whole(job, here).__call__, SCHEMA)
+        ordered = rows.repartition(len(job.routing.keys), "key").sortWithinPartitions("key", "part", "seq")
+        return ordered.mapInArrow(BatchStep(job, here).__call__, SCHEMA)
 
     return _through(records, job, step)
 
 
 def _through(records: DataFrame, job: Job, step: Callable[[DataFrame, tuple[int, ...]], DataFrame]) -> DataFrame:
     """Through the lanes, and, where there are several windows, through the common lane."""
-    *own, common = job.cells.keys
-    told = records.mapInArrow(Intake(job).__call__, SCHEMA)
-    if job.policy.is_filter:  # what comes too late for it is found in its lane
-        return _counted(step(told, tuple(own)))
-    left = step(_counted(told), tuple(own))
+    *own, common = job.routing.keys
+    messages = records.mapInArrow(EncodeStep(job).__call__, SCHEMA)
+    if job.policy.is_filter:  # its lane finds which observations come too late
+        return _counted(step(messages, tuple(own)))
+    left = step(_counted(messages), tuple(own))
     return left if job.lanes == 1 else step(left, (common,))
 
 
-def _counted(told: DataFrame) -> DataFrame:
-    """Spark is told how many records were received and rejected."""
-    return told.observe("shoal", *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("received", "rejected")))
+def _counted(messages: DataFrame) -> DataFrame:
+    """Report to Spark how many records were received and rejected."""
+    return messages.observe("shoal", *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("received", "rejected")))

@@ -24,8 +24,7 @@ _SMALL = {
 def warm() -> None:
     import pandas  # noqa: F401
 
-    import shoal.spark.lane
-    import shoal.spark.stateful  # noqa: F401
+    import shoal.spark.steps  # noqa: F401
     from shoal import Anonymizer, Policy
     from shoal.algorithms import WINDOWED
 
@@ -37,10 +36,10 @@ def warm() -> None:
 
 
 def only_if_changed(forget: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:
-    """Let an archive be read again only if it is another than before.
+    """Read an archive again only if it has changed.
 
-    A worker forgets before every task what it knows of archives. Spark is one itself, and is then read again for each of its
-    packages, which takes longer than a small task.
+    Before every task a worker clears its cache of archives. Spark itself is an archive, and would be read again for each of
+    its packages, which takes longer than a small task.
     """
     seen: dict[str, tuple[int, int] | None] = {}
 
@@ -65,5 +64,5 @@ def _state(path: str) -> tuple[int, int] | None:
 if __name__ == "__main__":
     zipimporter.invalidate_caches = only_if_changed(zipimporter.invalidate_caches)  # type: ignore[assignment,method-assign]
     warm()
-    importlib.invalidate_caches()  # so that all that is known by now need not be read again
+    importlib.invalidate_caches()  # so that what was read by now is not read again
     manager()

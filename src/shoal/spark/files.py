@@ -26,7 +26,7 @@ class FileSource:
             yield "source.file.path: is a format that is not there on Spark; use .jsonl, .csv or .parquet"
 
     def schema(self, spark: SparkSession) -> StructType:
-        """The types of the columns, from what is there."""
+        """The types of the columns, from the files that are there."""
         return self._of(spark.read).load(self._path).schema
 
     def read(self, reader: Any, schema: StructType) -> DataFrame:

@@ -1,4 +1,4 @@
-"""A job: all that the steps of one query need to know. It travels to the executors inside the query, with its secrets."""
+"""A job: all that the steps of one query need to know. It goes to the executors inside the query, with its secrets."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from numpy.typing import NDArray
 from shoal.errors import StateError
 from shoal.pipeline import Damaged, FileCipher
 from shoal.policy import Policy
-from shoal.spark.cells import Cells
+from shoal.spark.routing import Routing
 
-_OTHER_CELLS = "cells: are not those that the state was made with; give those of this query, or begin anew"
+_OTHER_TREE = "split_tree: is not the one that the state was made with; give that of this query, or begin anew"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
     policy: Policy
-    cells: Cells
+    routing: Routing
     whole: tuple[bool, ...]
     """By quasi-identifier: whether it is published in whole numbers."""
 
     published: pa.Schema
     secret: str = field(repr=False)
-    """Of the state, and of the fingerprints."""
+    """For the encryption of the state, and for the key of the fingerprints."""
 
     pseudonyms: bytes | None = field(default=None, repr=False)
     """The secret of z-anonymity."""
 
     @cached_property
     def key(self) -> NDArray[np.uint64]:
-        """Of the fingerprints: the same in every lane, and whenever a step is run again."""
+        """The key of the fingerprints: the same in every lane, and whenever a step is run again."""
         derived = HKDF(SHA256(), 16, self.policy.fingerprint.encode(), b"shoal fingerprints").derive(self.secret.encode())
         return np.frombuffer(derived, np.uint64).copy()
 
@@ -48,13 +48,13 @@ class Job:
 
     @property
     def lanes(self) -> int:
-        return len(self.cells.keys) - 1
+        return len(self.routing.keys) - 1
 
     def sealed(self, header: dict[str, Any], state: bytes) -> bytes:
-        """What is kept of a lane between batches."""
+        """The encrypted state of a lane, as it is kept between batches."""
         out = io.BytesIO()
         writer = self.cipher.writer(out)
-        writer.add(json.dumps({"cells": self.cells.digest, **header}).encode())
+        writer.add(json.dumps({"routing": self.routing.digest, **header}).encode())
         writer.add(state)
         return out.getvalue()
 
@@ -64,13 +64,13 @@ class Job:
         Raises
         ------
         StateError
-            It is damaged, or was kept under another key or other cells.
+            It is damaged, or was sealed with another key or under another split tree.
         """
         try:
             header, state = self.cipher.pieces(data)
         except (Damaged, ValueError):
             raise StateError("the state of a lane is damaged; begin anew with another checkpoint") from None
-        told = json.loads(header)
-        if told["cells"] != self.cells.digest:
-            raise StateError(_OTHER_CELLS)
-        return told, state
+        found = json.loads(header)
+        if found["routing"] != self.routing.digest:
+            raise StateError(_OTHER_TREE)
+        return found, state

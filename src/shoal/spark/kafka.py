@@ -1,4 +1,4 @@
-"""Topics of Kafka at the ends of a pipeline on Spark, by Spark's own connector, which has to be there beside Spark."""
+"""Topics of Kafka at the ends of a pipeline on Spark, by Spark's own connector, which must be installed beside Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 """The connector, as Maven knows it."""
 
 SOME = 10_000
-"""Messages that are looked at for the types of the columns."""
+"""Messages from which the types of the columns are learned."""
 
 
 class TopicSource:
@@ -32,7 +32,7 @@ class TopicSource:
         yield from _problems("source", self._settings)
 
     def options(self) -> dict[str, str]:
-        """What the connector is told; positions are in the checkpoint, so that the group only gives its name."""
+        """The connector's options; positions are in the checkpoint, so only the name of the group is used."""
         return {
             "kafka.bootstrap.servers": self._settings.brokers,
             "subscribe": self._settings.topic,
@@ -61,7 +61,7 @@ class TopicSource:
 
 
 class TopicSink:
-    """A topic to which every tuple goes at least once, as a JSON object a message."""
+    """A topic to which every tuple goes at least once, one JSON object per message."""
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
@@ -88,7 +88,7 @@ def lines(messages: DataFrame) -> DataFrame:
 
 
 def columns(lines: DataFrame) -> StructType:
-    """The types of the columns of JSON lines; those that are none are passed over."""
+    """The types of the columns of JSON lines; lines that are not JSON are skipped."""
     reader = lines.sparkSession.read.option("mode", "DROPMALFORMED")
     return reader.json(lines.rdd.map(lambda row: row[0])).schema
 

@@ -1,4 +1,4 @@
-"""What becomes of the rows that reach a lane, the common lane, or a lane of z-anonymity; between batches it is sealed."""
+"""The lanes of a query by their keys: what becomes of the messages for a lane, the common lane, or a lane of z-anonymity."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer.filter import Filter
-from shoal.anonymizer.member import Left, Member
+from shoal.anonymizer.remote_lane import RemoteLane, Result
 from shoal.anonymizer.snapshot import Snapshot
-from shoal.anonymizer.snapshot import packed as packed_snapshot
-from shoal.anonymizer.snapshot import unpacked as unpacked_snapshot
-from shoal.anonymizer.travellers import Travellers, packed, together, unpacked
+from shoal.anonymizer.transfer import Transfer
 from shoal.columns.encode import event_times
 from shoal.columns.rejection import Rejections
-from shoal.spark.intake import ROW
 from shoal.spark.job import Job
-from shoal.spark.wire import Row, streams
+from shoal.spark.message import Message, streams
 
 LAST = 2**31 - 1
 """The part that comes after all others."""
 
+ROW = "shoal_row"
+"""A digest of a record, which orders records of one time: the same order whenever a batch is run again."""
 
-class Lane(ABC):
-    """What a key of Spark's stands for."""
+
+class KeyedLane(ABC):
+    """The lane that a key of Spark's stands for."""
 
     next: float | None = None
     """When something may have to be done even if nothing arrives."""
 
     newest = -math.inf
-    """The newest time that it was told of."""
+    """The newest time in any message."""
 
     def __init__(self, job: Job, number: int) -> None:
         self._job, self._number = job, number
-        self._key = job.cells.keys[number]
+        self._key = job.routing.keys[number]
 
     @abstractmethod
-    def take_in(self, rows: Sequence[Row], in_order: bool) -> list[Row]:
-        """Rows that were told of together. If what they hold is not in order yet, it is put in order by time and digest."""
+    def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
+        """Take in messages that belong together; if their tuples are not in order yet, order them by time and digest."""
 
-    def _published(self, batches: Iterable[pa.RecordBatch], row: Row) -> list[Row]:
-        """What left, as an answer to a row."""
-        return [Row(self._key, row.part, row.seq, published=some) for some in streams(batches)]
+    def _published(self, batches: Iterable[pa.RecordBatch], cause: Message) -> list[Message]:
+        """Published records, in answer to a message."""
+        return [Message(self._key, cause.part, cause.seq, published=some) for some in streams(batches)]
 
-    def tick(self, now: float) -> list[Row]:
+    def tick(self, now: float) -> list[Message]:
         """Move the clock on while nothing arrives."""
         return []
 
-    def close(self) -> list[Row]:
+    def close(self) -> list[Message]:
         """The end of the stream."""
         return []
 
@@ -62,95 +62,99 @@ class Lane(ABC):
     def restore(self, data: bytes) -> None: ...
 
 
-class Own(Lane):
-    """One of several lanes, or the only one."""
+class WindowLane(KeyedLane):
+    """One of several lanes with a window, or the only one."""
 
     def __init__(self, job: Job, number: int) -> None:
         super().__init__(job, number)
-        self._member = Member(job.policy, job.key, np.array(job.whole, bool), number)
+        self._lane = RemoteLane(job.policy, job.key, np.array(job.whole, bool), number)
 
     @property
     def next(self) -> float | None:  # type: ignore[override]
-        return self._member.next
+        return self._lane.next
 
-    def take_in(self, rows: Sequence[Row], in_order: bool) -> list[Row]:
-        counts = np.sum([row.arrived for row in rows], axis=0)
-        own = together([unpacked(row.tuples) for row in rows if row.tuples])
+    def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
+        counts = np.sum([message.arrived for message in messages], axis=0)
+        own = Transfer.concat([Transfer.from_bytes(message.tuples) for message in messages if message.tuples])
         if not in_order:
-            own = own.part(np.lexsort((own.rows, own.tuples.time)))
-        self.newest = max(self.newest, *(row.newest for row in rows))
-        return self._told(self._member.arrive(own, counts, self.newest), rows[0], counts.tobytes())
+            own = own.select(np.lexsort((own.rows, own.tuples.time)))
+        self._see(messages)
+        return self._answer(self._lane.arrive(own, counts, self.newest), messages[0], counts.tobytes())
 
-    def tick(self, now: float) -> list[Row]:
+    def tick(self, now: float) -> list[Message]:
         self.newest = max(self.newest, now)
-        return self._told(self._member.tick(now), Row(self._key), np.zeros(self._job.lanes, np.int64).tobytes())
+        return self._answer(self._lane.tick(now), Message(self._key), self._no_arrivals)
 
-    def close(self) -> list[Row]:
-        is_only = self._job.lanes == 1
-        left = self._member.flush() if is_only else self._member.hand_over_all()
-        return self._told(left, Row(self._key, LAST), np.zeros(self._job.lanes, np.int64).tobytes())
+    def close(self) -> list[Message]:
+        result = self._lane.flush() if self._job.lanes == 1 else self._lane.hand_over_all()
+        return self._answer(result, Message(self._key, LAST), self._no_arrivals)
 
     def snapshot(self) -> bytes:
-        return self._member.snapshot()
+        return self._lane.snapshot()
 
     def restore(self, data: bytes) -> None:
-        self._member.restore(data)
+        self._lane.restore(data)
 
-    def _told(self, left: Left, row: Row, counts: bytes) -> list[Row]:
-        """What left, and, to the common lane, who goes there and what it should know of."""
-        told = self._published(left.published, row)
+    def _see(self, messages: Sequence[Message]) -> None:
+        self.newest = max(self.newest, *(message.newest for message in messages))
+
+    @property
+    def _no_arrivals(self) -> bytes:
+        return np.zeros(self._job.lanes, np.int64).tobytes()
+
+    def _answer(self, result: Result, cause: Message, counts: bytes) -> list[Message]:
+        """The published records, and a message to the common lane with the tuples that are handed over."""
+        answer = self._published(result.published, cause)
         if self._job.lanes > 1:
-            handed = packed(left.handed) if len(left.handed.rows) else None
-            told.append(Row(self._job.cells.keys[-1], row.part, row.seq, self.newest, counts, handed))
-        return told
+            handed = result.handed_over.to_bytes() if len(result.handed_over.rows) else None
+            answer.append(Message(self._job.routing.keys[-1], cause.part, cause.seq, self.newest, counts, handed))
+        return answer
 
 
-class Common(Own):
-    """The lane to which thin lanes hand over."""
+class CommonLane(WindowLane):
+    """The lane to which lanes with fewer than k persons hand over."""
 
-    def take_in(self, rows: Sequence[Row], in_order: bool) -> list[Row]:
-        arrived = max(int(row.arrived.sum()) for row in rows)
-        handed = [unpacked(row.tuples) for row in rows if row.tuples]
-        self.newest = max(self.newest, *(row.newest for row in rows))
+    def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
+        arrived = max(int(message.arrived.sum()) for message in messages)
+        handed = [Transfer.from_bytes(message.tuples) for message in messages if message.tuples]
+        self._see(messages)
         if handed or arrived:
-            left = self._member.join(together(handed) if handed else self._nobody(), arrived, self.newest)
+            handed = handed or [self._lane.hand_over_none()]
+            result = self._lane.join(Transfer.concat(handed), arrived, self.newest)
         else:
-            left = self._member.tick(self.newest)
-        return self._told(left, rows[0], b"")
+            result = self._lane.tick(self.newest)
+        return self._published(result.published, messages[0])
 
-    def close(self) -> list[Row]:
-        return self._told(self._member.flush(), Row(self._key, LAST), b"")
+    def tick(self, now: float) -> list[Message]:
+        self.newest = max(self.newest, now)
+        return self._published(self._lane.tick(now).published, Message(self._key))
 
-    def _nobody(self) -> Travellers:
-        return self._member.hand_over_none()
-
-    def _told(self, left: Left, row: Row, counts: bytes) -> list[Row]:
-        return self._published(left.published, row)
+    def close(self) -> list[Message]:
+        return self._published(self._lane.flush().published, Message(self._key, LAST))
 
 
-class Items(Lane):
-    """A lane of z-anonymity: what is counted of an item is counted in its lane alone."""
+class FilterLane(KeyedLane):
+    """A lane of z-anonymity: an item is counted in its own lane only."""
 
     def __init__(self, job: Job, number: int) -> None:
         super().__init__(job, number)
         self._filter = Filter(job.policy, job.pseudonyms)
 
-    def take_in(self, rows: Sequence[Row], in_order: bool) -> list[Row]:
-        told = rows[0]
-        received, rejected = sum(row.received for row in rows), sum(row.rejected for row in rows)
-        batch = self._together(rows, in_order)
+    def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
+        first = messages[0]
+        received, rejected = (sum(getattr(message, name) for message in messages) for name in ("received", "rejected"))
+        batch = self._records(messages, in_order)
         answer = self._filter.arrive(batch, np.arange(len(batch))) if batch is not None else self._filter.flush()
-        counted = Row(self._key, told.part, told.seq, received=received, rejected=rejected + len(answer.rejected))
-        return [counted, *self._published([answer.published], told)]
+        counted = Message(self._key, first.part, first.seq, received=received, rejected=rejected + len(answer.rejected))
+        return [counted, *self._published([answer.published], first)]
 
-    def _together(self, rows: Sequence[Row], in_order: bool) -> pa.RecordBatch | None:
-        tables = [pa.ipc.open_stream(row.tuples).read_all() for row in rows if row.tuples]
+    def _records(self, messages: Sequence[Message], in_order: bool) -> pa.RecordBatch | None:
+        tables = [pa.ipc.open_stream(message.tuples).read_all() for message in messages if message.tuples]
         batches = pa.concat_tables(tables).combine_chunks().to_batches() if tables else []
         if not batches:
             return None
-        batch = batches[0]
-        digest = np.asarray(batch.column(ROW).to_numpy())
-        batch = batch.drop_columns([ROW])
+        digest = np.asarray(batches[0].column(ROW).to_numpy())
+        batch = batches[0].drop_columns([ROW])
         if in_order:
             return batch
         time = event_times(batch, self._job.policy, Rejections(len(batch)))
@@ -158,14 +162,14 @@ class Items(Lane):
 
     def snapshot(self) -> bytes:
         header, arrays, kept = self._filter.saved()
-        return packed_snapshot(Snapshot({"policy": self._job.policy.fingerprint, **header}, arrays, kept))
+        return Snapshot({"policy": self._job.policy.fingerprint, **header}, arrays, kept).to_bytes()
 
     def restore(self, data: bytes) -> None:
-        self._filter.restore(unpacked_snapshot(data, self._job.policy.fingerprint))
+        self._filter.restore(Snapshot.from_bytes(data, self._job.policy.fingerprint))
 
 
-def lane(job: Job, key: int) -> Lane:
+def lane(job: Job, key: int) -> KeyedLane:
     """The lane that a key stands for."""
-    number = job.cells.keys.index(key)
-    kind: Any = Items if job.policy.is_filter else Common if number == job.lanes else Own
+    number = job.routing.keys.index(key)
+    kind: Any = FilterLane if job.policy.is_filter else CommonLane if number == job.lanes else WindowLane
     return kind(job, number)

@@ -19,24 +19,24 @@ from shoal.spark.anonymize import ROCKSDB, anonymize
 from shoal.spark.daemon import VARIABLE
 from shoal.spark.files import FileSink, FileSource
 from shoal.spark.kafka import TopicSink, TopicSource
-from shoal.spark.keeping import keep, kept
+from shoal.spark.state_file import load, save
 
 _SOURCES: dict[str, Any] = {"file": FileSource, "kafka": TopicSource}
 _SINKS: dict[str, Any] = {"file": FileSink, "kafka": TopicSink}
 _LANES = 8
 _MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**29), "MALLOC_TOP_PAD_": str(2**26)}
-"""So that glibc keeps what a worker frees for its next batch; to get every page anew takes a tenth of the time of a query."""
+"""With these glibc keeps the memory that a worker frees, for its next batch; new pages would take a tenth of a query's time."""
 
 
 def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambda query: None) -> None:
     """Run a pipeline on a cluster, or on `local[2]`, until its source ends or it is stopped.
 
-    `started` is given the query of a source that does not end.
+    `started` gets the query of a source that does not end.
 
     Raises
     ------
     PolicyError, InputError
-        The file asks for what Spark has not.
+        The file asks for something that there is not on Spark.
     """
     problems = list(_problems(file))
     if problems:
@@ -53,7 +53,7 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
         sink.write(_lines(anonymize(records, policy, lanes, key=key)))
         return
     stream = source.read(spark.readStream, schema)
-    found = anonymize(stream, policy, lanes, sample=records, cells=f"{home}/cells", key=key)
+    found = anonymize(stream, policy, lanes, sample=records, split_tree=f"{home}/split_tree", key=key)
     writer = sink.writer(_lines(found)).option("checkpointLocation", f"{home}/checkpoint")
     query = writer.trigger(processingTime=f"{file.state.checkpoint} seconds").start()
     started(query)
@@ -89,7 +89,7 @@ def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
     }
     if cache := os.environ.get("SHOAL_CACHE"):
         chosen["spark.executorEnv.SHOAL_CACHE"] = cache
-    if not master.startswith("local"):  # there all is one process
+    if not master.startswith("local"):  # a local session is one process
         chosen |= {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
     return chosen
 
@@ -117,9 +117,9 @@ def _lines(found: DataFrame) -> DataFrame:
 
 
 def _schema(spark: SparkSession, folder: str, key: str, source: Any) -> StructType:
-    """The types of the source's columns, found out once and kept, so that the query goes on with the same."""
-    found = kept(spark, folder, key)
+    """The types of the source's columns, found once and saved, so that the query goes on with the same types."""
+    found = load(spark, folder, key)
     if found is None:
         found = source.schema(spark).json().encode()
-        keep(spark, folder, key, found)
+        save(spark, folder, key, found)
     return StructType.fromJson(json.loads(found))

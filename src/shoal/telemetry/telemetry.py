@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.anonymizer import Anonymizer, Crowd, FilterStats, Stats
+from shoal.anonymizer import Anonymizer, FilterStats, Stats, UserCounts
 from shoal.model import Publication, grid
 from shoal.policy import Policy, Tuned, Zanon
 from shoal.telemetry.histogram import ReleaseHistograms, waits_and_sizes
@@ -76,22 +76,22 @@ class Telemetry:
         self._checkpoint: dict[str, float] | None = None
         self._checkpoints = 0
         self._lag: int | None = None
-        self._crowd: Crowd | None = None
+        self._counts: UserCounts | None = None
         self._census_due = -math.inf
-        self._kept_p: tuple[Crowd, int, float] | None = None
+        self._kept_p: tuple[UserCounts, int, float] | None = None
 
     def after(self, anonymizer: Anonymizer, answer: pa.RecordBatch) -> None:
         """Called after a push, a tick or a flush that released `answer`, by the thread that owns the anonymizer."""
-        crowd = None
+        counts = None
         if self.policy.is_filter and (now := self._clock()) >= self._census_due:
-            crowd = anonymizer.crowd()
+            counts = anonymizer.user_counts()
             spent = self._clock() - now
             self._census_due = now + max(_CENSUS, _DUTY * spent)
-        self.note(answer, anonymizer.trace, anonymizer.stats, anonymizer.sizes, crowd)
+        self.note(answer, anonymizer.trace, anonymizer.stats, anonymizer.sizes, counts)
 
     def note(
         self, answer: pa.RecordBatch, trace: pa.RecordBatch, stats: Stats | FilterStats, sizes: Mapping[str, int],
-        crowd: Crowd | None = None,
+        counts: UserCounts | None = None,
     ) -> None:  # fmt: skip
         """The same in parts: released tuples and their trace, the statistics since the beginning, and how much is held."""
         now = self._clock()
@@ -105,7 +105,7 @@ class Telemetry:
             self._state = RUNNING if self._state == STARTING else self._state
             if self._stats is None or stats.received > self._stats.received:
                 self._arrived = now
-            self._stats, self._sizes, self._crowd = stats, dict(sizes), crowd or self._crowd
+            self._stats, self._sizes, self._counts = stats, dict(sizes), counts or self._counts
             if self._releases and left:
                 self._releases.add(*left)
             if some is not None:
@@ -222,13 +222,13 @@ class Telemetry:
     def _p_kanon(self) -> float | None:
         """By the model, the probability that k - 1 others publish what a user publishes; computed at most once per census."""
         with self._lock:
-            crowd, z, known = self._crowd, getattr(self._stats, "z", None), self._kept_p
-        if crowd is None or z is None:
+            counts, z, known = self._counts, getattr(self._stats, "z", None), self._kept_p
+        if counts is None or z is None:
             return None
-        if known is None or known[0] is not crowd or known[1] != z:
-            exposed = np.minimum(crowd.exposed / crowd.users, 1.0)
-            found = grid(Publication(crowd.users, exposed, z), _least_alike(self.policy), _TOLERANCE)
-            known = self._kept_p = crowd, z, found.value
+        if known is None or known[0] is not counts or known[1] != z:
+            exposed = np.minimum(counts.exposed / counts.users, 1.0)
+            found = grid(Publication(counts.users, exposed, z), _least_alike(self.policy), _TOLERANCE)
+            known = self._kept_p = counts, z, found.value
         return known[2]
 
     def _checkpointed(self, now: float) -> dict[str, float] | None:

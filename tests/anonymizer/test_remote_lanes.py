@@ -1,4 +1,4 @@
-"""Lanes that are elsewhere: every tuple leaves once and in time, through packing and snapshots."""
+"""Remote lanes: every tuple leaves once and in time, through packing and snapshots."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from shoal import Policy
 from shoal.algorithms import WINDOWED
-from shoal.anonymizer.locality import learned
-from shoal.anonymizer.member import Member, numbers, places
-from shoal.anonymizer.travellers import Travellers, packed, together, unpacked
+from shoal.anonymizer.remote_lane import RemoteLane, numbers, places
+from shoal.anonymizer.split_tree import learned_tree
+from shoal.anonymizer.transfer import Transfer
 from shoal.columns.encode import Encoder
 
 POLICY = """
@@ -42,78 +42,79 @@ def records() -> pa.RecordBatch:
     })  # fmt: skip
 
 
-def anonymized(window: str, lanes: int, person: str = "pid", name: str = "fads") -> tuple[pa.Table, int, list[Member]]:
-    """What members publish, each made anew from its snapshot for every delivery; how many were handed over; the members."""
+def anonymized(window: str, lanes: int, person: str = "pid", name: str = "fads") -> tuple[pa.Table, int, list[RemoteLane]]:
+    """What the lanes publish, each restored from its snapshot before every delivery; how many were handed over; the lanes."""
     policy = replace(Policy.parse(POLICY.format(window=window, person=person, name=name)), lanes=lanes)
     batch, encoder = records(), Encoder(policy, KEY)
     whole = encoder.encode(batch.slice(0, 0), np.zeros(0, np.int64)).whole
-    tree = learned(policy, encoder.encode(batch, np.arange(SIZE)).batch.values)
-    members = [Member(policy, KEY, whole, number) for number in range(lanes + 1)]
+    tree = learned_tree(policy, encoder.encode(batch, np.arange(SIZE)).values)
+    remote = [RemoteLane(policy, KEY, whole, number) for number in range(lanes + 1)]
     published: list[pa.RecordBatch] = []
     gone = 0
     for start in range(0, SIZE, EACH):
         encoded = encoder.encode(batch.slice(start, EACH), np.arange(start, start + EACH))
-        chosen, newest = tree.lanes(encoded.batch.values), float(encoded.batch.time.max())
+        chosen, newest = tree.lanes(encoded.values), float(encoded.time.max())
         counts = np.bincount(chosen, minlength=lanes)
-        everyone = Travellers(encoded.batch, pa.Table.from_batches([encoded.kept]), encoded.rows, np.zeros(EACH, np.int64))
+        arrivals = Transfer.of(encoded)
         handed = []
-        for number, member in enumerate(members[:lanes]):
-            left = member.arrive(unpacked(packed(everyone.part(np.flatnonzero(chosen == number)))), counts, newest)
+        for number, lane in enumerate(remote[:lanes]):
+            own = arrivals.select(np.flatnonzero(chosen == number))
+            left = lane.arrive(Transfer.from_bytes(own.to_bytes()), counts, newest)
             published += left.published
-            handed.append(unpacked(packed(left.handed)))
+            handed.append(Transfer.from_bytes(left.handed_over.to_bytes()))
         gone += sum(len(some.rows) for some in handed)
-        published += members[lanes].join(together(handed), EACH, newest).published
-        for number, member in enumerate(members):
-            saved, members[number] = member.snapshot(), Member(policy, KEY, whole, number)
-            members[number].restore(saved)
-    rest = together([member.hand_over_all().handed for member in members[:lanes]])
-    published += members[lanes].join(rest, 0, newest).published + members[lanes].flush().published
-    return pa.concat_tables([pa.Table.from_batches([some]) for some in published]), gone, members
+        published += remote[lanes].join(Transfer.concat(handed), EACH, newest).published
+        for number, lane in enumerate(remote):
+            saved, remote[number] = lane.snapshot(), RemoteLane(policy, KEY, whole, number)
+            remote[number].restore(saved)
+    rest = Transfer.concat([lane.hand_over_all().handed_over for lane in remote[:lanes]])
+    published += remote[lanes].join(rest, 0, newest).published + remote[lanes].flush().published
+    return pa.concat_tables([pa.Table.from_batches([some]) for some in published]), gone, remote
 
 
 @pytest.mark.parametrize("window", ["{count: 100}", "{time: 1s}", "{buffer: 100}"])
 def test_every_tuple_leaves_once_and_shows_its_value(window: str) -> None:
-    table, _, members = anonymized(window, 4)
+    table, _, remote = anonymized(window, 4)
     assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
     ages = records().column("age").to_pylist()
     assert all(row["age"]["lo"] <= ages[row["id"]] <= row["age"]["hi"] for row in table.to_pylist() if row["age"])
     for name in ("late", "too_small", "uncovered", "twice"):
-        assert sum(int(member._lane.tally[name]) for member in members) == 0
+        assert sum(int(lane._lane.tally[name]) for lane in remote) == 0
 
 
 @pytest.mark.parametrize("window", ["{count: 100}", "{time: 3s}"])
 @pytest.mark.parametrize("name", [name for name in WINDOWED if name not in ("fads", "fast")])
 def test_of_every_algorithm_every_tuple_leaves_once_and_in_time(name: str, window: str) -> None:
     """In lanes that are thin, so that many are handed over, some of them at the end into the midst of a wave."""
-    table, _, members = anonymized(window, 16, name=name)
+    table, _, remote = anonymized(window, 16, name=name)
     assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
     for fault in ("late", "too_small", "uncovered", "twice"):
-        assert sum(int(member._lane.tally[fault]) for member in members) == 0
+        assert sum(int(lane._lane.tally[fault]) for lane in remote) == 0
 
 
 @pytest.mark.parametrize("window", ["{count: 20}", "{time: 200ms}", "{buffer: 40}"])
 def test_what_is_passed_through_stays_with_its_tuple_over_many_steps(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.anonymizer.member._STEP", 50)
-    monkeypatch.setattr("shoal.anonymizer.lobby._SLACK", 0)
-    table, _, members = anonymized(window, 4)
+    monkeypatch.setattr("shoal.anonymizer.remote_lane._STEP", 50)
+    monkeypatch.setattr("shoal.anonymizer.core._SLACK", 0)
+    table, _, remote = anonymized(window, 4)
     ages = records().column("age").to_pylist()
     assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
     assert all(row["age"]["lo"] <= ages[row["id"]] <= row["age"]["hi"] for row in table.to_pylist() if row["age"])
-    assert sum(int(member._lane.tally.late) for member in members) == 0
+    assert sum(int(lane._lane.tally.late) for lane in remote) == 0
 
 
 @pytest.mark.parametrize("window", ["{count: 100}", "{time: 1s}"])
 def test_thin_lanes_hand_over(window: str) -> None:
-    table, gone, members = anonymized(window, 16)
+    table, gone, remote = anonymized(window, 16)
     assert gone > 100
     assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
-    assert int(members[-1]._lane.tally.clustered) > 0
+    assert int(remote[-1]._lane.tally.clustered) > 0
 
 
 def test_persons_who_are_not_known_are_each_their_own() -> None:
-    table, _, members = anonymized("{count: 100}", 4, person="none")
+    table, _, remote = anonymized("{count: 100}", 4, person="none")
     assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
-    assert sum(int(member._lane.tally.suppressed) for member in members) < SIZE // 20
+    assert sum(int(lane._lane.tally.suppressed) for lane in remote) < SIZE // 20
 
 
 def test_no_two_tuples_have_one_place() -> None:
@@ -128,8 +129,8 @@ def test_no_two_tuples_have_one_place() -> None:
 
 @pytest.mark.parametrize("bits", [1, 3, 19])
 def test_no_two_tuples_that_were_handed_over_have_one_number(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is one before who was there when it came, unless a millisecond has more tuples than numbers."""
-    monkeypatch.setattr("shoal.anonymizer.member._SAME", bits)
+    """Nor a lower number than a tuple that was there before, unless a millisecond has more tuples than numbers."""
+    monkeypatch.setattr("shoal.anonymizer.remote_lane._SAME", bits)
     draw = np.random.default_rng(3)
     time, number = np.zeros(0), np.zeros(0, np.int64)
     for _ in range(40):
@@ -147,8 +148,8 @@ def test_no_two_tuples_that_were_handed_over_have_one_number(bits: int, monkeypa
 @pytest.mark.parametrize("bits", [1, 19])
 @pytest.mark.parametrize("name", ["fads", "tide", "xband"])
 def test_many_of_one_millisecond_are_handed_over(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.anonymizer.member._SAME", bits)
-    monkeypatch.setattr("shoal.anonymizer.member._MILLISECONDS", 0.5)  # which lasts two seconds
+    monkeypatch.setattr("shoal.anonymizer.remote_lane._SAME", bits)
+    monkeypatch.setattr("shoal.anonymizer.remote_lane._MILLISECONDS", 0.5)  # which lasts two seconds
     table, gone, _ = anonymized("{time: 1s}", 16, name=name)
     assert gone > 100
     assert sorted(table.column("id").to_pylist()) == list(range(SIZE))
@@ -157,10 +158,10 @@ def test_many_of_one_millisecond_are_handed_over(name: str, bits: int, monkeypat
 def test_when_something_is_due_though_nothing_arrives() -> None:
     policy = replace(Policy.parse(POLICY.format(window="{time: 4s}", person="pid", name="fads")), lanes=2)
     encoded = Encoder(policy, KEY).encode(records().slice(0, 3), np.arange(3))
-    some = Travellers(encoded.batch, pa.Table.from_batches([encoded.kept]), encoded.rows, np.zeros(3, np.int64))
-    member = Member(policy, KEY, encoded.whole, 0)
-    assert member.next is None
-    member.arrive(some, np.array([3, 0]), 0.02)
-    assert member.next == 2.0
-    left = member.tick(2.02)
-    assert len(left.handed.rows) == 3 and member.held == 0 and member.next is None
+    some = Transfer.of(encoded)
+    lane = RemoteLane(policy, KEY, encoded.whole, 0)
+    assert lane.next is None
+    lane.arrive(some, np.array([3, 0]), 0.02)
+    assert lane.next == 2.0
+    left = lane.tick(2.02)
+    assert len(left.handed_over.rows) == 3 and lane.held == 0 and lane.next is None

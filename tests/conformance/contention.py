@@ -1,4 +1,4 @@
-"""A crowd at the door: eight workers of FAST with rounds of two, so that somebody publishes at nearly every moment."""
+"""Contention for the lock: eight workers of FAST with rounds of two, so that one publishes at nearly every moment."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def violations(seed: int) -> list[str]:
         rows += anonymizer.trace.column("row").to_pylist()
     except WorkerError:
         return ["a thread failed"]
-    team: Workers = anonymizer._engine._lane  # type: ignore[attr-defined]
-    reuse = team._all[0].state.reuse
+    workers: Workers = anonymizer._engine._lane  # type: ignore[attr-defined]
+    reuse = workers._all[0].state.reuse
     kept = reuse.number[: int(reuse.rule.entries)].tolist()
     stats = anonymizer.stats
     wrong = {

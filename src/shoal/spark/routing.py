@@ -1,4 +1,4 @@
-"""Cells: which lane a tuple takes, and by which key Spark knows each lane. A query keeps them, and goes on with them."""
+"""Routing: the split tree of a query, and the keys of its lanes. A query keeps both, and goes on with them."""
 
 from __future__ import annotations
 
@@ -8,40 +8,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.anonymizer.locality import Tree
+from shoal.anonymizer.split_tree import SplitTree
 
 _SEED, _BITS = 42, 0xFFFFFFFF
 
 
-class Cells(NamedTuple):
-    tree: Tree | None  # None where one lane takes all, or items choose their lanes
+class Routing(NamedTuple):
+    tree: SplitTree | None  # None where one lane takes all tuples, or items choose their lanes
     keys: tuple[int, ...]  # of the lanes, and of the common lane
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(to_bytes(self)).hexdigest()
+        return hashlib.sha256(self.to_bytes()).hexdigest()
 
+    def to_bytes(self) -> bytes:
+        out = io.BytesIO()
+        tree = self.tree._asdict() if self.tree else {}
+        for name, column in [*tree.items(), ("keys", np.array(self.keys))]:
+            out.write(f"{name}\n".encode())
+            np.lib.format.write_array(out, column, allow_pickle=False)
+        return out.getvalue()
 
-def to_bytes(cells: Cells) -> bytes:
-    out = io.BytesIO()
-    tree = cells.tree._asdict() if cells.tree else {}
-    for name, column in [*tree.items(), ("keys", np.array(cells.keys))]:
-        out.write(f"{name}\n".encode())
-        np.lib.format.write_array(out, column, allow_pickle=False)
-    return out.getvalue()
-
-
-def from_bytes(data: bytes) -> Cells:
-    """
-    >>> cells = Cells(Tree(np.array([0]), np.array([5.0]), np.array([[-1, -2, -2]])), (0, 1, 3))
-    >>> from_bytes(to_bytes(cells)).digest == cells.digest
-    True
-    """
-    source, found = io.BytesIO(data), {}
-    while name := source.readline().decode().strip():
-        found[name] = np.lib.format.read_array(source, allow_pickle=False)
-    keys = tuple(found.pop("keys").tolist())
-    return Cells(Tree(**found) if found else None, keys)
+    @staticmethod
+    def from_bytes(data: bytes) -> Routing:
+        """
+        >>> routing = Routing(SplitTree(np.array([0]), np.array([5.0]), np.array([[-1, -2, -2]])), (0, 1, 3))
+        >>> Routing.from_bytes(routing.to_bytes()).digest == routing.digest
+        True
+        """
+        source, found = io.BytesIO(data), {}
+        while name := source.readline().decode().strip():
+            found[name] = np.lib.format.read_array(source, allow_pickle=False)
+        keys = tuple(found.pop("keys").tolist())
+        return Routing(SplitTree(**found) if found else None, keys)
 
 
 def keys(lanes: int, partitions: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What is kept with a query: one sealed value in a folder of any file system that Spark knows."""
+"""A state file: one sealed value that is kept with a query, in a folder of any file system that Spark knows."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from shoal.errors import StateError
 from shoal.pipeline import Damaged, FileCipher
 
 
-def keep(spark: SparkSession, folder: str, secret: str, value: bytes) -> None:
-    """Write it, where nothing whole is yet."""
+def save(spark: SparkSession, folder: str, secret: str, value: bytes) -> None:
+    """Write a value where there is none yet."""
     out = io.BytesIO()
     FileCipher(secret).writer(out).add(value)
     spark.createDataFrame([(bytearray(out.getvalue()),)], "sealed binary").coalesce(1).write.mode("overwrite").parquet(folder)
 
 
-def kept(spark: SparkSession, folder: str, secret: str) -> bytes | None:
-    """What was kept there; None if nothing is, or writing it did not come to its end.
+def load(spark: SparkSession, folder: str, secret: str) -> bytes | None:
+    """The value that was saved there; None if there is none, or it was not written to its end.
 
     Raises
     ------
     StateError
-        It is damaged, or was sealed by another key.
+        It is damaged, or was sealed with another key.
     """
     try:
         rows = spark.read.schema("sealed binary").parquet(folder).collect()

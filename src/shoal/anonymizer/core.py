@@ -1,0 +1,116 @@
+"""The core of a windowed engine: a lane, or several, with the payloads of the tuples that wait. Take in, publish, snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.anonymizer.lane import Lane
+from shoal.anonymizer.lanes import LaneSet
+from shoal.anonymizer.released import Released
+from shoal.anonymizer.snapshot import Snapshot
+from shoal.blocks.batch import ARRIVAL, Batch
+from shoal.blocks.diversity import Diversity, diversity
+from shoal.columns.encode import Encoded
+from shoal.columns.fingerprint import one_word
+from shoal.columns.publish import Publisher
+from shoal.errors import InputError
+from shoal.policy import Policy
+
+_SLACK = 4096
+
+
+class Payload(NamedTuple):
+    """What is passed through of some tuples, and their row numbers."""
+
+    kept: pa.Table
+    rows: NDArray[np.int64]
+
+
+class PayloadBuffer:
+    """Payloads of the tuples that wait, in order of arrival; a tuple in the window knows its row here."""
+
+    def __init__(self, passed: Sequence[str]) -> None:
+        self.content = Payload(pa.table({name: pa.nulls(0) for name in passed}), np.zeros(0, np.int64))
+
+    def add(self, kept: pa.RecordBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Append payloads; the rows of the buffer that they are in."""
+        first = len(self.content.rows)
+        table = pa.Table.from_batches([kept])
+        if first or any(not pa.types.is_null(kind) for kind in self.content.kept.schema.types):
+            table = _appended(self.content.kept, table)
+        self.content = Payload(table, np.concatenate([self.content.rows, rows]))
+        return np.arange(first, first + len(rows))
+
+    def take(self, used: NDArray[np.int64]) -> Payload:
+        kept = self.content.kept
+        return Payload(kept.take(used) if kept.num_columns else kept, self.content.rows[used])
+
+    def compact(self, used: Sequence[NDArray[np.int64]], always: bool = False) -> None:
+        """If much of the buffer is unused, keep only the rows in `used`, and write their new numbers in place."""
+        ends = np.cumsum([len(some) for some in used])
+        if always or len(self.content.rows) > 2 * ends[-1] + _SLACK:
+            self.content = self.take(np.concatenate(used))
+            for some, end in zip(used, ends, strict=True):
+                some[:] = np.arange(end - len(some), end)
+
+
+class WindowCore:
+    """What all windowed engines share."""
+
+    def __init__(self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str]) -> None:
+        self.lane = lane
+        self.publisher = Publisher(policy)
+        self.payloads = PayloadBuffer(passed)
+
+    def arrivals(self, encoded: Encoded) -> Batch:
+        """Encoded records, to be taken in."""
+        return arrivals(encoded, self.payloads.add(encoded.kept, encoded.rows))
+
+    def publish(self, left: Released) -> tuple[pa.RecordBatch, NDArray[np.int64]]:
+        """Tuples that left, as they are published, and their row numbers. Then call `compact`."""
+        payload = self.payloads.take(left.tuples.payload)
+        tuples, groups = left.tuples, left.groups
+        published = self.publisher.publish(
+            payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had
+        )
+        return published, payload.rows
+
+    def compact(self) -> None:
+        """Free the payloads of tuples that left. A tuple must be in the window by now, or its payload is lost."""
+        self.payloads.compact(self.lane.payload_rows)
+
+    def saved(self, header: Mapping[str, Any]) -> Snapshot:
+        self.payloads.compact(self.lane.payload_rows, always=True)
+        payload = self.payloads.content
+        return Snapshot(header, {**self.lane.saved(), "rows": payload.rows}, payload.kept)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self.lane.restore(snapshot.arrays)
+        self.payloads.content = Payload(snapshot.kept, snapshot.arrays["rows"])
+
+
+def arrivals(encoded: Encoded, payload: NDArray[np.int64]) -> Batch:
+    return Batch(
+        encoded.values, encoded.pattern, encoded.person, encoded.time, payload, encoded.sensitive,
+        arrival=np.zeros(len(payload), np.int64), kind=np.full(len(payload), ARRIVAL),
+    )  # fmt: skip
+
+
+def demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
+    """What the policy demands of sensitive values, which are known by their fingerprints."""
+    given = [(demand.name, value) for demand in policy.requirements for value in demand.distribution or ()]
+    words = one_word(pa.array([value for _, value in given], pa.large_string()), key)
+    return diversity(policy, dict(zip(given, words.tolist(), strict=True)))
+
+
+def _appended(old: pa.Table, new: pa.Table) -> pa.Table:
+    try:
+        return pa.concat_tables([old, new], promote_options="permissive").combine_chunks()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        odd = [f.name for f in new.schema if f.type != old.schema.field(f.name).type] or new.schema.names
+        raise InputError(f"{', '.join(odd)}: the type changes within the stream; give one type throughout") from None

@@ -1,0 +1,212 @@
+"""A remote lane: one lane of a stream whose other lanes run in other processes or on other machines.
+
+Nothing is shared, so all lanes get the same messages: how many tuples arrived in each lane, and what the newest time is.
+Arrivals of one message have no order among lanes. Where a window counts arrivals, each lane spreads its own evenly among those
+of the others, by one rule for all lanes, so that no two tuples have the same number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.algorithms import algorithm
+from shoal.anonymizer.core import WindowCore, demands
+from shoal.anonymizer.lane import HandedOver, Lane, no_tuples
+from shoal.anonymizer.lanes import for_one_lane, half_wait, merged
+from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.transfer import Transfer
+from shoal.blocks.batch import ELSEWHERE, Batch, among_others, blank, concat
+from shoal.policy import Policy
+
+_STEP = 65_536  # arrivals taken in at a time
+_UNKNOWN = np.uint64(0xFFFFFFFFFFFFFFFF)  # the second word of an unknown person: each such record is a person of its own
+_MILLISECONDS, _SAME, _BEFORE = 1000, 19, 2**42  # of arrival numbers made from times: so many bits for tuples of one moment
+
+
+class Result(NamedTuple):
+    """What became of tuples: they were published, or go to the common lane."""
+
+    published: list[pa.RecordBatch]
+    handed_over: Transfer
+
+
+class RemoteLane:
+    """A lane by its number, or the common lane, which has the number after the last."""
+
+    def __init__(self, policy: Policy, key: NDArray[np.uint64], whole: NDArray[np.bool_], number: int) -> None:
+        """`key` is that of the fingerprints, the same for all lanes; `whole` says which quasi-identifiers are whole numbers."""
+        self._policy, self._number = policy, number
+        is_common = number == policy.lanes
+        self._kind = policy.window.kind
+        self._half = math.inf if is_common or policy.lanes == 1 else half_wait(policy)
+        self._lane = Lane(policy if is_common else for_one_lane(policy), demands(policy, key))
+        self._lane.count_other_lanes(self._half)
+        self._core = WindowCore(policy, self._lane, policy.passed)
+        self._core.publisher.whole[:] = whole
+        self._unknown = 0  # how many unknown persons were numbered
+        self._none = no_tuples(policy)
+
+    @property
+    def held(self) -> int:
+        return self._lane.held
+
+    @property
+    def next(self) -> float | None:
+        """When something may have to be done even if nothing arrives; None if nothing waits, or not for a time."""
+        if self._kind != "time" or not self.held:
+            return None
+        clock, since = self._lane.state.window.clock, self._lane.state.window.since[: self.held]
+        waits = (self._half, self._policy.window.length, algorithm(self._policy).deadline)
+        moments = np.concatenate([since + wait for wait in waits if wait < math.inf])
+        ahead = moments[moments > clock.now]
+        return float(ahead.min()) if len(ahead) else float(clock.now) + self._policy.window.length / 4
+
+    def arrive(self, own: Transfer, counts: NDArray[np.int64], newest: float) -> Result:
+        """Take in arrivals of this lane, in order; `counts` says how many arrived in each lane."""
+        own = own._replace(tuples=own.tuples._replace(person=self._numbered(own.tuples.person)))
+        steps = []
+        if self._kind == "count":
+            place, total = places(counts, self._number), int(counts.sum())
+            for start in range(0, total, _STEP):
+                size = min(_STEP, total - start)
+                here = (start <= place) & (place < start + size)
+                steps.append(self._step(among_others(self._entering(own.select(here)), place[here] - start, size)))
+        else:
+            for start in range(0, len(own.rows), _STEP):
+                steps.append(self._step(self._entering(own.select(slice(start, start + _STEP)))))
+        return _all([*steps, self.tick(newest)])
+
+    def join(self, handed: Transfer, arrived: int, newest: float) -> Result:
+        """Into the common lane: take in tuples that were handed over while so many arrived."""
+        handed = handed.select(np.lexsort((handed.rows, handed.tuples.time, handed.handed_at)))
+        steps = []
+        if self._kind == "count":
+            before = self._lane.arrivals
+            for start in range(0, max(arrived, 1), _STEP):
+                size, first = min(_STEP, arrived - start), before + start
+                at = handed.handed_at
+                some = handed.select((first < at) & (at <= first + size)) if arrived else handed
+                steps.append(self._step(merged(self._elsewhere(size), HandedOver(self._entering(some), some.handed_at), first)))
+        elif len(handed.rows):
+            tuples = self._entering(handed.select(np.lexsort((handed.rows, handed.tuples.time))))
+            window, held = self._lane.state.window, self.held
+            tuples = tuples._replace(arrival=numbers(tuples.time, window.since[:held], window.arrival[:held]))
+            steps.append(self._step(self._one_by_one(tuples, newest)))
+        return _all([*steps, self.tick(newest)])
+
+    def tick(self, now: float) -> Result:
+        self._lane.move_clock(now)
+        return self._step(self._none)
+
+    def flush(self) -> Result:
+        """The end of the stream: every tuple leaves."""
+        return self._step(self._none, closing=True)
+
+    def hand_over_all(self) -> Result:
+        """The end of the stream: every tuple goes to the common lane."""
+        return Result([], self._fetched(self._lane.hand_over_all()))
+
+    def hand_over_none(self) -> Transfer:
+        return self._fetched(self._lane.hand_over())
+
+    def snapshot(self) -> bytes:
+        header = {"policy": self._policy.fingerprint, "number": self._number, "unknown": self._unknown}
+        return self._core.saved(header).to_bytes()
+
+    def restore(self, data: bytes) -> None:
+        """Go on from there; only a new lane can."""
+        snapshot = Snapshot.from_bytes(data, self._policy.fingerprint)
+        self._core.restore(snapshot)
+        self._unknown = snapshot.header["unknown"]
+
+    def _entering(self, some: Transfer) -> Batch:
+        """The tuples of one step. At its end the payloads of tuples that are not in the window are freed."""
+        kept = some.kept.combine_chunks().to_batches()[:1] or [pa.RecordBatch.from_pylist([], some.kept.schema)]
+        return some.tuples._replace(payload=self._core.payloads.add(kept[0], some.rows))
+
+    def _elsewhere(self, size: int) -> Batch:
+        """Arrivals in other lanes."""
+        return blank(len(self._policy.quasi), len(self._policy.requirements), size, ELSEWHERE)
+
+    def _one_by_one(self, tuples: Batch, newest: float) -> Batch:
+        """Tuples that were handed over by time, each after the moment when half of its wait was over, or the newest time."""
+        wait, size = half_wait(self._policy), len(tuples.time)
+        time = np.minimum(tuples.time + wait, newest) if wait < math.inf else np.full(size, -np.inf)
+        both = concat([self._elsewhere(size)._replace(time=time), tuples])
+        return both.select(np.arange(2 * size).reshape(2, size).T.ravel())
+
+    def _numbered(self, person: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Unknown persons, each with a number that no other has."""
+        unknown = person[:, 1] == _UNKNOWN
+        if not unknown.any():
+            return person
+        person, found = person.copy(), int(unknown.sum())
+        person[unknown, 0] = (self._unknown + np.arange(found)) * (self._policy.lanes + 1) + self._number
+        self._unknown += found
+        return person
+
+    def _step(self, batch: Batch, closing: bool = False) -> Result:
+        self._lane.advance(batch, closing)
+        left = self._lane.leave()
+        published = [] if left.is_empty else [self._core.publish(left)[0]]
+        handed = self._fetched(self._lane.hand_over())
+        self._core.compact()
+        return Result(published, handed)
+
+    def _fetched(self, handed: HandedOver) -> Transfer:
+        tuples = Batch._make(column.copy() for column in handed.tuples)
+        kept, rows = self._core.payloads.take(tuples.payload)
+        return Transfer(tuples, kept.slice(0, len(rows)), rows, handed.arrivals.copy())
+
+
+def places(counts: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    """The places of a lane's arrivals among those of all lanes, each lane's spread evenly; of equals, the lower lane is first.
+
+    >>> [places(np.array([4, 2, 1]), lane).tolist() for lane in range(3)]
+    [[0, 2, 4, 6], [1, 5], [3]]
+    """
+    own = int(counts[number])
+    middle = 2 * np.arange(own) + 1  # of the share of each arrival in the whole, in 2·own parts
+    place = np.arange(own)
+    for lane, count in enumerate(counts.tolist()):
+        if lane != number:
+            reached = middle * count
+            place = place + ((reached // own + 1) // 2 if lane < number else -(-reached // own) // 2)
+    return place
+
+
+def numbers(time: NDArray[np.float64], since: NDArray[np.float64], held: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Arrival numbers by time, for tuples that come in order: each above all held ones of its millisecond or before.
+
+    `held` are the numbers of the tuples held since the times `since`. No two tuples have the same number: where a millisecond
+    has no more numbers, those of the next ones are taken, and where these are taken too, numbers above all.
+
+    >>> (numbers(np.array([0.0, 0.0, 0.001]), np.array([0.0]), np.array([_BEFORE << _SAME])) - (_BEFORE << _SAME)).tolist()
+    [1, 2, 524288]
+    """
+    own, there = _milliseconds(time), _milliseconds(since)
+    order = np.argsort(there)
+    newest = np.append(-1, np.maximum.accumulate(held[order]))
+    first = np.maximum(own << _SAME, newest[np.searchsorted(there[order], own, "right")] + 1)
+    found = _rising(first)
+    return _rising(np.maximum(first, newest[-1] + 1)) if np.isin(found, held).any() else found
+
+
+def _milliseconds(time: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.clip(time * _MILLISECONDS, -_BEFORE, _BEFORE - 1).astype(np.int64) + _BEFORE
+
+
+def _rising(first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The lowest numbers from `first` on of which each is above the one before."""
+    step = np.arange(len(first))
+    return np.maximum.accumulate(first - step) + step
+
+
+def _all(steps: list[Result]) -> Result:
+    published = [batch for step in steps for batch in step.published]
+    return Result(published, Transfer.concat([step.handed_over for step in steps]))

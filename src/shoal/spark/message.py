@@ -1,0 +1,74 @@
+"""The messages between the steps of a query: rows of Spark that hold many tuples each, so that Spark moves bytes and no values.
+
+A message is for one lane. It says how many tuples arrived in each lane, and the newest time: so every lane is called whenever
+a tuple arrives in any of them, and its clock is the stream's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.anonymizer.snapshot import streamed
+
+SCHEMA = (
+    "key int, part int, seq bigint, newest double, counts binary, tuples binary, published binary, "
+    "received bigint, rejected bigint"
+)
+_ARROW = pa.schema([
+    ("key", pa.int32()), ("part", pa.int32()), ("seq", pa.int64()), ("newest", pa.float64()), ("counts", pa.binary()),
+    ("tuples", pa.binary()), ("published", pa.binary()), ("received", pa.int64()), ("rejected", pa.int64()),
+])  # fmt: skip
+
+MOST = 32_768
+"""Published records in one message."""
+
+
+class Message(NamedTuple):
+    key: int
+    part: int = 0  # messages of one part and one sequence number belong together
+    seq: int = 0
+    newest: float = -math.inf
+    counts: bytes = b""
+    tuples: bytes | None = None
+    published: bytes | None = None
+    received: int = 0
+    rejected: int = 0
+
+    @property
+    def arrived(self) -> NDArray[np.int64]:
+        """How many tuples arrived in each lane."""
+        return np.frombuffer(self.counts, np.int64)
+
+
+def to_batch(messages: Iterable[Message]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([message._asdict() for message in messages], _ARROW)
+
+
+def from_batch(batch: pa.RecordBatch) -> Iterator[Message]:
+    for row in batch.select(_ARROW.names).to_pylist():
+        yield Message(**row)
+
+
+def from_pandas(frame: Any) -> Iterator[Message]:
+    return from_batch(pa.RecordBatch.from_pandas(frame, _ARROW, preserve_index=False))
+
+
+def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    """Batches as Arrow streams of at most `MOST` records each, because Spark holds several copies of a value.
+
+    >>> batch = pa.record_batch({"age": range(MOST + 1)})
+    >>> [pa.ipc.open_stream(found).read_all().num_rows for found in streams([batch])] == [MOST, 1]
+    True
+    """
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if not tables:
+        return
+    table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    for start in range(0, len(table), MOST):
+        yield bytes(streamed(table.slice(start, MOST)))

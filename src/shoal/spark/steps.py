@@ -1,0 +1,214 @@
+"""The steps of a query: records to messages, the lanes of a streaming or a batch query, messages to records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark import TaskContext
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from shoal.anonymizer.snapshot import streamed
+from shoal.anonymizer.transfer import Transfer
+from shoal.columns.encode import Encoder
+from shoal.columns.observations import ObservationEncoder
+from shoal.spark.job import Job
+from shoal.spark.lane import ROW, KeyedLane, lane
+from shoal.spark.message import Message, from_batch, from_pandas, to_batch
+
+CHUNK = 65_536
+"""Records that are encoded together."""
+
+_STATE = "sealed binary, timer bigint"
+
+
+class EncodeStep:
+    """The first step: records become tuples, in one message per lane."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        encoder: Any = None
+        for seq, batch in enumerate(_chunks(batches)):
+            if encoder is None:
+                kind = ObservationEncoder if self._job.policy.is_filter else Encoder
+                encoder = kind(self._job.policy, self._job.key)
+            rows = np.asarray(batch.column(ROW).to_numpy())
+            records = batch.drop_columns([ROW])
+            split = self._observed if self._job.policy.is_filter else self._encoded
+            yield to_batch(split(encoder, records, rows, seq))
+
+    def _encoded(self, encoder: Encoder, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int) -> Iterator[Message]:
+        encoded = encoder.encode(records, rows)
+        tree, size = self._job.routing.tree, len(encoded.rows)
+        lane = tree.lanes(encoded.values) if tree else np.zeros(size, np.int64)
+        newest = float(encoded.time.max()) if size else -np.inf
+        transfer = Transfer.of(encoded)
+        for message, own in self._messages(lane, seq, newest, len(rows), len(rows) - size):
+            yield message._replace(tuples=transfer.select(own).to_bytes())
+
+    def _observed(
+        self, encoder: ObservationEncoder, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int
+    ) -> Iterator[Message]:
+        observed = encoder.encode(records, rows)
+        lane = (observed.item[:, 0] % np.uint64(self._job.lanes)).astype(np.int64)
+        for message, own in self._messages(lane, seq, -np.inf, len(rows), len(rows) - len(observed.rows)):
+            if len(own) or message.received:
+                some = observed.batch.take(pa.array(own)).append_column(ROW, pa.array(observed.rows[own]))
+                yield message._replace(tuples=bytes(streamed(pa.Table.from_batches([some]))))
+
+    def _messages(
+        self, lane: NDArray[np.int64], seq: int, newest: float, received: int, rejected: int
+    ) -> Iterator[tuple[Message, NDArray[np.int64]]]:
+        """One message per lane, and the numbers of its records."""
+        counts = np.bincount(lane, minlength=self._job.lanes)
+        order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
+        for number, own in enumerate(order):
+            message = Message(self._job.routing.keys[number], _part(), seq, newest, counts.astype(np.int64).tobytes())
+            yield (message._replace(received=received, rejected=rejected) if number == 0 else message), own
+
+
+class StreamStep(StatefulProcessor):  # type: ignore[misc]
+    """The lanes of a streaming query, each with one sealed snapshot as its state; messages for other keys pass through.
+
+    The clock of the stream stands where the newest record put it, and moves on with the times of Spark's batches. Spark keeps
+    these times with the batches, so that a batch that is run again does the same.
+    """
+
+    def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
+        self._job, self._keys = job, keys
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._state = handle.getValueState("lane", _STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        if key[0] not in self._keys:
+            yield from rows
+            return
+        messages = [message for frame in rows for message in from_pandas(frame)]
+        at = timerValues.getCurrentProcessingTimeInMs()
+        here, reached, since, timer = self._restored(key[0])
+        answer = here.take_in(messages, in_order=False)
+        if here.newest > reached:
+            reached, since = here.newest, at
+        self._save(here, reached, since, timer, at)
+        yield from _frames(answer)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        at = timerValues.getCurrentProcessingTimeInMs()
+        here, reached, since, _ = self._restored(key[0])
+        answer = here.tick(reached + max(at - since, 0) / 1000)
+        self._save(here, reached, since, 0, at)
+        yield from _frames(answer)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _restored(self, key: int) -> tuple[KeyedLane, float, int, int]:
+        """A lane; the newest time of the stream, when it came, and the time of the lane's timer."""
+        here = lane(self._job, key)
+        if not self._state.exists():
+            return here, -math.inf, 0, 0
+        sealed, timer = self._state.get()
+        header, state = self._job.opened(bytes(sealed))
+        here.restore(state)
+        reached = -math.inf if header["reached"] is None else header["reached"]
+        here.newest = reached
+        return here, reached, header["since"], timer
+
+    def _save(self, here: KeyedLane, reached: float, since: int, timer: int, at: int) -> None:
+        moment = here.next
+        wanted = 0 if moment is None else max(at + 1, since + math.ceil(1000 * (moment - reached)))
+        if wanted != timer:
+            if timer > at:
+                self._handle.deleteTimer(timer)
+            if wanted:
+                self._handle.registerTimer(wanted)
+        header = {"reached": reached if math.isfinite(reached) else None, "since": since}
+        self._state.update((self._job.sealed(header, here.snapshot()), wanted))
+
+
+class BatchStep:
+    """The lanes of a batch query, each from its first message to its last; messages for other keys than `keys` pass through."""
+
+    def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
+        self._job, self._keys = job, keys
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        messages = (message for batch in batches for message in from_batch(batch))
+        for key, some in groupby(messages, lambda message: message.key):
+            for answer in self._lane(key, some) if key in self._keys else ([message] for message in some):
+                if answer:
+                    yield to_batch(answer)
+
+    def _lane(self, key: int, messages: Iterable[Message]) -> Iterator[list[Message]]:
+        here = lane(self._job, key)
+        for _, together in groupby(messages, lambda message: (message.part, message.seq)):
+            yield here.take_in(list(together), in_order=True)
+        yield here.close()
+
+
+class DecodeStep:
+    """The last step: published messages become rows, in the types that the query promised."""
+
+    def __init__(self, job: Job) -> None:
+        self._schema = job.published
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for message in from_batch(batch):
+                if message.published:
+                    for found in pa.ipc.open_stream(message.published):
+                        arrays = [_cast(array, field.type) for array, field in zip(found.columns, self._schema, strict=True)]
+                        yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _frames(messages: list[Message]) -> Iterator[Any]:
+    """A data frame for each message."""
+    for message in messages:
+        yield to_batch([message]).to_pandas()
+
+
+def plain(kind: Any) -> Any:
+    """A type without dictionaries, also at the ends of an interval.
+
+    >>> plain(pa.dictionary(pa.int32(), pa.string()))
+    DataType(string)
+    """
+    if pa.types.is_dictionary(kind):
+        return plain(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, plain(field.type)) for field in kind])
+    return kind
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_struct(array.type) and pa.types.is_struct(kind) and array.type != kind:
+        children = [array.field(i) for i in range(array.type.num_fields)]
+        cast = [_cast(child, field.type) for child, field in zip(children, kind, strict=True)]
+        return pa.StructArray.from_arrays(cast, fields=list(kind), mask=array.is_null())
+    return array if array.type == kind else array.cast(kind)
+
+
+def _part() -> int:
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
+
+
+def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches together."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= CHUNK:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if sum(map(len, waiting)):
+        yield pa.concat_batches(waiting)
