@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shoal import Anonymizer
 from shoal.blocks.arrival import is_due, is_open, take_in
 from shoal.blocks.groups import generalize
-from shoal.blocks.outcome import let_go
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import admit, best_cover
 from shoal.compiled import inlined, kernel
@@ -118,9 +118,9 @@ def publish(s, lie):
 def _honest(s, size):
     if size < s.rule.k:
         s.scratch.chosen[0] = s.window.clock.oldest
-        let_go(s, 1, -1, SUPPRESSED)
+        release_chosen(s, 1, -1, SUPPRESSED)
     else:
-        let_go(s, size, generalize(s, s.scratch.chosen[:size]), CLUSTER)
+        release_chosen(s, size, generalize(s, s.scratch.chosen[:size]), CLUSTER)
 
 
 @inlined

@@ -62,9 +62,9 @@ Knowledge-Based Systems 46 (2013), 95-108.
 from __future__ import annotations
 
 from shoal.blocks.arrival import next_due
-from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, loss
-from shoal.blocks.outcome import let_go
+from shoal.blocks.neighbours import ANY, choose_neighbours
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.compiled import inlined, kernel
@@ -85,9 +85,9 @@ def publish(s):
     size = 1
     row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    company = gather(s, t, 1.0, ANY) if w.persons.size[0] >= s.rule.k else 0
-    if company > 0:
-        new = generalize(s, chosen[:company])
+    members = choose_neighbours(s, t, 1.0, ANY) if w.persons.size[0] >= s.rule.k else 0
+    if members > 0:
+        new = generalize(s, chosen[:members])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):
-            how, row, size = CLUSTER, new, company
-    let_go(s, size, row, how)
+            how, row, size = CLUSTER, new, members
+    release_chosen(s, size, row, how)

@@ -92,12 +92,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.arrival import is_open, take_in
-from shoal.blocks.company import ANY, gather
 from shoal.blocks.core import core
 from shoal.blocks.groups import Groups, generalize, groups, loss
 from shoal.blocks.handover import hand_over
 from shoal.blocks.lock import acquire, free, lock
-from shoal.blocks.outcome import let_go, see_off
+from shoal.blocks.neighbours import ANY, choose_neighbours
+from shoal.blocks.outcome import call_release_chosen, release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover, renew
 from shoal.blocks.state import State
@@ -121,6 +121,11 @@ class Memory(NamedTuple):
 def memory(policy: Policy) -> Memory:
     draft = groups(len(policy.quasi), len(policy.diverse), 1)
     return Memory(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64), lock(), draft)
+
+
+def shared(memory: Memory, other: Memory) -> Memory:
+    """Workers that share a door share its lock."""
+    return memory._replace(lock=other.lock)
 
 
 def deadline(policy: Policy, stretch: float) -> float:
@@ -165,21 +170,21 @@ def publish(s, at_end):
     t = c.oldest
     chosen[0] = t
     size = 1
-    company = gather(drafting(s), t, 1.0, ANY) if w.persons.size[0] >= k else 0
+    members = choose_neighbours(drafting(s), t, 1.0, ANY) if w.persons.size[0] >= k else 0
     own_loss = np.inf
-    if company > 0:  # C_new and g_cnew
-        own_loss = loss(domain, m.draft, generalize(drafting(s), chosen[:company]), w.pattern[t])
+    if members > 0:  # C_new and g_cnew
+        own_loss = loss(domain, m.draft, generalize(drafting(s), chosen[:members]), w.pattern[t])
     acquire(m.lock)  # "Synchronized": the door and what was published
     row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    if company > 0 and (row < 0 or not loss(domain, g, row, w.pattern[t]) < own_loss):
-        how, row, size = CLUSTER, generalize(s, chosen[:company]), company
+    if members > 0 and (row < 0 or not loss(domain, g, row, w.pattern[t]) < own_loss):
+        how, row, size = CLUSTER, generalize(s, chosen[:members]), members
     patient = w.persons.size[0] < k and how == SUPPRESSED and not at_end and c.stretched > c.length
     bound = s.rule.deadline * (c.stretched / c.length if patient else 1.0)
     if not (patient and now - w.since[t] + m.longest[0] < bound):
         if how == REUSE:
             renew(s.reuse, g, row, c.now)  # "update C_k-best publish time"
-        let_go(s, size, row, how)
+        release_chosen(s, size, row, how)
     free(m.lock)
     estimate = m.longest[0]
     if c.laned:  # who is due starts a round
@@ -191,7 +196,7 @@ def publish(s, at_end):
             urgent += 1
     if urgent > 0:
         acquire(m.lock)
-        see_off(core(s), urgent, -1, SUPPRESSED)
+        call_release_chosen(core(s), urgent, -1, SUPPRESSED)
         free(m.lock)
     m.played[0] = 1
     c.now = seen

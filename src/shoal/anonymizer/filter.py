@@ -10,15 +10,32 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, Observations, observations, run
+from shoal.algorithms.zanon import (
+    DONE,
+    FULL,
+    GENERALIZED,
+    LATE,
+    OUTCOMES,
+    RULE,
+    TURN,
+    Exposures,
+    Observations,
+    census,
+    forget_backing,
+    new_exposures,
+    observations,
+    restored_exposures,
+    run,
+    saved_exposures,
+    sweep,
+    with_items,
+    with_room,
+)  # fmt: skip
 from shoal.anonymizer.engine import Answer, Crowd, Engine
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
 from shoal.anonymizer.tuning import NEVER, Tuning
-from shoal.blocks.exposure import Exposures, census, doubt, exposures, sweep, with_items, with_room
-from shoal.blocks.exposure import restored as restored_exposures
-from shoal.blocks.exposure import saved as saved_exposures
 from shoal.columns.disclose import Discloser
 from shoal.columns.identity import identities
 from shoal.columns.observe import Observer
@@ -56,7 +73,7 @@ class Filter(Engine):
         self._key = key
         self._observer = Observer(self._policy, key)
         self.fields = self._observer.fields
-        self._exposures = exposures(labels, parents, tuned, key)
+        self._exposures = new_exposures(labels, parents, tuned, key)
         self._rule = np.zeros(1, RULE).view(np.recarray)[0]
         self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
         self._rule.blank, self._rule.due = self._parameters.withheld == "blank", PAUSE
@@ -129,7 +146,7 @@ class Filter(Engine):
         assert self._tuning
         self._tuning.turn(self._exposures, int(self._rule.quarter), quarter, time)
         if self._tuning.z > self._rule.z:
-            doubt(self._exposures)
+            forget_backing(self._exposures)
         self._rule.z, self._rule.quarter = self._tuning.z, quarter
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
@@ -142,11 +159,11 @@ class Filter(Engine):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {"exposures": int(self._exposures.book.held), "items": int(self._exposures.book.items)}
+        return {"exposures": int(self._exposures.counters.held), "items": int(self._exposures.counters.items)}
 
     def crowd(self) -> Crowd | None:
         x = self._exposures
-        limit = x.book.newest - self._rule.window
+        limit = x.counters.newest - self._rule.window
         counts = np.zeros(len(x.items) + 1, np.int64)  # the last takes what there is of everyone, where they are not counted
         users = int(census(x, limit, counts)) or _users(x, limit)
         return Crowd(users, counts[counts > 0]) if users else None
@@ -170,7 +187,7 @@ class Filter(Engine):
 
 def _users(x: Exposures, limit: float) -> int:
     """How many different users have an entry since the limit; of very many entries those of one user in so many are counted."""
-    items = x.items[: int(x.book.fresh_item)]
+    items = x.items[: int(x.counters.fresh_item)]
     items = items[(items["length"] > 0) & (items["newest"] >= limit)]
     length = items["length"].astype(np.int64)
     base, head, size = (np.repeat(items[name].astype(np.int64), length) for name in ("base", "head", "size"))

@@ -49,8 +49,8 @@ class Lane:
 
     def __init__(self, policy: Policy, demands: Diversity) -> None:
         chosen = algorithm(policy)
-        self.kernel = chosen.run
-        self.state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, demands)
+        self.kernel, self._grown, self._shared = chosen.run, chosen.grown, chosen.shared
+        self.state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, chosen.same_pattern, demands)
         self._nobody = no_arrivals(policy)
 
     def beside_others(self, half: float = math.inf) -> None:
@@ -64,7 +64,7 @@ class Lane:
 
     def share(self, other: Lane) -> None:
         """Leave through the other's door, into its groups and its reuse set."""
-        self.state = sharing(self.state, other.state)
+        self.state = sharing(self.state, other.state, self._shared)
 
     @property
     def held(self) -> int:
@@ -121,10 +121,11 @@ class Lane:
         own = int((batch.seat >= 0).sum()) if self.state.window.clock.laned else size
         s = with_exits(self.state, own, size - own)
         s.window.clock.row, s.window.clock.stop = 0, size
-        s = with_slots(s, own if closing else min(own, _SLOTS))  # the end has come once all are in: then none may be left out
+        slots = own if closing else min(own, _SLOTS)  # the end has come once all are in: then none may be left out
+        s = with_slots(s, slots, self._grown)
         self.kernel(s, batch, closing)
         while s.window.clock.row < size:  # all slots are taken
-            s = with_slots(s, _SLOTS)
+            s = with_slots(s, _SLOTS, self._grown)
             self.kernel(s, batch, closing)
         self.state = s
 
@@ -156,7 +157,7 @@ class Lane:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """A new lane goes on from there."""
-        self.state = restored(self.state, arrays)
+        self.state = restored(self.state, arrays, self._grown)
 
 
 def part_of(batch: Batch, which: Any) -> Batch:

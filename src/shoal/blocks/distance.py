@@ -17,7 +17,7 @@ from shoal.compiled import inlined, popcount
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-class Yardstick(NamedTuple):
+class Metric(NamedTuple):
     """What distances are measured by."""
 
     alpha: np.float64  # the weight of values against missing patterns: X-BAND's; 1 for all others
@@ -28,23 +28,23 @@ class Yardstick(NamedTuple):
 @inlined
 def by_values(alpha):
     """What both tuples have decides."""
-    return Yardstick(np.float64(alpha), _ALL, False)
+    return Metric(np.float64(alpha), _ALL, False)
 
 
 @inlined
 def by_shared(alpha, kept):
     """`kept` is what will be shown: what only one of it and a tuple has counts, as far apart."""
-    return Yardstick(np.float64(alpha), np.uint64(kept), True)
+    return Metric(np.float64(alpha), np.uint64(kept), True)
 
 
 @inlined
-def distance(domain, w, t, u, yard):
+def distance(domain, w, t, u, metric):
     """dist(t, u): the mean attribute distance over the shared quasi-identifiers, 1 where none is shared.
 
     A strict yardstick gives d_Q(t, u), Q being what it keeps: the mean over all that Q or u has, where what only one of
     them has is 1. With alpha it is alpha * that + (1 - alpha) * (1 - Jaccard(t, u)).
     """
-    own, other = w.pattern[t] & yard.kept, w.pattern[u]
+    own, other = w.pattern[t] & metric.kept, w.pattern[u]
     total = 0.0
     for q in range(len(domain.width)):
         a, b = w.values[t, q], w.values[u, q]
@@ -53,17 +53,17 @@ def distance(domain, w, t, u, yard):
                 total += domain.weight[q] * domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
             else:
                 total += domain.weight[q] * (abs(a - b) / domain.width[q])
-        elif yard.strict and (own ^ other) >> np.uint64(q) & np.uint64(1):
+        elif metric.strict and (own ^ other) >> np.uint64(q) & np.uint64(1):
             total += domain.weight[q]
-    among = own | other if yard.strict else own & other
+    among = own | other if metric.strict else own & other
     mean = total / weight_of(domain, among) if among != 0 else 1.0
-    if yard.alpha == 1.0:
+    if metric.alpha == 1.0:
         return mean
-    return yard.alpha * mean + (1 - yard.alpha) * (1 - jaccard(w.pattern[t], other))
+    return metric.alpha * mean + (1 - metric.alpha) * (1 - jaccard(w.pattern[t], other))
 
 
 @inlined
-def doubt(domain):
+def rough_error(domain):
     """How far a rough distance may lie from the exact one.
 
     A scaled value and a loss are rounded to whole units, so that a difference of two is wrong by one unit at most, and a mean
@@ -74,12 +74,12 @@ def doubt(domain):
 
 
 @inlined
-def rough_distances(domain, w, t, yard, scratch):
-    """scratch.distance[j] = distance(t, j) for every slot j, give or take `doubt`; infinite past the last one."""
+def rough_distances(domain, w, t, metric, scratch):
+    """scratch.distance[j] = distance(t, j) for every slot j, give or take `rough_error`; infinite past the last one."""
     held = w.clock.held
     width = (held + STRIDE - 1) // STRIDE * STRIDE
     units, out = scratch.units[:width], scratch.distance[:width]
-    own = w.pattern[t] & yard.kept
+    own = w.pattern[t] & metric.kept
     for j in range(width):
         units[j] = 0
     for q in range(len(w.code)):
@@ -99,8 +99,8 @@ def rough_distances(domain, w, t, yard, scratch):
         out[j] = np.float32(units[j]) * np.float32(1 / domain.unit[0])
     pattern = w.pattern[:width]
     if domain.weighed[0]:
-        _divide_by_weights(domain, own, pattern, yard.strict, out)
-    elif yard.strict:
+        _divide_by_weights(domain, own, pattern, metric.strict, out)
+    elif metric.strict:
         for j in range(width):
             among = np.float32(popcount(own | pattern[j]))
             out[j] = (out[j] + np.float32(popcount(own ^ pattern[j]))) / among if among > 0 else np.float32(1)
@@ -108,11 +108,11 @@ def rough_distances(domain, w, t, yard, scratch):
         for j in range(width):
             shared = np.float32(popcount(own & pattern[j]))
             out[j] = out[j] / shared if shared > 0 else np.float32(1)
-    if yard.alpha != 1.0:
+    if metric.alpha != 1.0:
         whole = w.pattern[t]
         for j in range(width):
             apart = np.float32(1) - np.float32(jaccard(whole, pattern[j]))
-            out[j] = np.float32(yard.alpha) * out[j] + np.float32(1 - yard.alpha) * apart
+            out[j] = np.float32(metric.alpha) * out[j] + np.float32(1 - metric.alpha) * apart
     for j in range(held, width):
         out[j] = np.inf
 

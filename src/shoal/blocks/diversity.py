@@ -99,7 +99,7 @@ def is_diverse(d, w, slots, scratch):
     for a in range(len(d.counted)):
         scratch.shown[a] = scratch.valued[a] = 0
     for slot in slots:
-        show(w, slot, scratch)
+        count_shown(w, slot, scratch)
     return unmet(d, scratch) < 0
 
 
@@ -138,7 +138,7 @@ def remember(d, g, row, scratch):
 
 
 @inlined
-def show(w, slot, scratch):
+def count_shown(w, slot, scratch):
     """Count the values of one more tuple."""
     for a in range(w.sensitive.shape[1]):
         if w.sensitive[slot, a] != 0:

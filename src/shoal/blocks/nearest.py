@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.distance import distance, doubt
+from shoal.blocks.distance import distance, rough_error
 from shoal.blocks.diversity import ROOM
 from shoal.blocks.window import STRIDE, even
 from shoal.compiled import first_one, float_of, inlined, popcount, up_to
@@ -22,8 +22,8 @@ class Scratch(NamedTuple):
     units: NDArray[np.uint16]  # the sum that it is made of
     chosen: NDArray[np.int64]
     members: NDArray[np.int64]
-    kin: NDArray[np.int64]
-    doubtful: NDArray[np.int64]
+    best_alike: NDArray[np.int64]
+    undecided: NDArray[np.int64]
     exact: NDArray[np.float64]
     seen: NDArray[np.int64]  # by person: the turn that saw it last
     best: NDArray[np.int64]  # by person: its closest slot in that turn
@@ -50,8 +50,8 @@ def scratch(capacity: int, sensitive: int) -> Scratch:
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
     values = (sensitive, max(capacity, ROOM) + 2)  # of the tuples at hand, or those that a group has shown and one more
     return Scratch(
-        distance=rough, units=np.zeros(even(capacity), np.uint16), chosen=whole, members=whole.copy(), kin=whole.copy(),
-        doubtful=whole.copy(), exact=exact,
+        distance=rough, units=np.zeros(even(capacity), np.uint16), chosen=whole, members=whole.copy(), best_alike=whole.copy(),
+        undecided=whole.copy(), exact=exact,
         seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one,
         key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
@@ -62,7 +62,7 @@ def scratch(capacity: int, sensitive: int) -> Scratch:
 
 
 @inlined
-def nearest(domain, w, t, m, yard, scratch, out):
+def nearest(domain, w, t, m, metric, scratch, out):
     """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
 
     S is the slots whose rough distance in `scratch` is finite, and must hold m persons besides that of `t`.
@@ -76,10 +76,10 @@ def nearest(domain, w, t, m, yard, scratch, out):
     if w.persons.size[0] == held:
         rough[t] = np.inf
     else:
-        _closest_of_each_person(domain, w, t, yard, rough[:held], scratch)
+        _closest_of_each_person(domain, w, t, metric, rough[:held], scratch)
     edge = smallest(rough, m, scratch.guess)
-    margin = 2 * doubt(domain)
-    candidates, found = scratch.doubtful, 0
+    margin = 2 * rough_error(domain)
+    candidates, found = scratch.undecided, 0
     for start in range(0, len(rough), STRIDE):
         close = up_to(rough, start, edge + margin)
         while close:
@@ -90,17 +90,17 @@ def nearest(domain, w, t, m, yard, scratch, out):
         for i in range(m):
             out[i] = candidates[i]
         return
-    sure, doubtful = 0, 0
+    sure, undecided = 0, 0
     for i in range(found):
         j = candidates[i]
         if rough[j] < edge - margin:
             out[sure] = j
             sure += 1
         else:
-            candidates[doubtful] = j
-            scratch.exact[doubtful] = distance(domain, w, t, j, yard)
-            doubtful += 1
-    _closest_first(w, candidates[:doubtful], scratch.exact[:doubtful], m - sure)
+            candidates[undecided] = j
+            scratch.exact[undecided] = distance(domain, w, t, j, metric)
+            undecided += 1
+    _closest_first(w, candidates[:undecided], scratch.exact[:undecided], m - sure)
     for i in range(m - sure):
         out[sure + i] = candidates[i]
 
@@ -175,12 +175,12 @@ def _swap(slots, exact, i, j):
 
 
 @inlined
-def _closest_of_each_person(domain, w, t, yard, rough, scratch):
+def _closest_of_each_person(domain, w, t, metric, rough, scratch):
     """Leave a finite distance only to each person's closest tuple, and none to the person of `t`."""
     scratch.turn[0] += 1
     turn = scratch.turn[0]
     own = w.person[t]
-    margin = 2 * doubt(domain)
+    margin = 2 * rough_error(domain)
     for j in range(len(rough)):
         person = w.person[j]
         if person == own:
@@ -192,7 +192,7 @@ def _closest_of_each_person(domain, w, t, yard, rough, scratch):
             best = scratch.best[person]
             closer = rough[j] < rough[best]
             if abs(rough[j] - rough[best]) <= margin:
-                a, b = distance(domain, w, t, j, yard), distance(domain, w, t, best, yard)
+                a, b = distance(domain, w, t, j, metric), distance(domain, w, t, best, metric)
                 closer = a < b or (a == b and w.arrival[j] < w.arrival[best])
             rough[best if closer else j] = np.inf
             if closer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.distance import by_values, distance, doubt, jaccard
+from shoal.blocks.distance import by_values, distance, jaccard, rough_error
 from shoal.compiled import inlined
 
 
@@ -67,10 +67,10 @@ def measure_partitions(w, t, scratch):
 @inlined
 def measure_likeness(domain, w, t, radius, scratch):
     """For every partition: its R-likeness, the number of its tuples within `radius` of `t`."""
-    unsure, yard = doubt(domain), by_values(1.0)
+    unsure, metric = rough_error(domain), by_values(1.0)
     for j in range(w.clock.held):
         rough = scratch.distance[j]
-        if rough <= radius - unsure or (rough <= radius + unsure and distance(domain, w, t, j, yard) <= radius):
+        if rough <= radius - unsure or (rough <= radius + unsure and distance(domain, w, t, j, metric) <= radius):
             scratch.likeness[w.partition[j]] += 1
 
 

@@ -19,7 +19,7 @@ from shoal.compiled import COLUMNS, add_losses, inlined, inner, kernel
 
 RULE = np.dtype([
     ("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64),
-    ("alike", np.bool_),  # whether an entry serves only tuples with exactly its own quasi-identifiers
+    ("same_pattern", np.bool_),  # whether an entry serves only tuples with exactly its own quasi-identifiers
 ])  # fmt: skip
 
 
@@ -35,9 +35,9 @@ class Reuse(NamedTuple):
     rule: np.record
 
 
-def reuse(age: float, limit: int, loss: float, alike: bool, quasi: int) -> Reuse:
+def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int) -> Reuse:
     rule = np.zeros(1, RULE).view(np.recarray)[0]
-    rule.age, rule.limit, rule.loss, rule.alike = age, limit, loss, alike
+    rule.age, rule.limit, rule.loss, rule.same_pattern = age, limit, loss, same_pattern
     blocks = limit // COLUMNS + 1  # for the limit and one more
     room = blocks * COLUMNS
     low, high, losses = (np.zeros((blocks, quasi, COLUMNS)) for _ in range(3))
@@ -82,7 +82,7 @@ def _measure(s, t):
     own, pattern, lost = w.pattern[t], r.pattern[:width], r.lost[:width]
     for e in range(width):
         maybe = own & ~pattern[e] if s.exits.promise.match == MAYBE else pattern[e] & ~own
-        lost[e] = 0.0 if (own ^ pattern[e] if r.rule.alike else maybe) == 0 else np.inf
+        lost[e] = 0.0 if (own ^ pattern[e] if r.rule.same_pattern else maybe) == 0 else np.inf
     for b in range(blocks):
         add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], lost[b * COLUMNS : (b + 1) * COLUMNS])
     if own != 0:
@@ -92,7 +92,7 @@ def _measure(s, t):
 
 
 @inner
-def cover_of(core, t):
+def call_best_cover(core, t):
     """The same, compiled once for all algorithms: for those that ask in several places, or seldom."""
     return best_cover(core, t)
 

@@ -50,7 +50,7 @@ class Window(NamedTuple):
     arrival: NDArray[np.int64]
     since: NDArray[np.float64]
     pocketed: NDArray[np.float64]  # when it was put into the pocket; infinite if it was not
-    home: NDArray[np.int64]  # CASTLE's cluster; tide's group, when its wave leaves
+    cluster: NDArray[np.int64]  # CASTLE's cluster; tide's group, when its wave leaves
     seat: NDArray[np.int64]  # where what is passed through waits, outside the engine
     sensitive: NDArray[np.uint64]  # a row a tuple: fingerprints of the values of which something is asked; 0 is missing
     older: NDArray[np.int64]  # slots in order of arrival; -1 at the ends
@@ -79,11 +79,11 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
     row = even(capacity)
     if row * 2 % 4096 == 0:
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
-    person, partition, arrival, home, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
+    person, partition, arrival, cluster, seat, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
     return Window(
         values=np.full((capacity, padded(quasi)), np.nan), code=np.zeros((quasi, row), np.uint16),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
-        since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, seat=seat,
+        since=np.zeros(capacity), pocketed=np.zeros(capacity), cluster=cluster, seat=seat,
         sensitive=np.zeros((capacity, sensitive), np.uint64), older=older, newer=newer,
         persons=roster(capacity), partitions=roster(capacity), clock=clock,
     )  # fmt: skip
@@ -136,7 +136,7 @@ def insert(domain, w, batch):
     w.arrival[slot] = batch.arrival[row] if back else c.arrivals - 1
     w.since[slot] = batch.time[row] if back else c.now
     w.pocketed[slot] = np.inf
-    w.home[slot] = -1
+    w.cluster[slot] = -1
     w.seat[slot] = batch.seat[row]
     for a in range(w.sensitive.shape[1]):
         w.sensitive[slot, a] = batch.sensitive[row, a]
@@ -206,7 +206,7 @@ def _move(w, source, target):
     w.arrival[target] = w.arrival[source]
     w.since[target] = w.since[source]
     w.pocketed[target] = w.pocketed[source]
-    w.home[target] = w.home[source]
+    w.cluster[target] = w.cluster[source]
     w.seat[target] = w.seat[source]
     for a in range(w.sensitive.shape[1]):
         w.sensitive[target, a] = w.sensitive[source, a]

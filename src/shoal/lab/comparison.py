@@ -10,6 +10,7 @@ from shoal.errors import PolicyError
 from shoal.lab.sample import Sample
 from shoal.lab.trial import Trial
 from shoal.policy import Policy
+from shoal.policy.algorithm import needs_reuse_age
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -50,7 +51,7 @@ def compared(
 
 def _parameters(name: str, policy: Policy) -> dict[str, Any]:
     """Those that an algorithm cannot do without."""
-    return {"name": name, **({"reuse_age": policy.window.length} if name == "fast" and policy.window.timed else {})}
+    return {"name": name, **({"reuse_age": policy.window.length} if policy.window.timed and needs_reuse_age(name) else {})}
 
 
 def _point(written: Mapping[str, Any], sample: Sample) -> dict[str, float]:

@@ -28,7 +28,7 @@ from shoal.lab.writing import text, written
 from shoal.pipeline import check
 from shoal.pipeline.kernels import compile_kernels
 from shoal.policy import Policy
-from shoal.policy.algorithm import WINDOWED
+from shoal.policy.algorithm import NAMES
 from shoal.policy.hierarchy_file import parse
 
 CHECKED = 10_000
@@ -106,7 +106,7 @@ class Lab:
                 "fields": sample.batch.schema.names,
                 "about": about(sample),
             },
-            "algorithms": {name: is_compiled(name) for name in (*WINDOWED, "zanon")},
+            "algorithms": {name: is_compiled(name) for name in NAMES},
             "suffixes": list(SUFFIXES),
             "text": upload.TEXT,
             "whole": upload.WHOLE,

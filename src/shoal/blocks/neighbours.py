@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.blocks.core import core
 from shoal.blocks.distance import by_shared, by_values, distance, rough_distances
-from shoal.blocks.diversity import helps, is_diverse, show, unmet
+from shoal.blocks.diversity import count_shown, helps, is_diverse, unmet
 from shoal.blocks.groups import EXTENDED, generalize, group_loss
 from shoal.blocks.nearest import count_persons, nearest
 from shoal.blocks.window import in_order
@@ -20,20 +20,20 @@ ANY = -1
 
 
 @inlined
-def gather(s, t, alpha, home):
-    """Choose `t` and its company out of the window, or of those with this `home`, who must count k persons; how many are
+def choose_neighbours(s, t, alpha, cluster):
+    """Choose `t` and its company out of the window, or of those with this `cluster`, who must count k persons; how many are
     chosen, 0 if they can never be diverse enough."""
     w, scratch = s.window, s.scratch
     if s.exits.promise.match == EXTENDED:
-        gather_alike(core(s), t, alpha, home)
+        choose_alike(core(s), t, alpha, cluster)
         return completed(s, t, s.rule.k, alpha)
     rough_distances(s.domain, w, t, by_values(alpha), scratch)
-    _only_home(w, home, scratch)
-    return with_nearest(s, t, alpha)
+    _only_cluster(w, cluster, scratch)
+    return choose_nearest(s, t, alpha)
 
 
 @inlined
-def with_nearest(s, t, alpha):
+def choose_nearest(s, t, alpha):
     """Choose `t` and its nearest among the slots with a finite distance, who must count k persons; how many are chosen, 0 if
     they can never be diverse enough."""
     k, chosen = s.rule.k, s.scratch.chosen
@@ -49,29 +49,29 @@ def completed(s, t, size, alpha):
 
 
 @inner
-def gather_alike(s, t, alpha, home):
+def choose_alike(s, t, alpha, cluster):
     """Choose `t` and k-1 more so that little is lost: drop one quasi-identifier after the other from what is shown, and take
     the best of the groups on the way."""
     w, g, k, scratch = s.window, s.groups, s.exits.promise.k, s.scratch
     kept = w.pattern[t]
-    chosen, best = scratch.chosen[:k], scratch.kin[:k]
+    chosen, best = scratch.chosen[:k], scratch.best_alike[:k]
     least = np.inf
     while True:
-        if _has_company(w, t, kept, home, k - 1, scratch):
-            yard = by_shared(alpha, kept)
-            rough_distances(s.domain, w, t, yard, scratch)
+        if _has_enough(w, t, kept, cluster, k - 1, scratch):
+            metric = by_shared(alpha, kept)
+            rough_distances(s.domain, w, t, metric, scratch)
             for j in range(w.clock.held):
                 scratch.distance[j] = np.float32(np.inf) if kept & ~w.pattern[j] else scratch.distance[j]
-            _only_home(w, home, scratch)
+            _only_cluster(w, cluster, scratch)
             chosen[0] = t
-            nearest(s.domain, w, t, k - 1, yard, scratch, chosen[1:])
+            nearest(s.domain, w, t, k - 1, metric, scratch, chosen[1:])
             in_order(w, chosen, scratch)
             loss = group_loss(s.domain, g, generalize(s, chosen), w, chosen)
             if loss < least:
                 least = loss
                 for i in range(k):
                     best[i] = chosen[i]
-        dropped = _in_the_way(w, t, kept, home, scratch.lacking)
+        dropped = _in_the_way(w, t, kept, cluster, scratch.lacking)
         if dropped == 0:
             break
         kept &= ~dropped
@@ -80,25 +80,25 @@ def gather_alike(s, t, alpha, home):
 
 
 @inlined
-def _only_home(w, home, scratch):
-    """Put all tuples with another home out of the question for `nearest`."""
-    if home != ANY:
+def _only_cluster(w, cluster, scratch):
+    """Put all tuples with another cluster out of the question for `nearest`."""
+    if cluster != ANY:
         for j in range(w.clock.held):
-            if w.home[j] != home:
+            if w.cluster[j] != cluster:
                 scratch.distance[j] = np.inf
 
 
 @inlined
-def _is_simple(w, home):
+def _is_simple(w, cluster):
     """Whether tuples can be counted by pattern: all are of different persons, and all are meant."""
-    return home == ANY and w.persons.size[0] == w.clock.held
+    return cluster == ANY and w.persons.size[0] == w.clock.held
 
 
 @inlined
-def _has_company(w, t, kept, home, least, scratch):
+def _has_enough(w, t, kept, cluster, least, scratch):
     """Whether so many persons, besides that of `t`, have all that is kept."""
     persons = 0
-    if _is_simple(w, home):
+    if _is_simple(w, cluster):
         for p in range(w.partitions.peak[0]):
             persons += 0 if kept & ~w.partitions.key[p, 0] else w.partitions.tuples[p]
         return persons > least
@@ -106,26 +106,26 @@ def _has_company(w, t, kept, home, least, scratch):
     scratch.seen[w.person[t]] = scratch.turn[0]
     for j in range(w.clock.held):
         person = w.person[j]
-        if not kept & ~w.pattern[j] and (home == ANY or w.home[j] == home) and scratch.seen[person] != scratch.turn[0]:
+        if not kept & ~w.pattern[j] and (cluster == ANY or w.cluster[j] == cluster) and scratch.seen[person] != scratch.turn[0]:
             scratch.seen[person] = scratch.turn[0]
             persons += 1
     return persons >= least
 
 
 @inlined
-def _in_the_way(w, t, kept, home, lacking):
+def _in_the_way(w, t, kept, cluster, lacking):
     """The quasi-identifier that most others lack while they have the rest of what is kept; if none lacks just one, that
     most lack; nothing if nobody lacks any."""
     quasi = len(w.code)
     for alone in (True, False):
         for q in range(quasi):
             lacking[q] = 0
-        if _is_simple(w, home):
+        if _is_simple(w, cluster):
             for p in range(w.partitions.peak[0]):
                 _note_lacking(kept & ~w.partitions.key[p, 0], w.partitions.tuples[p], alone, lacking)
         else:
             for j in range(w.clock.held):
-                if w.person[j] != w.person[t] and (home == ANY or w.home[j] == home):
+                if w.person[j] != w.person[t] and (cluster == ANY or w.cluster[j] == cluster):
                     _note_lacking(kept & ~w.pattern[j], 1, alone, lacking)
         best, most = np.uint64(0), 0
         for q in range(quasi):
@@ -165,7 +165,7 @@ def complete(s, t, size, alpha):
         chosen[size] = nearest_one
         size += 1
         scratch.seen[w.person[nearest_one]] = turn
-        show(w, nearest_one, scratch)
+        count_shown(w, nearest_one, scratch)
 
 
 @inlined
@@ -175,9 +175,9 @@ def measure_from(s, t, slots, alpha):
     shown = ~np.uint64(0)
     for slot in slots:
         shown &= w.pattern[slot]
-    yard = by_shared(alpha, shown) if s.exits.promise.match == EXTENDED else by_values(alpha)
+    metric = by_shared(alpha, shown) if s.exits.promise.match == EXTENDED else by_values(alpha)
     for j in range(w.clock.held):
-        s.scratch.exact[j] = distance(s.domain, w, t, j, yard)
+        s.scratch.exact[j] = distance(s.domain, w, t, j, metric)
 
 
 @inlined
