@@ -59,8 +59,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
-value stays missing. Under `count` and `time` no tuple waits longer than the window.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
+missing value stays missing. Under `count` and `time` no tuple waits longer than the window.
 
 References
 ----------
@@ -90,20 +90,20 @@ from shoal.policy import Policy
 
 PARAMETERS = ("clusters", "recent")
 
-ROUGH_ERROR = 1e-9  # far more than a rough loss, which sums in another order, can differ from the exact one
+ROUGH_ERROR = 1e-9  # far more than a rough loss, which is summed in another order, can differ from the exact one
 
 
 class Memory(NamedTuple):
-    """The unpublished clusters, one row each, and one row more for the newcomer; and the losses that make up tau."""
+    """The unpublished clusters, one row each, and one row more for the tuple that arrives; and the losses that make up tau."""
 
     members: NDArray[np.int64]  # tuples in it; 0: the row is free
     opened: NDArray[np.int64]  # when it was opened, as a number in order
-    low: NDArray[np.float64]  # a column a quasi-identifier; infinite where no member has it
+    low: NDArray[np.float64]  # one column per quasi-identifier; infinite where no member has it
     high: NDArray[np.float64]
     weight: NDArray[np.float64]  # the sum, over the members that have it, of its share in what they have: 1/|Q_t|
     common: NDArray[np.uint64]  # what all members have
-    enlargement: NDArray[np.float64]  # room to compare them in
-    recent: NDArray[np.float64]  # a ring of the losses of the last published groups
+    enlargement: NDArray[np.float64]  # to work in
+    recent: NDArray[np.float64]  # the losses of the last published groups, as a ring
     openings: NDArray[np.int64]
     published: NDArray[np.int64]
     tau: NDArray[np.float64]
@@ -111,26 +111,19 @@ class Memory(NamedTuple):
 
 def memory(policy: Policy) -> Memory:
     rows, quasi = policy.algorithm.clusters + 1, len(policy.quasi)
-    box = np.zeros((rows, quasi))
+    members, opened = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    low, high, weight = (np.zeros((rows, quasi)) for _ in range(3))
     return Memory(
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
-        box,
-        box.copy(),
-        box.copy(),
-        np.zeros(rows, np.uint64),
-        np.zeros(rows),
-        np.zeros(policy.algorithm.recent),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(1),
-    )
+        members=members, opened=opened, low=low, high=high, weight=weight, common=np.zeros(rows, np.uint64),
+        enlargement=np.zeros(rows), recent=np.zeros(policy.algorithm.recent), openings=np.zeros(1, np.int64),
+        published=np.zeros(1, np.int64), tau=np.zeros(1),
+    )  # fmt: skip
 
 
 @kernel
 def run(s, batch, closing):
     c = s.window.clock
-    if c.held == 0:  # all may have gone to another lane
+    if c.held == 0:  # all tuples may have gone to another lane
         _measure_all(s)
     while True:
         if hand_over(s):
@@ -147,7 +140,7 @@ def run(s, batch, closing):
 
 @inlined
 def join(s, t):
-    """Best selection: the newcomer joins the cluster that it enlarges least, or opens one."""
+    """Best selection: the new tuple joins the cluster that it enlarges least, or opens one."""
     w, m = s.window, s.memory
     newcomer = len(m.members) - 1
     w.cluster[t] = newcomer
@@ -162,7 +155,7 @@ def join(s, t):
 
 @inlined
 def expire(s):
-    """Delay constraint: the oldest leaves, with its cluster if that is or can be made large enough."""
+    """Delay constraint: the oldest tuple leaves, with its cluster if that is or can be made large enough."""
     w, m, k = s.window, s.memory, s.rule.k
     t = w.clock.due
     own = w.cluster[t]
@@ -261,18 +254,23 @@ def _remember(s, row, loss):
 
 @inlined
 def _opened(m):
-    """A new empty cluster, or -1 if there are as many as may be."""
+    """A new empty cluster, or -1 if there are as many as allowed."""
     for c in range(len(m.members) - 1):
         if m.members[c] == 0:
             m.opened[c] = m.openings[0]
             m.openings[0] += 1
-            for q in range(m.low.shape[1]):
-                m.low[c, q] = np.inf
-                m.high[c, q] = -np.inf
-                m.weight[c, q] = 0.0
-            m.common[c] = ~np.uint64(0)
+            _clear(m, c)
             return c
     return -1
+
+
+@inlined
+def _clear(m, cluster):
+    for q in range(m.low.shape[1]):
+        m.low[cluster, q] = np.inf
+        m.high[cluster, q] = -np.inf
+        m.weight[cluster, q] = 0.0
+    m.common[cluster] = ~np.uint64(0)
 
 
 @inlined
@@ -292,14 +290,10 @@ def _merge(w, m, cluster, other):
 
 @inlined
 def _measure(s, cluster, first, last):
-    """Find anew the size, the box and the weights of a cluster whose tuples lie in the slots from `first` to `last`."""
+    """Find the size, the box and the weights of a cluster whose tuples are in the slots from `first` to `last`."""
     domain, w, m = s.domain, s.window, s.memory
     m.members[cluster] = 0
-    m.common[cluster] = ~np.uint64(0)
-    for q in range(m.low.shape[1]):
-        m.low[cluster, q] = np.inf
-        m.high[cluster, q] = -np.inf
-        m.weight[cluster, q] = 0.0
+    _clear(m, cluster)
     for j in range(first, last):
         if w.cluster[j] == cluster:
             m.members[cluster] += 1
@@ -336,7 +330,7 @@ def _persons(s, cluster):
 def _least_enlargement(s, x, merging, bound):
     """The cluster that `x` enlarges least, or when merging, that enlarges `x` least; -1 if none stays within `bound`.
 
-    Ties: fewer tuples, then the one opened earlier. Rough losses decide unless they are too close to.
+    Ties: fewer tuples, then the one opened earlier. Rough losses decide unless they are too close.
     """
     m = s.memory
     newcomer = len(m.members) - 1

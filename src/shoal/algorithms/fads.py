@@ -2,8 +2,8 @@
 
 When the oldest tuple is due, its k-1 nearest neighbours of other persons are looked for in the whole window, and the
 k tuples leave together as one group. If a group that was published before covers the tuple with less loss, the tuple
-alone leaves, wearing that group's generalization, and the neighbours stay for later. FADS is the simplest of the
-family and what most of the others are measured against.
+alone leaves with that group's generalization, and the neighbours stay for later. FADS is the simplest of the family
+and what most of the others are measured against.
 
 Parameters
 ----------
@@ -31,7 +31,7 @@ Examples
 {'age': [60, 61]}
 {'age': [60, 61]}
 
-At the end of the stream 31 wears the first group's generalization, and 90 finds neither a group nor a cover.
+At the end of the stream 31 leaves with the first group's generalization, and 90 finds neither a group nor a cover.
 
 >>> anonymizer.to_records(anonymizer.flush())
 [{'age': [30, 34]}, {'age': [0, 100]}]
@@ -50,8 +50,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
-and `time` no tuple waits longer than the window.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. Under
+`count` and `time` no tuple waits longer than the window.
 
 References
 ----------

@@ -60,19 +60,21 @@ Decisions
 - The window gives only the clock's unit and the default of the deadline; under `buffer` no wait is promised.
 - At the end of the stream rounds go on with what is left, however few.
 - Of several workers each reads what its round handed back at once again, so that no tuple is in two rounds. New tuples
-  are dealt out: to each worker a round's at first, then to each one in turn. A worker's clock is the stream's, as far as
-  it has come; it wears what was published by then on that clock, by whomever. Workers meet every few thousand arrivals.
-- With several workers the estimate is the mean, as in the paper, and who is due all the same starts a round at once. So
-  the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end all leave from one worker.
-- In a lane of several, rounds are started by those who are due, too, so that nothing has to be estimated: only who is
-  due beside the first of a round is suppressed. The clock is the stream's; the rounds of each lane have delta tuples. A
-  lane has one worker.
+  are dealt out: to each worker one round at first, then one tuple to each in turn. A worker's clock is the stream's, as far as
+  it has come; a tuple may reuse what any worker had published by then on that clock. Workers wait for each other every
+  few thousand arrivals.
+- With several workers the estimate is the mean, as in the paper, and a tuple that is due all the same starts a round at
+  once. So the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end all leave from one
+  worker.
+- In a lane of several, rounds are started by tuples that are due, too, so that nothing has to be estimated: only tuples
+  that are due beside the first of a round are suppressed. The clock is the stream's; the rounds of each lane have
+  delta tuples. A lane has one worker.
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
-value stays missing. Under `count` no tuple waits longer than the deadline; under `time` that holds only while rounds
-fill. With several workers all this holds in every interleaving; what leaves with what is another each time.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
+missing value stays missing. Under `count` no tuple waits longer than the deadline; under `time` that holds only while
+rounds fill. With several workers all this holds in every interleaving; what leaves with what is another each time.
 
 References
 ----------
@@ -115,7 +117,7 @@ class Memory(NamedTuple):
     rounds: NDArray[np.int64]
     played: NDArray[np.int64]  # 1: nothing arrived since the last round, which the next one waits for
     lock: NDArray[np.int64]  # of the reuse set and the door, where several workers share them
-    draft: Groups  # where a group is drawn up before anyone else may see it
+    draft: Groups  # where a group is generalized before other workers may see it
 
 
 def memory(policy: Policy) -> Memory:
@@ -129,7 +131,7 @@ def shared(memory: Memory, other: Memory) -> Memory:
 
 
 def deadline(policy: Policy, stretch: float) -> float:
-    """Only arrivals start a round, so in seconds nothing can be promised: the next arrival may be long in coming."""
+    """Only arrivals start a round, so in seconds nothing can be promised: the next arrival may take long."""
     longest: float = policy.algorithm.deadline  # type: ignore[assignment]
     return longest * stretch if policy.window.kind == "count" else math.inf
 
@@ -187,7 +189,7 @@ def publish(s, at_end):
         release_chosen(s, size, row, how)
     free(m.lock)
     estimate = m.longest[0]
-    if c.laned:  # who is due starts a round
+    if c.laned:  # a tuple that is due starts a round
         estimate = m.spent[0] / m.rounds[0] if s.rule.workers > 1 else 0.0
     urgent = 0
     for slot in range(c.held):
@@ -204,5 +206,5 @@ def publish(s, at_end):
 
 @spelled_out
 def drafting(s):
-    """The state with a table of its own to draw up a group in."""
+    """The state with a table of groups of its own."""
     return State(s.domain, s.window, s.memory.draft, s.reuse, s.exits, s.scratch, s.rule, s.memory, s.handover)

@@ -48,9 +48,9 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
-and `time` no tuple waits longer than the window. Under `maybe` it does not keep the promise that a missing value stays
-missing.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. Under
+`count` and `time` no tuple waits longer than the window. Under `maybe` it does not keep the promise that a missing
+value stays missing.
 
 References
 ----------
@@ -73,7 +73,7 @@ from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.compiled import inlined, kernel
 
-SAME_PATTERN = True
+SAME_PATTERN = True  # see Decisions
 
 
 @kernel

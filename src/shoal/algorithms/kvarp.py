@@ -57,8 +57,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
-and `time` no tuple waits longer than the window. A missing value stays missing.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. Under
+`count` and `time` no tuple waits longer than the window. A missing value stays missing.
 
 References
 ----------

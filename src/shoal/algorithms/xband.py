@@ -64,8 +64,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
-value stays missing. Under `count` and `time` no tuple waits longer than the window and omega together.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
+missing value stays missing. Under `count` and `time` no tuple waits longer than the window and omega together.
 
 References
 ----------

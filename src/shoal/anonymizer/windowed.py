@@ -20,7 +20,7 @@ from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
 from shoal.anonymizer.team import Team, in_order
 from shoal.anonymizer.workers import Workers
-from shoal.blocks.diversity import Diversity, diversity
+from shoal.blocks.diversity import Diversity, new_diversity
 from shoal.blocks.release import OUTCOMES
 from shoal.columns.encode import Encoded, Encoder
 from shoal.columns.fingerprint import one_word
@@ -161,4 +161,4 @@ def demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
     """What is asked of sensitive values, which are known by their fingerprints."""
     given = [(demand.name, value) for demand in policy.diverse for value in demand.distribution or ()]
     words = one_word(pa.array([value for _, value in given], pa.large_string()), key)
-    return diversity(policy, dict(zip(given, words.tolist(), strict=True)))
+    return new_diversity(policy, dict(zip(given, words.tolist(), strict=True)))

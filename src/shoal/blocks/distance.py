@@ -1,7 +1,7 @@
 """Distances between tuples: the exact one, and a rough one to the whole window at once.
 
 The rough one runs over one quasi-identifier at a time and sums up whole units in 16 bits, so that the processor's vectors
-are full. It only narrows the choice: wherever it leaves a doubt, the exact one decides.
+are full. It only narrows the choice: where it cannot decide, the exact one does. `blocks.state` names the arguments.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Metric(NamedTuple):
-    """What distances are measured by."""
+    """How distances are measured."""
 
-    alpha: np.float64  # the weight of values against missing patterns: X-BAND's; 1 for all others
-    kept: np.uint64  # the quasi-identifiers that are looked at
-    strict: np.bool_  # whether what only one of two tuples has counts, as far apart
+    alpha: np.float64  # the weight of values against missing patterns
+    kept: np.uint64  # the pattern of the quasi-identifiers that count
+    strict: np.bool_  # whether a quasi-identifier that only one of two tuples has counts, with distance 1
 
 
 @inlined
 def by_values(alpha):
-    """What both tuples have decides."""
+    """Over what both tuples have."""
     return Metric(np.float64(alpha), _ALL, False)
 
 
 @inlined
 def by_shared(alpha, kept):
-    """`kept` is what will be shown: what only one of it and a tuple has counts, as far apart."""
+    """Over what will be shown, `kept`, or what the other tuple has; a quasi-identifier that only one of them has counts 1."""
     return Metric(np.float64(alpha), np.uint64(kept), True)
 
 
@@ -41,14 +41,14 @@ def by_shared(alpha, kept):
 def distance(domain, w, t, u, metric):
     """dist(t, u): the mean attribute distance over the shared quasi-identifiers, 1 where none is shared.
 
-    A strict yardstick gives d_Q(t, u), Q being what it keeps: the mean over all that Q or u has, where what only one of
+    A strict metric gives d_Q(t, u), Q being what it keeps: the mean over all that Q or u has, where what only one of
     them has is 1. With alpha it is alpha * that + (1 - alpha) * (1 - Jaccard(t, u)).
     """
     own, other = w.pattern[t] & metric.kept, w.pattern[u]
     total = 0.0
     for q in range(len(domain.width)):
         a, b = w.values[t, q], w.values[u, q]
-        if (a < b or a > b) and own >> np.uint64(q) & np.uint64(1):  # never so where one is missing
+        if (a < b or a > b) and own >> np.uint64(q) & np.uint64(1):  # false where one is missing
             if domain.categorical[q]:
                 total += domain.weight[q] * domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
             else:
@@ -67,15 +67,15 @@ def rough_error(domain):
     """How far a rough distance may lie from the exact one.
 
     A scaled value and a loss are rounded to whole units, so that a difference of two is wrong by one unit at most, and a mean
-    by one unit over the least weight. What is then done in single precision is rounded nine times at most, each by 2^-24 of
-    what is not above 1; twice that is taken.
+    by one unit over the least weight. The steps in single precision that follow round nine times at most, each by 2^-24 of
+    a number not above 1; twice that is taken.
     """
     return np.float32(1 / (domain.unit[0] * domain.least[0]) + 2 * 9 * 2.0**-24)
 
 
 @inlined
 def rough_distances(domain, w, t, metric, scratch):
-    """scratch.distance[j] = distance(t, j) for every slot j, give or take `rough_error`; infinite past the last one."""
+    """scratch.distance[j] = distance(t, j) for every slot j, give or take `rough_error`; infinite past the last slot."""
     held = w.clock.held
     width = (held + STRIDE - 1) // STRIDE * STRIDE
     units, out = scratch.units[:width], scratch.distance[:width]
@@ -127,7 +127,7 @@ def _divide_by_weights(domain, own, pattern, strict, out):
 
 @inlined
 def _add_difference(column, value, units):
-    """Add what lies between `value` and column[j]; nothing where it is missing."""
+    """Add the difference of `value` and column[j]; nothing where it is missing."""
     for j in range(len(column)):
         other = column[j]
         apart = np.uint16(other - value) if other > value else np.uint16(value - other)
@@ -138,13 +138,14 @@ def _add_difference(column, value, units):
 def _climb(domain, q, column, leaf, units):
     """Add the loss of the lowest common ancestor of `leaf` and column[j]; nothing where equal or missing.
 
-    From the leaf up: whoever lies outside a node meets `leaf` no lower than at its parent, and loses that much more.
+    From the leaf up: a leaf outside a node has its common ancestor with `leaf` at the node's parent or above, and loses that
+    much more.
     """
     first, span = leaf, np.uint16(0)
     node, lost = domain.node[q] + np.int64(leaf), 0
     while domain.parent[node] != node:
         node = domain.parent[node]
-        up = domain.parent[node]  # two levels a pass, unless this is the root
+        up = domain.parent[node]  # two levels per pass, unless this is the root
         more = np.uint16(domain.node_units[node] - lost)
         more_up = np.uint16(domain.node_units[up] - domain.node_units[node])
         first_up, span_up = np.uint16(domain.first[node]), np.uint16(domain.last[node] - domain.first[node])
@@ -168,7 +169,7 @@ def _is_outside(code, first, span):
 
 @inlined
 def _climb_far(domain, q, leaves, leaf, units):
-    """The same of leaves that have no codes, a level a pass."""
+    """The same for leaves that have no codes, one level per pass."""
     first, last = leaf, leaf
     node, lost = domain.node[q] + np.int64(leaf), 0
     while domain.parent[node] != node:

@@ -1,7 +1,7 @@
-"""Company: with whom a tuple leaves.
+"""Neighbours: the tuples with which a tuple leaves.
 
-Around a tuple its nearest are gathered: k persons in all, and as many more as the sensitive values need to be diverse. Where
-all of a group must show the same nulls, they are gathered so that little is blanked.
+These are the nearest ones: k persons in all, and as many more as the sensitive values need to be diverse. Where all members of
+a group must show the same nulls, they are chosen so that little is blanked. `blocks.state` names the arguments.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ANY = -1
 
 @inlined
 def choose_neighbours(s, t, alpha, cluster):
-    """Choose `t` and its company out of the window, or of those with this `cluster`, who must count k persons; how many are
-    chosen, 0 if they can never be diverse enough."""
+    """Choose `t` and its neighbours in the window, or in this `cluster`, which must count k persons; how many are chosen, 0 if
+    they can never be diverse enough."""
     w, scratch = s.window, s.scratch
     if s.exits.promise.match == EXTENDED:
         choose_alike(core(s), t, alpha, cluster)
@@ -34,7 +34,7 @@ def choose_neighbours(s, t, alpha, cluster):
 
 @inlined
 def choose_nearest(s, t, alpha):
-    """Choose `t` and its nearest among the slots with a finite distance, who must count k persons; how many are chosen, 0 if
+    """Choose `t` and its nearest among the slots with a finite distance, which must count k persons; how many are chosen, 0 if
     they can never be diverse enough."""
     k, chosen = s.rule.k, s.scratch.chosen
     chosen[0] = t
@@ -44,7 +44,7 @@ def choose_nearest(s, t, alpha):
 
 @inlined
 def completed(s, t, size, alpha):
-    """How many are chosen when the group is complete; 0 if it cannot be."""
+    """Add to the first `size` chosen what they need to be diverse enough; how many are chosen then, 0 if they cannot be."""
     return size if len(s.exits.diversity.kind) == 0 else complete(core(s), t, size, alpha)
 
 
@@ -71,7 +71,7 @@ def choose_alike(s, t, alpha, cluster):
                 least = loss
                 for i in range(k):
                     best[i] = chosen[i]
-        dropped = _in_the_way(w, t, kept, cluster, scratch.lacking)
+        dropped = _most_lacked(w, t, kept, cluster, scratch.lacking)
         if dropped == 0:
             break
         kept &= ~dropped
@@ -81,7 +81,7 @@ def choose_alike(s, t, alpha, cluster):
 
 @inlined
 def _only_cluster(w, cluster, scratch):
-    """Put all tuples with another cluster out of the question for `nearest`."""
+    """Exclude all tuples of other clusters from `nearest`."""
     if cluster != ANY:
         for j in range(w.clock.held):
             if w.cluster[j] != cluster:
@@ -89,16 +89,16 @@ def _only_cluster(w, cluster, scratch):
 
 
 @inlined
-def _is_simple(w, cluster):
-    """Whether tuples can be counted by pattern: all are of different persons, and all are meant."""
+def _counts_by_pattern(w, cluster):
+    """Whether tuples can be counted by pattern: all are of different persons, and no cluster is named."""
     return cluster == ANY and w.persons.size[0] == w.clock.held
 
 
 @inlined
 def _has_enough(w, t, kept, cluster, least, scratch):
-    """Whether so many persons, besides that of `t`, have all that is kept."""
+    """Whether at least so many persons, besides that of `t`, have all that is kept."""
     persons = 0
-    if _is_simple(w, cluster):
+    if _counts_by_pattern(w, cluster):
         for p in range(w.partitions.peak[0]):
             persons += 0 if kept & ~w.partitions.key[p, 0] else w.partitions.tuples[p]
         return persons > least
@@ -113,14 +113,14 @@ def _has_enough(w, t, kept, cluster, least, scratch):
 
 
 @inlined
-def _in_the_way(w, t, kept, cluster, lacking):
-    """The quasi-identifier that most others lack while they have the rest of what is kept; if none lacks just one, that
-    most lack; nothing if nobody lacks any."""
+def _most_lacked(w, t, kept, cluster, lacking):
+    """The bit of the quasi-identifier that most tuples lack that have the rest of what is kept; if no tuple lacks only one,
+    of the one that most lack; 0 if no tuple lacks any."""
     quasi = len(w.code)
     for alone in (True, False):
         for q in range(quasi):
             lacking[q] = 0
-        if _is_simple(w, cluster):
+        if _counts_by_pattern(w, cluster):
             for p in range(w.partitions.peak[0]):
                 _note_lacking(kept & ~w.partitions.key[p, 0], w.partitions.tuples[p], alone, lacking)
         else:
@@ -147,14 +147,14 @@ def _note_lacking(lacks, tuples, alone, lacking):
 
 @inner
 def complete(s, t, size, alpha):
-    """Let the nearest that help join the chosen until all demands hold; how many they are then, 0 if nobody is left."""
+    """Add the nearest tuples that help to the chosen until all demands hold; how many are chosen then, 0 if none is left."""
     w, d, scratch = s.window, s.exits.diversity, s.scratch
     chosen = scratch.chosen
     if is_diverse(d, w, chosen[:size], scratch):
         return size
     measure_from(s, t, chosen[:size], alpha)
     count_persons(w, chosen[:size], scratch)
-    turn = scratch.turn[0]  # which marks their persons
+    turn = scratch.turn[0]  # marks the persons of the chosen
     while True:
         demand = unmet(d, scratch)
         if demand < 0:
@@ -170,7 +170,7 @@ def complete(s, t, size, alpha):
 
 @inlined
 def measure_from(s, t, slots, alpha):
-    """scratch.exact[j] = the distance of `t` from every slot j, as it counts for joining its group."""
+    """scratch.exact[j] = the distance of `t` from every slot j, given that the tuples in `slots` are in its group."""
     w = s.window
     shown = ~np.uint64(0)
     for slot in slots:
@@ -182,7 +182,7 @@ def measure_from(s, t, slots, alpha):
 
 @inlined
 def nearest_helper(s, demand, turn):
-    """The nearest tuple, of a person not seen in this turn, whose value helps; the older on a tie; -1 if there is none."""
+    """The slot of the nearest tuple, of a person not seen in this turn, whose value helps; the older on a tie; -1: none."""
     w, d, scratch = s.window, s.exits.diversity, s.scratch
     best, useless = -1, 0
     for j in range(w.clock.held):

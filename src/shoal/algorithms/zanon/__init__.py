@@ -46,7 +46,7 @@ Decisions
   for their parent. The root is an ancestor like any other. An inner node may be exposed itself. An item that the hierarchy
   does not know stands alone.
 - Whether an observation is too late is decided by its item. For an ancestor that is further ahead it counts as nothing.
-- Entries of items that nobody touches again are swept away: after 65,536 observations, late ones included, all those from
+- Entries of items that no user exposes again are swept away: after 65,536 observations, late ones included, all those from
   before two windows before the newest time seen go, and items without any; and then each time after eight times as many
   observations as items were left, but at least 65,536. So it depends on the stream alone when this happens, not on how it is
   cut into batches. An observation more than a window late can meet an item that was forgotten so: it is then taken in as its
