@@ -146,19 +146,25 @@ def insert(domain, w, batch):
     newer = w.newer[older] if older >= 0 else c.oldest
     w.older[slot] = older
     w.newer[slot] = newer
-    if older >= 0:
-        w.newer[older] = slot
-    else:
-        c.oldest = slot
-    if newer >= 0:
-        w.older[newer] = slot
-    else:
-        c.newest = slot
+    _link(w, older, newer, slot, slot)
     if c.front < 0 or c.front == newer:
         c.front = slot
     if c.young < 0 or c.young == newer:
         c.young = slot
     return slot
+
+
+@inlined
+def _link(w, older, newer, follows, precedes):
+    """In order of arrival, let `follows` come right after slot `older`, and `precedes` right before slot `newer`."""
+    if older >= 0:
+        w.newer[older] = follows
+    else:
+        w.clock.oldest = follows
+    if newer >= 0:
+        w.older[newer] = precedes
+    else:
+        w.clock.newest = precedes
 
 
 @inlined
@@ -169,14 +175,7 @@ def remove(w, slots):
         leave(w.persons, w.person[slot])
         leave(w.partitions, w.partition[slot])
         older, newer = w.older[slot], w.newer[slot]
-        if older >= 0:
-            w.newer[older] = newer
-        else:
-            c.oldest = newer
-        if newer >= 0:
-            w.older[newer] = older
-        else:
-            c.newest = older
+        _link(w, older, newer, newer, older)
         if slot == c.young:
             c.young = newer
         if slot == c.front:
@@ -213,14 +212,7 @@ def _move(w, source, target):
     older, newer = w.older[source], w.newer[source]
     w.older[target] = older
     w.newer[target] = newer
-    if older >= 0:
-        w.newer[older] = target
-    else:
-        w.clock.oldest = target
-    if newer >= 0:
-        w.older[newer] = target
-    else:
-        w.clock.newest = target
+    _link(w, older, newer, target, target)
     if w.clock.front == source:
         w.clock.front = target
     if w.clock.young == source:
