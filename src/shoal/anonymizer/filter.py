@@ -30,7 +30,7 @@ from shoal.algorithms.zanon import (
     sweep,
     with_items,
     with_room,
-)  # fmt: skip
+)
 from shoal.anonymizer.engine import Answer, Crowd, Engine
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot

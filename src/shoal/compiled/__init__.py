@@ -17,7 +17,7 @@ from shoal.compiled.intrinsics import (
     step_aside,
     up_to,
     word,
-)  # fmt: skip
+)
 
 __all__ = [
     "COLUMNS", "COPIED", "ENTRIES", "add_losses", "copy", "ends", "first_one", "float_of", "forget_old", "give_back",

@@ -21,6 +21,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,20 +81,25 @@ def spelled_out(function: Callable[..., Any]) -> Any:
     return numba.njit(inline="always")(function)
 
 
-def _compile(function: Callable[..., Any], cache: type[FunctionCache] = FunctionCache, **options: Any) -> Any:
+def _compile(function: Callable[..., Any], store: type[FunctionCache] = FunctionCache, **options: Any) -> Any:
     compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)
     compiled.folder = _folder(function)
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(compiled.folder)
     try:
-        compiled._cache = cache(function)
+        compiled._cache = store(function)
     finally:
         numba.config.CACHE_DIR = before
     return compiled
 
 
+@cache
+def _resolved(file: str) -> Path:
+    return Path(file).resolve()
+
+
 def _folder(function: Callable[..., Any]) -> Path:
     """Where the machine code of a function is kept."""
-    file = Path(function.__code__.co_filename).resolve()
+    file = _resolved(function.__code__.co_filename)
     if file in _SOURCES:
         return FOLDER
     if file.is_relative_to(_PACKAGE):

@@ -79,7 +79,7 @@ from shoal.algorithms.zanon.exposures import (
     sweep,
     with_items,
     with_room,
-)  # fmt: skip
+)
 from shoal.algorithms.zanon.zanon import (
     DONE,
     FULL,
@@ -91,7 +91,7 @@ from shoal.algorithms.zanon.zanon import (
     Observations,
     observations,
     run,
-)  # fmt: skip
+)
 
 __all__ = [
     "DONE", "FULL", "GENERALIZED", "LATE", "OUTCOMES", "RULE", "TURN", "Exposures", "Observations", "census",
