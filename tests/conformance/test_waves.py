@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from shoal import Anonymizer
-from shoal.algorithms.tide import DONE, OPEN, SETTLE
+from shoal.algorithms.tide.tide import DONE, OPEN, SETTLE
 from tests.conformance.parameters import WINDOWS
 from tests.conformance.promises import check
 from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of, twin

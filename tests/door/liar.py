@@ -1,4 +1,4 @@
-"""A compiled algorithm that lies: it asks the door for what must not be, a number of times, and is honest again."""
+"""A compiled algorithm that lies: a number of times it asks the door for what it must not have, then it is honest again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shoal import Anonymizer
 from shoal.blocks.arrival import is_due, is_open, take_in
 from shoal.blocks.groups import generalize
-from shoal.blocks.outcome import let_go
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import admit, best_cover
 from shoal.compiled import inlined, kernel
@@ -35,27 +35,27 @@ LIES = (
 
 
 def liar(stream: Stream, lie: str, times: int, after: int = 0) -> tuple[Anonymizer, NDArray[np.int64]]:
-    """A real anonymizer with the lying algorithm inside, and a cell that counts down the lies still to be told."""
+    """A real anonymizer with the lying algorithm inside, and a cell that counts down the lies that are left."""
     anonymizer = Anonymizer(policy_of("fads", stream))
-    told = np.array([LIES.index(lie), times, after], np.int64)
-    anonymizer._engine._lane.kernel = lambda s, batch, closing: run(s, batch, closing, told)
-    return anonymizer, told[1:2]
+    plan = np.array([LIES.index(lie), times, after], np.int64)
+    anonymizer._engine._lane.kernel = lambda s, batch, closing: run(s, batch, closing, plan)
+    return anonymizer, plan[1:2]
 
 
 @kernel
-def run(s, batch, closing, told):
-    """`told`: which lie, how many times, and after how many honest groups."""
+def run(s, batch, closing, plan):
+    """`plan` (int64[3]): which lie, how many times, and after how many honest groups."""
     c = s.window.clock
     while True:
-        lie = told[0] if told[1] > 0 and s.exits.tally.groups >= told[2] else NONE
+        lie = plan[0] if plan[1] > 0 and s.exits.tally.groups >= plan[2] else NONE
         is_patient = lie in (NEWEST, HOLD)
         if closing and not is_open(c) and c.held > 0:
-            told[1] -= publish(s, NONE if is_patient else lie)
+            plan[1] -= publish(s, NONE if is_patient else lie)
         elif is_due(s) and not is_patient:
-            told[1] -= publish(s, lie)
+            plan[1] -= publish(s, lie)
         elif is_open(c):
             if c.announced and is_due(s):
-                told[1] -= publish(s, lie) if lie == NEWEST else 1
+                plan[1] -= publish(s, lie) if lie == NEWEST else 1
             take_in(s, batch)
         else:
             break
@@ -63,9 +63,9 @@ def run(s, batch, closing, told):
 
 @inlined
 def publish(s, lie):
-    """One step; 1 if the lie was told."""
+    """One step; 1 if it lied."""
     w, g, k, chosen = s.window, s.groups, s.rule.k, s.scratch.chosen
-    size = _company(w, k, chosen, lie == NEWEST)
+    size = _neighbours(w, k, chosen, lie == NEWEST)
     if size < k or lie == NONE or len(chosen) < k + 4:
         _honest(s, size)
         return 0
@@ -76,7 +76,7 @@ def publish(s, lie):
     elif lie == ONE_PERSON:
         size = _same_person(w, k, chosen)
         if size < k:
-            _honest(s, _company(w, k, chosen, False))
+            _honest(s, _neighbours(w, k, chosen, False))
             return 0
     row = generalize(s, chosen[:size])
     how = CLUSTER
@@ -118,13 +118,13 @@ def publish(s, lie):
 def _honest(s, size):
     if size < s.rule.k:
         s.scratch.chosen[0] = s.window.clock.oldest
-        let_go(s, 1, -1, SUPPRESSED)
+        release_chosen(s, 1, -1, SUPPRESSED)
     else:
-        let_go(s, size, generalize(s, s.scratch.chosen[:size]), CLUSTER)
+        release_chosen(s, size, generalize(s, s.scratch.chosen[:size]), CLUSTER)
 
 
 @inlined
-def _company(w, k, chosen, newest):
+def _neighbours(w, k, chosen, newest):
     """The k oldest (or newest) tuples of different persons; how many were found."""
     size = 0
     slot = w.clock.newest if newest else w.clock.oldest

@@ -44,7 +44,7 @@ def stream(kind: str, batch_size: int = 120) -> Stream:
     return Stream(ATTRIBUTES, K, (kind, LENGTH), {}, events, tuple(range(batch_size - 1, 120, batch_size)))
 
 
-def told(stream: Stream, lie: str) -> tuple[Anonymizer, list[Release]]:
+def lied(stream: Stream, lie: str) -> tuple[Anonymizer, list[Release]]:
     """A liar and its releases, after one honest group, four lies and the rest honest again."""
     anonymizer, remaining = liar(stream, lie, TIMES, after=1)
     releases = engine(anonymizer, stream)
@@ -61,7 +61,7 @@ def before_the_end(releases: list[Release]) -> list[Release]:
 @pytest.mark.parametrize("lie", STOPPED)
 def test_a_lie_is_stopped_and_counted_under_its_name(lie: str, kind: str, batch_size: int) -> None:
     given = stream(kind, batch_size)
-    anonymizer, releases = told(given, lie)
+    anonymizer, releases = lied(given, lie)
     check(given, releases)
     faults, suppressed = STOPPED[lie]
     assert dict(anonymizer.stats.faults) == faults
@@ -73,7 +73,7 @@ def test_a_lie_is_stopped_and_counted_under_its_name(lie: str, kind: str, batch_
 @pytest.mark.parametrize(("lie", "kind"), [(PATIENT[0], "count"), (PATIENT[1], "time")])
 def test_late_tuples_leave_and_are_counted(lie: str, kind: str) -> None:
     given = stream(kind)
-    anonymizer, releases = told(given, lie)
+    anonymizer, releases = lied(given, lie)
     leaves_once(given, releases)
     is_true(given, releases)
     has_k_persons(given, releases)
@@ -85,7 +85,7 @@ def test_late_tuples_leave_and_are_counted(lie: str, kind: str) -> None:
 
 def test_a_turn_set_back_costs_at_most_utility() -> None:
     given = stream("count")
-    anonymizer, releases = told(given, "turn set back")
+    anonymizer, releases = lied(given, "turn set back")
     check(given, releases)
     assert set(anonymizer.stats.faults) <= {"too_small", "twice"}
 

@@ -17,7 +17,7 @@ def stream(values: Callable[[int], tuple[Any, ...]], illness: Callable[[int], st
     return Stream(ATTRIBUTES, K, ("count", LENGTH), {"reuse_age": 1000}, events, (), **asked)
 
 
-def told(given: Stream, lie: str = "none") -> tuple[dict[str, int], list[Release]]:
+def lied(given: Stream, lie: str = "none") -> tuple[dict[str, int], list[Release]]:
     """The faults that are counted, and the releases."""
     anonymizer, _ = liar(given, lie, TIMES, after=1)
     releases = engine(anonymizer, given)
@@ -30,7 +30,7 @@ def hows(releases: list[Release]) -> dict[str, int]:
 
 def test_a_group_that_is_not_diverse() -> None:
     demand = Demand(0, "distinct", (2,))
-    faults, releases = told(stream(lambda i: (7.0, "a"), lambda i: "y" if i == 4 else "x", demands=(demand,)))
+    faults, releases = lied(stream(lambda i: (7.0, "a"), lambda i: "y" if i == 4 else "x", demands=(demand,)))
     assert hows(releases) == {"cluster": K, "reuse": 0}
     assert faults == {"uniform": 60 // K - 1}
 
@@ -38,7 +38,7 @@ def test_a_group_that_is_not_diverse() -> None:
 def test_a_group_that_does_not_stay_diverse() -> None:
     """With x, y and z it may show x twice more, not three times: what every newcomer shows is counted."""
     demand = Demand(0, "entropy", (2.5,))
-    faults, releases = told(
+    faults, releases = lied(
         stream(lambda i: (7.0, "a"), lambda i: "xyz"[i] if i < 3 else "x", demands=(demand,)), "reuse that does not cover"
     )
     assert hows(releases) == {"cluster": K, "reuse": 2}
@@ -47,7 +47,7 @@ def test_a_group_that_does_not_stay_diverse() -> None:
 
 def test_a_group_that_shows_what_the_tuple_lacks() -> None:
     for match in ("extended", "root"):
-        faults, releases = told(
+        faults, releases = lied(
             stream(lambda i: (7.0, "a" if i < 3 else None), lambda i: "x", match=match), "reuse that does not cover"
         )
         assert hows(releases)["reuse"] == 0
@@ -56,5 +56,5 @@ def test_a_group_that_shows_what_the_tuple_lacks() -> None:
 
 def test_a_group_that_shows_what_too_few_have() -> None:
     given = stream(lambda i: (7.0 if i % 3 == 0 else None, "a"), lambda i: "x", match="maybe", min_support=2)
-    faults, _ = told(given, "low end too high")
+    faults, _ = lied(given, "low end too high")
     assert faults == {"thin": TIMES}

@@ -12,9 +12,9 @@ import pytest
 from naive.zanon import Observation
 from observations.base import SECRET, TREE, batch, policy, pushed
 from shoal import Anonymizer, FilterStats, Policy, SnapshotError
+from shoal.algorithms.zanon import exposures
 from shoal.anonymizer import filter as engine_module
 from shoal.anonymizer.filter import Filter
-from shoal.blocks import exposure
 
 LATE = "more than a window older than the newest of its item; sort the stream, or use a longer algorithm.window"
 
@@ -112,7 +112,7 @@ def engine(anonymizer: Anonymizer) -> Filter:
 @pytest.mark.parametrize("z", [3, {"auto": {"k": 2, "probability": 0.9}, "floor": 3}])
 def test_memory_does_not_grow_with_the_stream(z: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Users and items come and never come back; after a few windows the arrays stay as they are."""
-    monkeypatch.setattr(exposure, "ROOM", 65_536)
+    monkeypatch.setattr(exposures, "ROOM", 65_536)
     anonymizer, rng, sizes = Anonymizer(policy(z, 100)), np.random.default_rng(1), []
     for step in range(40):
         time = np.sort(rng.uniform(step * 100, (step + 1) * 100, 20_000))
@@ -122,8 +122,8 @@ def test_memory_does_not_grow_with_the_stream(z: Any, monkeypatch: pytest.Monkey
         x = engine(anonymizer)._exposures
         sizes.append(sum(array.nbytes for array in x if isinstance(array, np.ndarray)))
     assert sizes[-1] == sizes[9]
-    book = engine(anonymizer)._exposures.book
-    assert book.held < 200_000 and book.items < 100_000
+    counters = engine(anonymizer)._exposures.counters
+    assert counters.held < 200_000 and counters.items < 100_000
 
 
 def test_items_do_not_keep_the_room_they_once_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,15 +135,15 @@ def test_items_do_not_keep_the_room_they_once_needed(monkeypatch: pytest.MonkeyP
         seen = {"t": np.full(len(site), 1.5 * turn), "user": np.arange(len(site)), "site": np.array(site)}
         anonymizer.push_batch(pa.record_batch(seen))
     x = engine(anonymizer)._exposures
-    assert x.items["size"][: int(x.book.fresh_item)].sum() < 30 * 512 / 3
-    assert x.book.fresh < 30 * 512
+    assert x.items["size"][: int(x.counters.fresh_item)].sum() < 30 * 512 / 3
+    assert x.counters.fresh < 30 * 512
 
 
 def test_a_long_stream_of_two_users() -> None:
     seen = [Observation(float(t), 1 + t % 2, "a") for t in range(30_000)]
     anonymizer = Anonymizer(policy(2, 1))
     assert len(pushed(anonymizer, seen, range(0, 30_000, 700))) == 29_999
-    assert engine(anonymizer)._exposures.book.held == 2
+    assert engine(anonymizer)._exposures.counters.held == 2
 
 
 def test_an_empty_batch() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from naive.zanon import Observation, Zanon
 from observations.base import LEAVES, TREE, batch, policy, pushed, told
 from shoal import Anonymizer
+from shoal.algorithms.zanon import exposures
 from shoal.anonymizer import filter as engine
-from shoal.blocks import exposure
 from shoal.policy import Hierarchy
 
 STEPS = st.sampled_from([0, 0, 0, 1, 1, 2, 0.5, 7, 30, -1, -2, -4, -9])
@@ -73,8 +73,8 @@ def test_with_a_hierarchy(steps: list[Any], cuts: list[int], z: int, window: flo
 def test_rings_that_grow_and_users_who_come_again_and_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few items with many users, some of whom come most of the time; some observations are late, and z is where it matters."""
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(exposure, "ROOM", int(rng.choice([1, 64, 1 << 12])))
-    monkeypatch.setattr(exposure, "_SEEN", int(rng.choice([8, 1 << 10])))
+    monkeypatch.setattr(exposures, "ROOM", int(rng.choice([1, 64, 1 << 12])))
+    monkeypatch.setattr(exposures, "_SEEN", int(rng.choice([8, 1 << 10])))
     users, late = int(rng.integers(2, 60)), float(rng.choice([0, 0.02, 0.3]))
     z, window = int(rng.integers(1, users + 2)), float(rng.choice([5, 60, 400]))
     steps = np.where(rng.random(1500) < late, -rng.integers(0, int(1.5 * window), 1500), rng.integers(0, 3, 1500))
@@ -96,8 +96,8 @@ def test_sweeps_of_what_is_old(
     steps: list[Any], cuts: list[int], z: int, window: float, pause: int, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "PAUSE", pause)
-    monkeypatch.setattr(exposure, "ROOM", room)
-    monkeypatch.setattr(exposure, "_ITEMS", 2)
+    monkeypatch.setattr(exposures, "ROOM", room)
+    monkeypatch.setattr(exposures, "_ITEMS", 2)
     compare(stream(steps), Zanon(z, window, pause=pause), Anonymizer(policy(z, window)), cuts)
 
 
@@ -110,7 +110,7 @@ def test_sweeps_under_a_hierarchy(
     steps: list[Any], cuts: list[int], z: int, window: float, pause: int, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "PAUSE", pause)
-    monkeypatch.setattr(exposure, "ROOM", room)
+    monkeypatch.setattr(exposures, "ROOM", room)
     twin = Zanon(z, window, paths=paths(), pause=pause)
     compare(stream(steps), twin, Anonymizer(policy(z, window, tree=TREE)), cuts)
 

@@ -1,4 +1,23 @@
-"""The algorithms, one file each; a policy names one of them."""
+"""The algorithms, one file or folder each; a policy names one of them.
+
+The module of an algorithm that holds a window defines `run`, and what it needs beyond the others:
+
+PARAMETERS
+    The names of its own parameters; `run` finds their values in `s.rule`.
+deadline(policy, stretch)
+    The longest wait that it promises; by default the window's length times `stretch`.
+memory(policy)
+    A named tuple of arrays that it keeps from call to call; `run` finds it in `s.memory`. Snapshots save its arrays, but not
+    what lies in a named tuple inside it: that is room to work in.
+grown(memory, s, slots)
+    The memory with room for a window of so many slots, where its size depends on the window.
+shared(memory, other)
+    The memory of a worker that releases through the same door as the worker with the memory `other`.
+SAME_PATTERN
+    Whether a published group may be reused only by tuples that have exactly its quasi-identifiers.
+
+What columns and policies must know of an algorithm, such as that it imputes, is said by its class in `policy/algorithm.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +35,15 @@ __all__ = ["NAMES", "WINDOWED", "Algorithm", "algorithm"]
 
 
 class Algorithm(NamedTuple):
-    """What an algorithm's file defines: `run`, and where it differs from the others `PARAMETERS`, `deadline` and `memory`."""
+    """What an algorithm's module defines, or the defaults."""
 
     run: Callable[..., None]  # takes in a batch and releases what has to leave; compiled
-    parameters: dict[str, float]  # its own parameters, besides k and those of the reuse set (PARAMETERS)
+    parameters: dict[str, float]  # besides k and those of the reuse set
     deadlines: tuple[float, float]  # the longest wait that it promises, on the window's clock: usually, and at all
-    memory: tuple[NDArray[Any], ...]  # what it keeps besides the window and the reuse set
+    memory: tuple[NDArray[Any], ...]
+    grown: Callable[[Any, Any, int], Any]
+    shared: Callable[[Any, Any], Any]
+    same_pattern: bool
 
     @property
     def deadline(self) -> float:
@@ -37,13 +59,12 @@ def algorithm(policy: Policy) -> Algorithm:
         run=module.run,
         parameters={name: float(getattr(policy.algorithm, name)) for name in names},
         deadlines=(longest(policy, 1.0), longest(policy, policy.stretch)),
-        memory=getattr(module, "memory", _nothing)(policy),
+        memory=getattr(module, "memory", lambda policy: ())(policy),
+        grown=getattr(module, "grown", lambda memory, s, slots: memory),
+        shared=getattr(module, "shared", lambda memory, other: memory),
+        same_pattern=getattr(module, "SAME_PATTERN", False),
     )
 
 
 def _window(policy: Policy, stretch: float) -> float:
     return math.inf if policy.window.kind == "buffer" else policy.window.length * stretch
-
-
-def _nothing(policy: Policy) -> tuple[NDArray[Any], ...]:
-    return ()

@@ -59,8 +59,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
-value stays missing. Under `count` and `time` no tuple waits longer than the window.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
+missing value stays missing. Under `count` and `time` no tuple waits longer than the window.
 
 References
 ----------
@@ -76,34 +76,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
-from shoal.blocks.company import completed, gather
 from shoal.blocks.core import core
 from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.groups import MAYBE, generalize, group_loss, mean_loss
 from shoal.blocks.handover import hand_over
-from shoal.blocks.outcome import keep, see_off
+from shoal.blocks.neighbours import choose_neighbours, completed
+from shoal.blocks.outcome import call_release_chosen, keep_for_reuse
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
-from shoal.blocks.reuse import cover_of
+from shoal.blocks.reuse import call_best_cover
 from shoal.blocks.window import in_order
 from shoal.compiled import inlined, inner, kernel
 from shoal.policy import Policy
 
 PARAMETERS = ("clusters", "recent")
 
-DOUBT = 1e-9  # far more than a rough loss, which sums in another order, can differ from the exact one
+ROUGH_ERROR = 1e-9  # far more than a rough loss, which is summed in another order, can differ from the exact one
 
 
 class Memory(NamedTuple):
-    """The unpublished clusters, one row each, and one row more for the newcomer; and the losses that make up tau."""
+    """The unpublished clusters, one row each, and one row more for the tuple that arrives; and the losses that make up tau."""
 
     members: NDArray[np.int64]  # tuples in it; 0: the row is free
     opened: NDArray[np.int64]  # when it was opened, as a number in order
-    low: NDArray[np.float64]  # a column a quasi-identifier; infinite where no member has it
+    low: NDArray[np.float64]  # one column per quasi-identifier; infinite where no member has it
     high: NDArray[np.float64]
     weight: NDArray[np.float64]  # the sum, over the members that have it, of its share in what they have: 1/|Q_t|
     common: NDArray[np.uint64]  # what all members have
-    enlargement: NDArray[np.float64]  # room to compare them in
-    recent: NDArray[np.float64]  # a ring of the losses of the last published groups
+    enlargement: NDArray[np.float64]  # to work in
+    recent: NDArray[np.float64]  # the losses of the last published groups, as a ring
     openings: NDArray[np.int64]
     published: NDArray[np.int64]
     tau: NDArray[np.float64]
@@ -111,26 +111,19 @@ class Memory(NamedTuple):
 
 def memory(policy: Policy) -> Memory:
     rows, quasi = policy.algorithm.clusters + 1, len(policy.quasi)
-    box = np.zeros((rows, quasi))
+    members, opened = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    low, high, weight = (np.zeros((rows, quasi)) for _ in range(3))
     return Memory(
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
-        box,
-        box.copy(),
-        box.copy(),
-        np.zeros(rows, np.uint64),
-        np.zeros(rows),
-        np.zeros(policy.algorithm.recent),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(1),
-    )
+        members=members, opened=opened, low=low, high=high, weight=weight, common=np.zeros(rows, np.uint64),
+        enlargement=np.zeros(rows), recent=np.zeros(policy.algorithm.recent), openings=np.zeros(1, np.int64),
+        published=np.zeros(1, np.int64), tau=np.zeros(1),
+    )  # fmt: skip
 
 
 @kernel
 def run(s, batch, closing):
     c = s.window.clock
-    if c.held == 0:  # all may have gone to another lane
+    if c.held == 0:  # all tuples may have gone to another lane
         _measure_all(s)
     while True:
         if hand_over(s):
@@ -147,10 +140,10 @@ def run(s, batch, closing):
 
 @inlined
 def join(s, t):
-    """Best selection: the newcomer joins the cluster that it enlarges least, or opens one."""
+    """Best selection: the new tuple joins the cluster that it enlarges least, or opens one."""
     w, m = s.window, s.memory
     newcomer = len(m.members) - 1
-    w.home[t] = newcomer
+    w.cluster[t] = newcomer
     _measure(s, newcomer, t, t + 1)
     best = _least_enlargement(s, newcomer, False, m.tau[0])
     if best < 0:
@@ -162,14 +155,14 @@ def join(s, t):
 
 @inlined
 def expire(s):
-    """Delay constraint: the oldest leaves, with its cluster if that is or can be made large enough."""
+    """Delay constraint: the oldest tuple leaves, with its cluster if that is or can be made large enough."""
     w, m, k = s.window, s.memory, s.rule.k
     t = w.clock.due
-    own = w.home[t]
+    own = w.cluster[t]
     row, how = -1, CLUSTER
     persons = _persons(s, own)
     if persons < k:
-        row = cover_of(core(s), t)
+        row = call_best_cover(core(s), t)
         if row >= 0:
             how = REUSE
         elif _is_outlier(m, own) or w.persons.size[0] < k:
@@ -181,7 +174,7 @@ def expire(s):
         _output(s, own, persons)
     else:
         s.scratch.chosen[0] = t
-        see_off(core(s), 1, row, how)
+        call_release_chosen(core(s), 1, row, how)
         _measure(s, own, 0, w.clock.held)
 
 
@@ -193,19 +186,19 @@ def _output(s, own, persons):
     while not last:
         last = persons < 2 * k
         t = _oldest_of(w, own)
-        size = _all_of(s, own, t) if last else gather(s, t, 1.0, own)
+        size = _all_of(s, own, t) if last else choose_neighbours(s, t, 1.0, own)
         if size > 0:
             in_order(w, chosen[:size], s.scratch)
             for i in range(size):
-                joined |= w.home[chosen[i]] != own
+                joined |= w.cluster[chosen[i]] != own
             row = generalize(s, chosen[:size])
             loss = group_loss(s.domain, g, row, w, chosen[:size])
             if release(s, chosen[:size], row, CLUSTER):
                 _remember(s, row, loss)
         else:
             chosen[0] = t
-            row = cover_of(core(s), t)
-            see_off(core(s), 1, row, REUSE if row >= 0 else SUPPRESSED)
+            row = call_best_cover(core(s), t)
+            call_release_chosen(core(s), 1, row, REUSE if row >= 0 else SUPPRESSED)
             last = True
         persons = _persons(s, own)
         last |= persons < k
@@ -227,7 +220,7 @@ def _is_outlier(m, own):
 @inlined
 def _oldest_of(w, cluster):
     t = w.clock.oldest
-    while w.home[t] != cluster:
+    while w.cluster[t] != cluster:
         t = w.newer[t]
     return t
 
@@ -237,7 +230,7 @@ def _all_of(s, cluster, t):
     """Choose all tuples of a cluster, of which `t` is the oldest; how many there are when they are diverse enough."""
     size = 0
     for j in range(s.window.clock.held):
-        if s.window.home[j] == cluster:
+        if s.window.cluster[j] == cluster:
             s.scratch.chosen[size] = j
             size += 1
     return completed(s, t, size, 1.0)
@@ -256,31 +249,36 @@ def _remember(s, row, loss):
         total += m.recent[i % size]
     m.tau[0] = total / (m.published[0] - first)
     if loss <= m.tau[0] and loss < s.reuse.rule.loss:
-        keep(s, row)
+        keep_for_reuse(s, row)
 
 
 @inlined
 def _opened(m):
-    """A new empty cluster, or -1 if there are as many as may be."""
+    """A new empty cluster, or -1 if there are as many as allowed."""
     for c in range(len(m.members) - 1):
         if m.members[c] == 0:
             m.opened[c] = m.openings[0]
             m.openings[0] += 1
-            for q in range(m.low.shape[1]):
-                m.low[c, q] = np.inf
-                m.high[c, q] = -np.inf
-                m.weight[c, q] = 0.0
-            m.common[c] = ~np.uint64(0)
+            _clear(m, c)
             return c
     return -1
+
+
+@inlined
+def _clear(m, cluster):
+    for q in range(m.low.shape[1]):
+        m.low[cluster, q] = np.inf
+        m.high[cluster, q] = -np.inf
+        m.weight[cluster, q] = 0.0
+    m.common[cluster] = ~np.uint64(0)
 
 
 @inlined
 def _merge(w, m, cluster, other):
     """Take all tuples of `other` into `cluster`."""
     for j in range(w.clock.held):
-        if w.home[j] == other:
-            w.home[j] = cluster
+        if w.cluster[j] == other:
+            w.cluster[j] = cluster
     for q in range(m.low.shape[1]):
         m.low[cluster, q] = min(m.low[cluster, q], m.low[other, q])
         m.high[cluster, q] = max(m.high[cluster, q], m.high[other, q])
@@ -292,16 +290,12 @@ def _merge(w, m, cluster, other):
 
 @inlined
 def _measure(s, cluster, first, last):
-    """Find anew the size, the box and the weights of a cluster whose tuples lie in the slots from `first` to `last`."""
+    """Find the size, the box and the weights of a cluster whose tuples are in the slots from `first` to `last`."""
     domain, w, m = s.domain, s.window, s.memory
     m.members[cluster] = 0
-    m.common[cluster] = ~np.uint64(0)
-    for q in range(m.low.shape[1]):
-        m.low[cluster, q] = np.inf
-        m.high[cluster, q] = -np.inf
-        m.weight[cluster, q] = 0.0
+    _clear(m, cluster)
     for j in range(first, last):
-        if w.home[j] == cluster:
+        if w.cluster[j] == cluster:
             m.members[cluster] += 1
             m.common[cluster] &= w.pattern[j]
             whole = weight_of(domain, w.pattern[j])
@@ -326,7 +320,7 @@ def _persons(s, cluster):
     scratch.turn[0] += 1
     persons = 0
     for j in range(w.clock.held):
-        if w.home[j] == cluster and scratch.seen[w.person[j]] != scratch.turn[0]:
+        if w.cluster[j] == cluster and scratch.seen[w.person[j]] != scratch.turn[0]:
             scratch.seen[w.person[j]] = scratch.turn[0]
             persons += 1
     return persons
@@ -336,7 +330,7 @@ def _persons(s, cluster):
 def _least_enlargement(s, x, merging, bound):
     """The cluster that `x` enlarges least, or when merging, that enlarges `x` least; -1 if none stays within `bound`.
 
-    Ties: fewer tuples, then the one opened earlier. Rough losses decide unless they are too close to.
+    Ties: fewer tuples, then the one opened earlier. Rough losses decide unless they are too close.
     """
     m = s.memory
     newcomer = len(m.members) - 1
@@ -347,7 +341,7 @@ def _least_enlargement(s, x, merging, bound):
             continue
         a, b = (x, c) if merging else (c, x)
         union = _rough_loss(s, a, b)
-        if abs(union - bound) <= DOUBT:
+        if abs(union - bound) <= ROUGH_ERROR:
             union = _exact_loss(s, a, b)
         if union <= bound:
             m.enlargement[c] = union - _rough_loss(s, a, a)
@@ -356,12 +350,12 @@ def _least_enlargement(s, x, merging, bound):
         return -1
     best, close = -1, 0
     for c in range(newcomer):
-        if m.enlargement[c] <= least + 2 * DOUBT:
+        if m.enlargement[c] <= least + 2 * ROUGH_ERROR:
             best = c
             close += 1
     if close == 1:
         return best
-    best, within = -1, least + 2 * DOUBT
+    best, within = -1, least + 2 * ROUGH_ERROR
     for c in range(newcomer):
         if m.enlargement[c] <= within:
             a, b = (x, c) if merging else (c, x)
@@ -414,7 +408,7 @@ def _exact_loss(s, a, b):
     total, members = 0.0, 0
     slot = w.clock.oldest
     while slot >= 0:
-        if w.home[slot] == a or w.home[slot] == b:
+        if w.cluster[slot] == a or w.cluster[slot] == b:
             total += mean_loss(s.domain, g.loss, row, w.pattern[slot])
             members += 1
         slot = w.newer[slot]

@@ -2,8 +2,8 @@
 
 When the oldest tuple is due, its k-1 nearest neighbours of other persons are looked for in the whole window, and the
 k tuples leave together as one group. If a group that was published before covers the tuple with less loss, the tuple
-alone leaves, wearing that group's generalization, and the neighbours stay for later. FADS is the simplest of the
-family and what most of the others are measured against.
+alone leaves with that group's generalization, and the neighbours stay for later. FADS is the simplest of the family
+and what most of the others are measured against.
 
 Parameters
 ----------
@@ -31,7 +31,7 @@ Examples
 {'age': [60, 61]}
 {'age': [60, 61]}
 
-At the end of the stream 31 wears the first group's generalization, and 90 finds neither a group nor a cover.
+At the end of the stream 31 leaves with the first group's generalization, and 90 finds neither a group nor a cover.
 
 >>> anonymizer.to_records(anonymizer.flush())
 [{'age': [30, 34]}, {'age': [0, 100]}]
@@ -50,8 +50,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
-and `time` no tuple waits longer than the window.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. Under
+`count` and `time` no tuple waits longer than the window.
 
 References
 ----------
@@ -62,9 +62,9 @@ Knowledge-Based Systems 46 (2013), 95-108.
 from __future__ import annotations
 
 from shoal.blocks.arrival import next_due
-from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, loss
-from shoal.blocks.outcome import let_go
+from shoal.blocks.neighbours import ANY, choose_neighbours
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.compiled import inlined, kernel
@@ -85,9 +85,9 @@ def publish(s):
     size = 1
     row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    company = gather(s, t, 1.0, ANY) if w.persons.size[0] >= s.rule.k else 0
-    if company > 0:
-        new = generalize(s, chosen[:company])
+    members = choose_neighbours(s, t, 1.0, ANY) if w.persons.size[0] >= s.rule.k else 0
+    if members > 0:
+        new = generalize(s, chosen[:members])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):
-            how, row, size = CLUSTER, new, company
-    let_go(s, size, row, how)
+            how, row, size = CLUSTER, new, members
+    release_chosen(s, size, row, how)

@@ -60,19 +60,21 @@ Decisions
 - The window gives only the clock's unit and the default of the deadline; under `buffer` no wait is promised.
 - At the end of the stream rounds go on with what is left, however few.
 - Of several workers each reads what its round handed back at once again, so that no tuple is in two rounds. New tuples
-  are dealt out: to each worker a round's at first, then to each one in turn. A worker's clock is the stream's, as far as
-  it has come; it wears what was published by then on that clock, by whomever. Workers meet every few thousand arrivals.
-- With several workers the estimate is the mean, as in the paper, and who is due all the same starts a round at once. So
-  the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end all leave from one worker.
-- In a lane of several, rounds are started by those who are due, too, so that nothing has to be estimated: only who is
-  due beside the first of a round is suppressed. The clock is the stream's; the rounds of each lane have delta tuples. A
-  lane has one worker.
+  are dealt out: to each worker one round at first, then one tuple to each in turn. A worker's clock is the stream's, as far as
+  it has come; a tuple may reuse what any worker had published by then on that clock. Workers wait for each other every
+  few thousand arrivals.
+- With several workers the estimate is the mean, as in the paper, and a tuple that is due all the same starts a round at
+  once. So the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end all leave from one
+  worker.
+- In a lane of several, rounds are started by tuples that are due, too, so that nothing has to be estimated: only tuples
+  that are due beside the first of a round are suppressed. The clock is the stream's; the rounds of each lane have
+  delta tuples. A lane has one worker.
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
-value stays missing. Under `count` no tuple waits longer than the deadline; under `time` that holds only while rounds
-fill. With several workers all this holds in every interleaving; what leaves with what is another each time.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
+missing value stays missing. Under `count` no tuple waits longer than the deadline; under `time` that holds only while
+rounds fill. With several workers all this holds in every interleaving; what leaves with what is another each time.
 
 References
 ----------
@@ -92,12 +94,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.arrival import is_open, take_in
-from shoal.blocks.company import ANY, gather
 from shoal.blocks.core import core
 from shoal.blocks.groups import Groups, generalize, groups, loss
 from shoal.blocks.handover import hand_over
 from shoal.blocks.lock import acquire, free, lock
-from shoal.blocks.outcome import let_go, see_off
+from shoal.blocks.neighbours import ANY, choose_neighbours
+from shoal.blocks.outcome import call_release_chosen, release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover, renew
 from shoal.blocks.state import State
@@ -115,7 +117,7 @@ class Memory(NamedTuple):
     rounds: NDArray[np.int64]
     played: NDArray[np.int64]  # 1: nothing arrived since the last round, which the next one waits for
     lock: NDArray[np.int64]  # of the reuse set and the door, where several workers share them
-    draft: Groups  # where a group is drawn up before anyone else may see it
+    draft: Groups  # where a group is generalized before other workers may see it
 
 
 def memory(policy: Policy) -> Memory:
@@ -123,8 +125,13 @@ def memory(policy: Policy) -> Memory:
     return Memory(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64), lock(), draft)
 
 
+def shared(memory: Memory, other: Memory) -> Memory:
+    """Workers that share a door share its lock."""
+    return memory._replace(lock=other.lock)
+
+
 def deadline(policy: Policy, stretch: float) -> float:
-    """Only arrivals start a round, so in seconds nothing can be promised: the next arrival may be long in coming."""
+    """Only arrivals start a round, so in seconds nothing can be promised: the next arrival may take long."""
     longest: float = policy.algorithm.deadline  # type: ignore[assignment]
     return longest * stretch if policy.window.kind == "count" else math.inf
 
@@ -165,24 +172,24 @@ def publish(s, at_end):
     t = c.oldest
     chosen[0] = t
     size = 1
-    company = gather(drafting(s), t, 1.0, ANY) if w.persons.size[0] >= k else 0
+    members = choose_neighbours(drafting(s), t, 1.0, ANY) if w.persons.size[0] >= k else 0
     own_loss = np.inf
-    if company > 0:  # C_new and g_cnew
-        own_loss = loss(domain, m.draft, generalize(drafting(s), chosen[:company]), w.pattern[t])
+    if members > 0:  # C_new and g_cnew
+        own_loss = loss(domain, m.draft, generalize(drafting(s), chosen[:members]), w.pattern[t])
     acquire(m.lock)  # "Synchronized": the door and what was published
     row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
-    if company > 0 and (row < 0 or not loss(domain, g, row, w.pattern[t]) < own_loss):
-        how, row, size = CLUSTER, generalize(s, chosen[:company]), company
+    if members > 0 and (row < 0 or not loss(domain, g, row, w.pattern[t]) < own_loss):
+        how, row, size = CLUSTER, generalize(s, chosen[:members]), members
     patient = w.persons.size[0] < k and how == SUPPRESSED and not at_end and c.stretched > c.length
     bound = s.rule.deadline * (c.stretched / c.length if patient else 1.0)
     if not (patient and now - w.since[t] + m.longest[0] < bound):
         if how == REUSE:
             renew(s.reuse, g, row, c.now)  # "update C_k-best publish time"
-        let_go(s, size, row, how)
+        release_chosen(s, size, row, how)
     free(m.lock)
     estimate = m.longest[0]
-    if c.laned:  # who is due starts a round
+    if c.laned:  # a tuple that is due starts a round
         estimate = m.spent[0] / m.rounds[0] if s.rule.workers > 1 else 0.0
     urgent = 0
     for slot in range(c.held):
@@ -191,7 +198,7 @@ def publish(s, at_end):
             urgent += 1
     if urgent > 0:
         acquire(m.lock)
-        see_off(core(s), urgent, -1, SUPPRESSED)
+        call_release_chosen(core(s), urgent, -1, SUPPRESSED)
         free(m.lock)
     m.played[0] = 1
     c.now = seen
@@ -199,5 +206,5 @@ def publish(s, at_end):
 
 @spelled_out
 def drafting(s):
-    """The state with a table of its own to draw up a group in."""
+    """The state with a table of groups of its own."""
     return State(s.domain, s.window, s.memory.draft, s.reuse, s.exits, s.scratch, s.rule, s.memory, s.handover)

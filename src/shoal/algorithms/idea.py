@@ -53,8 +53,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
-value stays missing. Under `count` and `time` no tuple waits longer than the window; under `buffer` no wait is
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
+missing value stays missing. Under `count` and `time` no tuple waits longer than the window; under `buffer` no wait is
 promised.
 
 References
@@ -66,10 +66,10 @@ Tsinghua Science and Technology 27 (2022), 127-140.
 from __future__ import annotations
 
 from shoal.blocks.arrival import next_due
-from shoal.blocks.company import ANY, gather, with_nearest
 from shoal.blocks.distance import by_values, rough_distances
 from shoal.blocks.groups import EXTENDED, generalize, loss
-from shoal.blocks.outcome import let_go
+from shoal.blocks.neighbours import ANY, choose_nearest, choose_neighbours
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.partitions import is_apart, measure_similarity, merge, only_union, persons_within
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
@@ -93,21 +93,21 @@ def publish(s):
     size = 1
     row = best_cover(s, t)  # Alg. 2, line 7; Alg. 3, line 1; Alg. 5, line 1
     how = REUSE if row >= 0 else SUPPRESSED
-    company = 0
+    members = 0
     if w.persons.size[0] >= k:  # Alg. 2, lines 2 and 4
         persons = persons_within(w, scratch, w.partition[t])
         if persons >= k or s.exits.promise.match != EXTENDED:
             _widen(w, t, k, persons, scratch)
             rough_distances(domain, w, t, by_values(1.0), scratch)
             only_union(w, scratch)
-            company = with_nearest(s, t, 1.0)  # Alg. 3, line 2; Alg. 5, line 6
+            members = choose_nearest(s, t, 1.0)  # Alg. 3, line 2; Alg. 5, line 6
         else:
-            company = gather(s, t, 1.0, ANY)
-    if company > 0:
-        new = generalize(s, chosen[:company])
+            members = choose_neighbours(s, t, 1.0, ANY)
+    if members > 0:
+        new = generalize(s, chosen[:members])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):  # Alg. 3, line 3; 5, line 7
-            how, row, size = CLUSTER, new, company
-    let_go(s, size, row, how)  # Alg. 2, lines 8-13; Alg. 3, lines 4-9; Alg. 4; Alg. 5, lines 8-14
+            how, row, size = CLUSTER, new, members
+    release_chosen(s, size, row, how)  # Alg. 2, lines 8-13; Alg. 3, lines 4-9; Alg. 4; Alg. 5, lines 8-14
 
 
 @inlined

@@ -48,9 +48,9 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
-and `time` no tuple waits longer than the window. Under `maybe` it does not keep the promise that a missing value stays
-missing.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. Under
+`count` and `time` no tuple waits longer than the window. Under `maybe` it does not keep the promise that a missing
+value stays missing.
 
 References
 ----------
@@ -64,14 +64,16 @@ Information Sciences 467 (2018), 238-255.
 from __future__ import annotations
 
 from shoal.blocks.arrival import next_due
-from shoal.blocks.company import ANY, gather, with_nearest
 from shoal.blocks.distance import by_values, rough_distances
 from shoal.blocks.groups import EXTENDED, MAYBE, generalize, impute, loss
-from shoal.blocks.outcome import let_go
+from shoal.blocks.neighbours import ANY, choose_nearest, choose_neighbours
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.partitions import measure_partitions, merge_similar, only_union, persons_within
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.compiled import inlined, kernel
+
+SAME_PATTERN = True  # see Decisions
 
 
 @kernel
@@ -92,7 +94,7 @@ def publish(s):
     how = REUSE if row >= 0 else SUPPRESSED
     persons = persons_within(w, scratch, w.partition[t])
     in_partition = persons >= k
-    company = 0
+    members = 0
     if in_partition or (row < 0 and w.persons.size[0] >= k):
         if in_partition or match != EXTENDED:
             if not in_partition:
@@ -100,13 +102,13 @@ def publish(s):
                 merge_similar(w, k, persons, scratch)
             rough_distances(domain, w, t, by_values(1.0), scratch)
             only_union(w, scratch)
-            company = with_nearest(s, t, 1.0)
+            members = choose_nearest(s, t, 1.0)
         else:
-            company = gather(s, t, 1.0, ANY)
-    if company > 0:
-        new = generalize(s, chosen[:company])
+            members = choose_neighbours(s, t, 1.0, ANY)
+    if members > 0:
+        new = generalize(s, chosen[:members])
         if not in_partition and match == MAYBE:
-            impute(w, chosen[:company], g, new)
+            impute(w, chosen[:members], g, new)
         if row < 0 or not loss(domain, g, row, w.pattern[t]) <= loss(domain, g, new, w.pattern[t]):
-            how, row, size = CLUSTER, new, company
-    let_go(s, size, row, how, reusable=in_partition)
+            how, row, size = CLUSTER, new, members
+    release_chosen(s, size, row, how, reusable=in_partition)

@@ -57,8 +57,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. Under `count`
-and `time` no tuple waits longer than the window. A missing value stays missing.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. Under
+`count` and `time` no tuple waits longer than the window. A missing value stays missing.
 
 References
 ----------
@@ -69,10 +69,10 @@ Information Sciences 467 (2018), 238-255.
 from __future__ import annotations
 
 from shoal.blocks.arrival import next_due
-from shoal.blocks.company import ANY, gather, with_nearest
 from shoal.blocks.distance import by_values, rough_distances
 from shoal.blocks.groups import EXTENDED, generalize, loss
-from shoal.blocks.outcome import let_go
+from shoal.blocks.neighbours import ANY, choose_nearest, choose_neighbours
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.partitions import measure_likeness, measure_partitions, merge_similar, only_union, persons_within
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
@@ -100,7 +100,7 @@ def publish(s):
     how = REUSE if row >= 0 else SUPPRESSED
     persons = persons_within(w, scratch, w.partition[t])
     in_partition = persons >= k  # Alg. 2, line 3
-    company = 0
+    members = 0
     if in_partition or (row < 0 and w.persons.size[0] >= k):  # else Alg. 4, lines 2-6, or Alg. 5
         if in_partition or s.exits.promise.match != EXTENDED:
             rough_distances(domain, w, t, by_values(1.0), scratch)
@@ -109,11 +109,11 @@ def publish(s):
                 measure_likeness(domain, w, t, s.rule.radius, scratch)
                 merge_similar(w, k, persons, scratch)  # Alg. 4, lines 7-10
             only_union(w, scratch)
-            company = with_nearest(s, t, 1.0)  # Alg. 3, line 1; Alg. 4, line 11
+            members = choose_nearest(s, t, 1.0)  # Alg. 3, line 1; Alg. 4, line 11
         else:
-            company = gather(s, t, 1.0, ANY)
-    if company > 0:
-        new = generalize(s, chosen[:company])
+            members = choose_neighbours(s, t, 1.0, ANY)
+    if members > 0:
+        new = generalize(s, chosen[:members])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) <= loss(domain, g, new, w.pattern[t]):  # Alg. 3, line 4
-            how, row, size = CLUSTER, new, company
-    let_go(s, size, row, how)  # Alg. 3, lines 5-6 and 10-11; Alg. 4, lines 3-4 and 12-13; Alg. 5, lines 2-7
+            how, row, size = CLUSTER, new, members
+    release_chosen(s, size, row, how)  # Alg. 3, lines 5-6 and 10-11; Alg. 4, lines 3-4 and 12-13; Alg. 5, lines 2-7

@@ -64,8 +64,8 @@ Decisions
 
 Guarantee
 ---------
-Each group counts at least k persons at the moment it leaves, and whoever wears it later lies inside it. A missing
-value stays missing. Under `count` and `time` no tuple waits longer than the window and omega together.
+Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
+missing value stays missing. Under `count` and `time` no tuple waits longer than the window and omega together.
 
 References
 ----------
@@ -80,10 +80,10 @@ import math
 import numpy as np
 
 from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
-from shoal.blocks.company import ANY, gather
 from shoal.blocks.groups import generalize, group_loss
 from shoal.blocks.handover import hand_over
-from shoal.blocks.outcome import let_go
+from shoal.blocks.neighbours import ANY, choose_neighbours
+from shoal.blocks.outcome import release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
 from shoal.blocks.reuse import best_cover
 from shoal.blocks.window import in_order
@@ -131,7 +131,7 @@ def publish(s, from_pocket):
         chosen[0] = alone
         row = best_cover(s, alone)  # Alg. 3, line 1
         how = REUSE if row >= 0 else SUPPRESSED
-    let_go(s, size, row, how)  # Alg. 2, lines 11-12; Alg. 3, lines 2-7
+    release_chosen(s, size, row, how)  # Alg. 2, lines 11-12; Alg. 3, lines 2-7
     while c.front >= 0 and w.arrival[c.front] < newest:  # Alg. 2, line 13
         w.pocketed[c.front] = c.now
         c.pocket += 1
@@ -144,19 +144,19 @@ def _best_of_band(s):
 
     Returns how many tuples it has, 0 if there is none, and the arrival of the newest tuple of the band that is in it.
     """
-    w, g, k, chosen, best = s.window, s.groups, s.rule.k, s.scratch.chosen, s.scratch.members
+    w, g, k, chosen, best = s.window, s.groups, s.rule.k, s.scratch.chosen, s.scratch.best_group
     waiting = w.clock.held - w.clock.pocket
     band = np.int64(s.rule.band) if waiting >= k + s.rule.band else max(1, waiting - k)
     smallest, size = np.inf, 0
     seed = last = w.clock.front
     for _ in range(band):
         last = seed
-        company = gather(s, seed, s.rule.alpha, ANY)
-        if company > 0:
-            in_order(w, chosen[:company], s.scratch)
-            loss = group_loss(s.domain, g, generalize(s, chosen[:company]), w, chosen[:company])
+        members = choose_neighbours(s, seed, s.rule.alpha, ANY)
+        if members > 0:
+            in_order(w, chosen[:members], s.scratch)
+            loss = group_loss(s.domain, g, generalize(s, chosen[:members]), w, chosen[:members])
             if loss < smallest:  # Alg. 2, line 10
-                smallest, size = loss, company
+                smallest, size = loss, members
                 for i in range(size):
                     best[i] = chosen[i]
         seed = w.newer[seed]

@@ -14,7 +14,7 @@ from shoal.anonymizer.lanes import LaneSet
 from shoal.anonymizer.released import Released
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.blocks.batch import ARRIVAL, Batch
-from shoal.blocks.diversity import Diversity, diversity
+from shoal.blocks.diversity import Diversity, new_diversity
 from shoal.columns.encode import Encoded
 from shoal.columns.fingerprint import one_word
 from shoal.columns.publish import Publisher
@@ -105,7 +105,7 @@ def demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
     """What the policy demands of sensitive values, which are known by their fingerprints."""
     given = [(demand.name, value) for demand in policy.requirements for value in demand.distribution or ()]
     words = one_word(pa.array([value for _, value in given], pa.large_string()), key)
-    return diversity(policy, dict(zip(given, words.tolist(), strict=True)))
+    return new_diversity(policy, dict(zip(given, words.tolist(), strict=True)))
 
 
 def _appended(old: pa.Table, new: pa.Table) -> pa.Table:

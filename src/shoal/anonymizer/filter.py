@@ -10,15 +10,32 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.algorithms.zanon import DONE, FULL, GENERALIZED, LATE, OUTCOMES, RULE, TURN, Observations, observations, run
+from shoal.algorithms.zanon import (
+    DONE,
+    FULL,
+    GENERALIZED,
+    LATE,
+    OUTCOMES,
+    RULE,
+    TURN,
+    Exposures,
+    Observations,
+    census,
+    forget_backing,
+    new_exposures,
+    observations,
+    restored_exposures,
+    run,
+    saved_exposures,
+    sweep,
+    with_items,
+    with_room,
+)
 from shoal.anonymizer.engine import Answer, Engine, UserCounts
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
 from shoal.anonymizer.tuning import NEVER, Tuning
-from shoal.blocks.exposure import Exposures, census, doubt, exposures, sweep, with_items, with_room
-from shoal.blocks.exposure import restored as restored_exposures
-from shoal.blocks.exposure import saved as saved_exposures
 from shoal.columns.fingerprint import keys_of
 from shoal.columns.observations import ObservationEncoder, ObservationPublisher
 from shoal.columns.periods import periods
@@ -55,7 +72,7 @@ class Filter(Engine):
         self._key = key
         self._encoder = ObservationEncoder(self._policy, key)
         self.fields = self._policy.fields
-        self._exposures = exposures(labels, parents, tuned, key)
+        self._exposures = new_exposures(labels, parents, tuned, key)
         self._rule = np.zeros(1, RULE).view(np.recarray)[0]
         self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
         self._rule.blank, self._rule.due = self._parameters.withheld == "blank", PAUSE
@@ -128,7 +145,7 @@ class Filter(Engine):
         assert self._tuning
         self._tuning.turn(self._exposures, int(self._rule.quarter), quarter, time)
         if self._tuning.z > self._rule.z:
-            doubt(self._exposures)
+            forget_backing(self._exposures)
         self._rule.z, self._rule.quarter = self._tuning.z, quarter
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
@@ -141,14 +158,12 @@ class Filter(Engine):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {"exposures": int(self._exposures.book.held), "items": int(self._exposures.book.items)}
+        return {"exposures": int(self._exposures.counters.held), "items": int(self._exposures.counters.items)}
 
     def user_counts(self) -> UserCounts | None:
         x = self._exposures
-        limit = x.book.newest - self._rule.window
-        counts = np.zeros(
-            len(x.items) + 1, np.int64
-        )  # the last is read in place of the number of all users, if that is not counted
+        limit = x.counters.newest - self._rule.window
+        counts = np.zeros(len(x.items) + 1, np.int64)  # the last entry counts all users, where they are counted
         users = int(census(x, limit, counts)) or _users(x, limit)
         return UserCounts(users, counts[counts > 0]) if users else None
 
@@ -171,7 +186,7 @@ class Filter(Engine):
 
 def _users(x: Exposures, limit: float) -> int:
     """How many different users have an entry since the limit; with very many entries, estimated from one user in so many."""
-    items = x.items[: int(x.book.fresh_item)]
+    items = x.items[: int(x.counters.fresh_item)]
     items = items[(items["length"] > 0) & (items["newest"] >= limit)]
     length = items["length"].astype(np.int64)
     base, head, size = (np.repeat(items[name].astype(np.int64), length) for name in ("base", "head", "size"))

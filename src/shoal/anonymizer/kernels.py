@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from shoal.anonymizer.anonymizer import Anonymizer
 from shoal.policy import Policy
+from shoal.policy.algorithm import FILTER
 
 _WINDOWED = {
     "person": "pid",
@@ -18,13 +19,13 @@ _FILTER = {
     "person": "pid",
     "time": {"field": "t"},
     "item": {"field": "site"},
-    "algorithm": {"name": "zanon", "z": 2, "window": 10},
+    "algorithm": {"name": FILTER, "z": 2, "window": 10},
 }
 
 
 def compile_kernels(name: str) -> None:
     """Run an algorithm on a few records, which compiles every kernel that is not in the cache."""
-    if name == "zanon":
+    if name == FILTER:
         from shoal.anonymizer.filter import Filter
 
         engine = Filter(Policy.parse(_FILTER), bytes(16))

@@ -41,8 +41,8 @@ class Lane:
 
     def __init__(self, policy: Policy, demands: Diversity) -> None:
         chosen = algorithm(policy)
-        self.kernel = chosen.run
-        self.state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, demands)
+        self.kernel, self._grown, self._shared = chosen.run, chosen.grown, chosen.shared
+        self.state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, chosen.same_pattern, demands)
         self._none = no_tuples(policy)
 
     def count_other_lanes(self, half: float = math.inf) -> None:
@@ -56,7 +56,7 @@ class Lane:
 
     def share(self, other: Lane) -> None:
         """Use the door, the groups and the reuse set of another lane."""
-        self.state = sharing(self.state, other.state)
+        self.state = sharing(self.state, other.state, self._shared)
 
     @property
     def held(self) -> int:
@@ -113,10 +113,11 @@ class Lane:
         entering = batch.entering if self.state.window.clock.laned else size
         s = with_exits(self.state, entering, size - entering)
         s.window.clock.row, s.window.clock.stop = 0, size
-        s = with_slots(s, entering if closing else min(entering, _SLOTS))  # at the end all tuples must be in before any leaves
+        slots = entering if closing else min(entering, _SLOTS)  # at the end all tuples must be in before any leaves
+        s = with_slots(s, slots, self._grown)
         self.kernel(s, batch, closing)
         while s.window.clock.row < size:  # all slots are taken
-            s = with_slots(s, _SLOTS)
+            s = with_slots(s, _SLOTS, self._grown)
             self.kernel(s, batch, closing)
         self.state = s
 
@@ -152,7 +153,7 @@ class Lane:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from there; only a new lane can."""
-        self.state = restored(self.state, arrays)
+        self.state = restored(self.state, arrays, self._grown)
 
 
 def no_tuples(policy: Policy) -> Batch:

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.algorithms.zanon import LATE, Observations
-from shoal.blocks.exposure import Exposures, census, marks
+from shoal.algorithms.zanon import LATE, Exposures, Observations, census, marks
 from shoal.model import Tuner
 from shoal.model.tuner import NOTHING
 from shoal.policy import Tuned
@@ -68,7 +67,7 @@ class Tuning:
             self._begun = time
         elif time - self._begun >= self._window:
             counts = np.zeros(len(x.items), np.int64)
-            users = census(x, x.book.newest - self._window, counts)
+            users = census(x, x.counters.newest - self._window, counts)
             shown = counts[4 * counts >= max(self._tuner.floor, 4)]
             self._tuner.observe(int(users), shown, self._achieved() if is_over and self.knows else None)
         if is_over:

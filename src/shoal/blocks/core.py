@@ -1,7 +1,4 @@
-"""The part of the state that all algorithms have in common.
-
-A kernel that takes no more than this is compiled once for all of them.
-"""
+"""The part of the state that all algorithms have in common: a kernel that takes no more is compiled once for all of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Distances between tuples: the exact one, and a rough one to the whole window at once.
 
 The rough one runs over one quasi-identifier at a time and sums up whole units in 16 bits, so that the processor's vectors
-are full. It only narrows the choice: wherever it leaves a doubt, the exact one decides.
+are full. It only narrows the choice: where it cannot decide, the exact one does. `blocks.state` names the arguments.
 """
 
 from __future__ import annotations
@@ -17,69 +17,69 @@ from shoal.compiled import inlined, popcount
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-class Yardstick(NamedTuple):
-    """What distances are measured by."""
+class Metric(NamedTuple):
+    """How distances are measured."""
 
-    alpha: np.float64  # the weight of values against missing patterns: X-BAND's; 1 for all others
-    kept: np.uint64  # the quasi-identifiers that are looked at
-    strict: np.bool_  # whether what only one of two tuples has counts, as far apart
+    alpha: np.float64  # the weight of values against missing patterns
+    kept: np.uint64  # the pattern of the quasi-identifiers that count
+    strict: np.bool_  # whether a quasi-identifier that only one of two tuples has counts, with distance 1
 
 
 @inlined
 def by_values(alpha):
-    """What both tuples have decides."""
-    return Yardstick(np.float64(alpha), _ALL, False)
+    """Over what both tuples have."""
+    return Metric(np.float64(alpha), _ALL, False)
 
 
 @inlined
 def by_shared(alpha, kept):
-    """`kept` is what will be shown: what only one of it and a tuple has counts, as far apart."""
-    return Yardstick(np.float64(alpha), np.uint64(kept), True)
+    """Over what will be shown, `kept`, or what the other tuple has; a quasi-identifier that only one of them has counts 1."""
+    return Metric(np.float64(alpha), np.uint64(kept), True)
 
 
 @inlined
-def distance(domain, w, t, u, yard):
+def distance(domain, w, t, u, metric):
     """dist(t, u): the mean attribute distance over the shared quasi-identifiers, 1 where none is shared.
 
-    A strict yardstick gives d_Q(t, u), Q being what it keeps: the mean over all that Q or u has, where what only one of
+    A strict metric gives d_Q(t, u), Q being what it keeps: the mean over all that Q or u has, where what only one of
     them has is 1. With alpha it is alpha * that + (1 - alpha) * (1 - Jaccard(t, u)).
     """
-    own, other = w.pattern[t] & yard.kept, w.pattern[u]
+    own, other = w.pattern[t] & metric.kept, w.pattern[u]
     total = 0.0
     for q in range(len(domain.width)):
         a, b = w.values[t, q], w.values[u, q]
-        if (a < b or a > b) and own >> np.uint64(q) & np.uint64(1):  # never so where one is missing
+        if (a < b or a > b) and own >> np.uint64(q) & np.uint64(1):  # false where one is missing
             if domain.categorical[q]:
                 total += domain.weight[q] * domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
             else:
                 total += domain.weight[q] * (abs(a - b) / domain.width[q])
-        elif yard.strict and (own ^ other) >> np.uint64(q) & np.uint64(1):
+        elif metric.strict and (own ^ other) >> np.uint64(q) & np.uint64(1):
             total += domain.weight[q]
-    among = own | other if yard.strict else own & other
+    among = own | other if metric.strict else own & other
     mean = total / weight_of(domain, among) if among != 0 else 1.0
-    if yard.alpha == 1.0:
+    if metric.alpha == 1.0:
         return mean
-    return yard.alpha * mean + (1 - yard.alpha) * (1 - jaccard(w.pattern[t], other))
+    return metric.alpha * mean + (1 - metric.alpha) * (1 - jaccard(w.pattern[t], other))
 
 
 @inlined
-def doubt(domain):
+def rough_error(domain):
     """How far a rough distance may lie from the exact one.
 
     A scaled value and a loss are rounded to whole units, so that a difference of two is wrong by one unit at most, and a mean
-    by one unit over the least weight. What is then done in single precision is rounded nine times at most, each by 2^-24 of
-    what is not above 1; twice that is taken.
+    by one unit over the least weight. The steps in single precision that follow round nine times at most, each by 2^-24 of
+    a number not above 1; twice that is taken.
     """
     return np.float32(1 / (domain.unit[0] * domain.least[0]) + 2 * 9 * 2.0**-24)
 
 
 @inlined
-def rough_distances(domain, w, t, yard, scratch):
-    """scratch.distance[j] = distance(t, j) for every slot j, give or take `doubt`; infinite past the last one."""
+def rough_distances(domain, w, t, metric, scratch):
+    """scratch.distance[j] = distance(t, j) for every slot j, give or take `rough_error`; infinite past the last slot."""
     held = w.clock.held
     width = (held + STRIDE - 1) // STRIDE * STRIDE
     units, out = scratch.units[:width], scratch.distance[:width]
-    own = w.pattern[t] & yard.kept
+    own = w.pattern[t] & metric.kept
     for j in range(width):
         units[j] = 0
     for q in range(len(w.code)):
@@ -99,8 +99,8 @@ def rough_distances(domain, w, t, yard, scratch):
         out[j] = np.float32(units[j]) * np.float32(1 / domain.unit[0])
     pattern = w.pattern[:width]
     if domain.weighed[0]:
-        _divide_by_weights(domain, own, pattern, yard.strict, out)
-    elif yard.strict:
+        _divide_by_weights(domain, own, pattern, metric.strict, out)
+    elif metric.strict:
         for j in range(width):
             among = np.float32(popcount(own | pattern[j]))
             out[j] = (out[j] + np.float32(popcount(own ^ pattern[j]))) / among if among > 0 else np.float32(1)
@@ -108,11 +108,11 @@ def rough_distances(domain, w, t, yard, scratch):
         for j in range(width):
             shared = np.float32(popcount(own & pattern[j]))
             out[j] = out[j] / shared if shared > 0 else np.float32(1)
-    if yard.alpha != 1.0:
+    if metric.alpha != 1.0:
         whole = w.pattern[t]
         for j in range(width):
             apart = np.float32(1) - np.float32(jaccard(whole, pattern[j]))
-            out[j] = np.float32(yard.alpha) * out[j] + np.float32(1 - yard.alpha) * apart
+            out[j] = np.float32(metric.alpha) * out[j] + np.float32(1 - metric.alpha) * apart
     for j in range(held, width):
         out[j] = np.inf
 
@@ -127,7 +127,7 @@ def _divide_by_weights(domain, own, pattern, strict, out):
 
 @inlined
 def _add_difference(column, value, units):
-    """Add what lies between `value` and column[j]; nothing where it is missing."""
+    """Add the difference of `value` and column[j]; nothing where it is missing."""
     for j in range(len(column)):
         other = column[j]
         apart = np.uint16(other - value) if other > value else np.uint16(value - other)
@@ -138,13 +138,14 @@ def _add_difference(column, value, units):
 def _climb(domain, q, column, leaf, units):
     """Add the loss of the lowest common ancestor of `leaf` and column[j]; nothing where equal or missing.
 
-    From the leaf up: whoever lies outside a node meets `leaf` no lower than at its parent, and loses that much more.
+    From the leaf up: a leaf outside a node has its common ancestor with `leaf` at the node's parent or above, and loses that
+    much more.
     """
     first, span = leaf, np.uint16(0)
     node, lost = domain.node[q] + np.int64(leaf), 0
     while domain.parent[node] != node:
         node = domain.parent[node]
-        up = domain.parent[node]  # two levels a pass, unless this is the root
+        up = domain.parent[node]  # two levels per pass, unless this is the root
         more = np.uint16(domain.node_units[node] - lost)
         more_up = np.uint16(domain.node_units[up] - domain.node_units[node])
         first_up, span_up = np.uint16(domain.first[node]), np.uint16(domain.last[node] - domain.first[node])
@@ -168,7 +169,7 @@ def _is_outside(code, first, span):
 
 @inlined
 def _climb_far(domain, q, leaves, leaf, units):
-    """The same of leaves that have no codes, a level a pass."""
+    """The same for leaves that have no codes, one level per pass."""
     first, last = leaf, leaf
     node, lost = domain.node[q] + np.int64(leaf), 0
     while domain.parent[node] != node:

@@ -1,7 +1,8 @@
-"""Diversity: whether the sensitive values that a group shows differ enough, and are distributed as among all.
+"""Diversity: whether the sensitive values that a group shows differ enough, and are distributed as those of all tuples.
 
-A demand is an l or a t of a sensitive attribute. Each has a shortfall, which is not above 0 where it holds. Values are
-compared by fingerprints of 64 bits: two values with the same one, which two values have with a chance of 2^-64, count as one.
+A demand is an l or a t of a sensitive attribute. Each has a shortfall, which is not above 0 where the demand holds. Values are
+compared by fingerprints of 64 bits; two values with the same fingerprint, a chance of 2^-64, count as one. `blocks.state` names
+the arguments; i is the index of a demand.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from shoal.policy import Policy
 
 DISTINCT, ENTROPY, RECURSIVE, CLOSE = range(4)
 KINDS = {"distinct": DISTINCT, "entropy": ENTROPY, "recursive": RECURSIVE}
-ROOM = 64  # different values of a group that are remembered for reuse
+ROOM = 64  # different values per group that are remembered for reuse
 
 _TOLERANCE = 1e-12
-_WHOLE = 2.0**40  # more than any count: what is missing of l values weighs more than how often they are shown
+_WHOLE = 2.0**40  # more than any count: a missing value weighs more than how often values are shown
 
 
 class Diversity(NamedTuple):
@@ -37,8 +38,8 @@ class Diversity(NamedTuple):
     total: NDArray[np.float64]  # by attribute
 
 
-def diversity(policy: Policy, fingerprint: dict[tuple[str, str], int]) -> Diversity:
-    """The demands of a policy, given the fingerprints of the values in its distributions."""
+def new_diversity(policy: Policy, fingerprint: dict[tuple[str, str], int]) -> Diversity:
+    """The demands of a policy, given the fingerprints of the values in its distributions; nothing has arrived."""
     demands = [
         (a, *asked)
         for a, demand in enumerate(policy.requirements)
@@ -85,7 +86,7 @@ def refilled(d: Diversity, key: NDArray[np.uint64], mass: NDArray[np.float64], r
 
 @inlined
 def count_in(d, batch, row):
-    """Count the values of a tuple that has just been inserted, here or in another lane."""
+    """Count the values of a tuple that was just inserted, here or in another lane."""
     for a in range(len(d.learned)):
         if d.learned[a] and batch.sensitive[row, a] != 0:
             number = join(d.values, batch.sensitive[row, a], np.uint64(a))
@@ -99,13 +100,13 @@ def is_diverse(d, w, slots, scratch):
     for a in range(len(d.counted)):
         scratch.shown[a] = scratch.valued[a] = 0
     for slot in slots:
-        show(w, slot, scratch)
+        count_shown(w, slot, scratch)
     return unmet(d, scratch) < 0
 
 
 @inner
 def stays_diverse(d, g, row, w, slot, scratch):
-    """Whether a group that has shown what it has would meet all demands with one more tuple."""
+    """Whether a group would meet all demands with one more tuple, given the values that it has shown."""
     for a in range(len(d.counted)):
         if not d.counted[a]:
             continue
@@ -128,7 +129,7 @@ def stays_diverse(d, g, row, w, slot, scratch):
 
 @inner
 def remember(d, g, row, scratch):
-    """Keep what a group shows, as it was just counted; of more than there is room for, only that they are more."""
+    """Keep the values that a group shows, as just counted; of more than there is room for, only that there are more."""
     for a in range(len(d.counted)):
         if d.counted[a]:
             g.shown[row, a] = min(ROOM + 1, scratch.shown[a])
@@ -138,7 +139,7 @@ def remember(d, g, row, scratch):
 
 
 @inlined
-def show(w, slot, scratch):
+def count_shown(w, slot, scratch):
     """Count the values of one more tuple."""
     for a in range(w.sensitive.shape[1]):
         if w.sensitive[slot, a] != 0:
@@ -157,7 +158,7 @@ def _add(scratch, a, value, times):
         scratch.shown[a] += 1
     scratch.times[a, i] += times
     scratch.valued[a] += times
-    if scratch.times[a, i] == 0:  # it was the last to be added
+    if scratch.times[a, i] == 0:  # it was the last one added
         scratch.shown[a] -= 1
 
 
@@ -172,7 +173,7 @@ def unmet(d, scratch):
 
 @inner
 def helps(d, i, value, scratch):
-    """Whether one more tuple with this value brings the group nearer to demand i."""
+    """Whether one more tuple with this value lowers the shortfall of demand i."""
     a = d.attribute[i]
     before = _shortfall(d, i, scratch)
     _add(scratch, a, value, 1)

@@ -2,7 +2,8 @@
 
 A numeric value is itself. A categorical value is the number of its leaf in depth-first order, so that a node of the
 hierarchy is an interval of leaves. A value that the hierarchy lacks but the policy admits (`unknown: root`) gets the
-number past the last leaf: it is a leaf of its own right below the root, and is published as the root.
+number past the last leaf: it is a leaf of its own right below the root, and is published as the root. `blocks.state` names the
+arguments.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CODES = MISSING
 
 
 class Domain(NamedTuple):
-    """One entry a quasi-identifier, in the policy's order; then the nodes of all hierarchies, one after the other."""
+    """One entry per quasi-identifier, in the policy's order; then the nodes of all hierarchies, one after the other."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -32,7 +33,7 @@ class Domain(NamedTuple):
     weighed: NDArray[np.bool_]  # one cell: whether any weight is other than 1
     least: NDArray[np.float64]  # one cell: the least weight
     unit: NDArray[np.float64]  # one cell: how many units of a rough distance make a weight of 1
-    scale: NDArray[np.float64]  # what brings a numeric value to units; 1 for leaves, which keep their numbers
+    scale: NDArray[np.float64]  # units per numeric value; 1 for leaves, which keep their numbers
     coded: NDArray[np.bool_]  # whether its values have codes: not if there are more leaves than codes
     categorical: NDArray[np.bool_]
     grid: NDArray[np.float64]  # 0 where there is none
@@ -43,8 +44,8 @@ class Domain(NamedTuple):
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     node_loss: NDArray[np.float64]
-    node_units: NDArray[np.int64]  # the same in units
-    label: NDArray[np.int64]  # which of its hierarchy's labels a node bears
+    node_units: NDArray[np.int64]  # its loss in units
+    label: NDArray[np.int64]  # the index of a node's label in its hierarchy
     root: NDArray[np.int64]  # the root's label
 
 
@@ -87,34 +88,18 @@ def domain(policy: Policy) -> Domain:
             last.append(span[p][1])
             node_loss.append(loss[p])
             label.append(root if p == unknown else p - (p > unknown))
-    unit = (MISSING - size) / weight.sum()  # so that a sum over all, each rounded, has a code too
+    unit = (MISSING - size) / weight.sum()  # so that a sum over all, each rounded, is a code too
     nodes = np.diff([*node, len(parent)])
     coded = nodes <= CODES
     scale = np.where(categorical, coded, weight * unit / (high - low))
     node_units = np.floor(np.array(node_loss) * np.repeat(weight * unit, nodes) + 0.5).astype(np.int64)
     return Domain(
-        low,
-        high,
-        high - low,
-        weight,
-        np.array([(weight != 1.0).any()]),
-        weight.min(keepdims=True),
-        np.array([unit]),
-        scale,
-        coded,
-        categorical,
-        grid,
-        top,
-        bottom,
-        node,
-        np.array(parent, np.int64),
-        np.array(first, np.float64),
-        np.array(last, np.float64),
-        np.array(node_loss, np.float64),
-        node_units,
-        np.array(label, np.int64),
-        top_label,
-    )
+        low=low, high=high, width=high - low, weight=weight, weighed=np.array([(weight != 1.0).any()]),
+        least=weight.min(keepdims=True), unit=np.array([unit]), scale=scale, coded=coded, categorical=categorical,
+        grid=grid, grid_top=top, grid_bottom=bottom, node=node, parent=np.array(parent, np.int64),
+        first=np.array(first, np.float64), last=np.array(last, np.float64), node_loss=np.array(node_loss, np.float64),
+        node_units=node_units, label=np.array(label, np.int64), root=top_label,
+    )  # fmt: skip
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Groups: the generalizations that tuples wear, one row each."""
+"""Groups: the generalizations that tuples are published with, one row per group. `blocks.state` names the arguments."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ MATCHES = {"maybe": MAYBE, "extended": EXTENDED, "root": ROOT}
 
 
 class Groups(NamedTuple):
-    """Rows below `rows` are published; the row at `rows` is where the next candidate is drawn up."""
+    """Rows below `rows` are published; the next candidate is generalized into the row at `rows`."""
 
-    low: NDArray[np.float64]  # a row a group, as wide as the window's values; of leaves where it is categorical
+    low: NDArray[np.float64]  # one row per group, as wide as the window's values; leaves where it is categorical
     high: NDArray[np.float64]
     loss: NDArray[np.float64]
     pattern: NDArray[np.uint64]  # the quasi-identifiers that at least one member has; that all have, unless nulls match any
     persons: NDArray[np.int64]  # at the moment of publication; written by the door alone
     number: NDArray[np.int64]  # in order of publication; written by the door alone
     published: NDArray[np.float64]
-    arrivals: NDArray[np.int64]  # how many had arrived by then, or when the values it has shown changed: before, none wears it
+    arrivals: NDArray[np.int64]  # how many had arrived by then, or when its shown values changed: no window may reuse it before
     shown_low: NDArray[np.float64]  # what is published: after the grid; the label where it is categorical
     shown_high: NDArray[np.float64]
     shown_loss: NDArray[np.float64]
@@ -41,30 +41,19 @@ class Groups(NamedTuple):
 def groups(quasi: int, sensitive: int, capacity: int) -> Groups:
     low, high = np.zeros((capacity, padded(quasi))), np.zeros((capacity, padded(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
+    persons, number, arrivals, size = (np.zeros(capacity, np.int64) for _ in range(4))
     return Groups(
-        low,
-        high,
-        loss,
-        np.zeros(capacity, np.uint64),
-        np.zeros(capacity, np.int64),
-        np.zeros(capacity, np.int64),
-        np.zeros(capacity),
-        np.zeros(capacity, np.int64),
-        shown_low,
-        shown_high,
-        shown_loss,
-        np.zeros(capacity, np.int64),
-        np.zeros((capacity, quasi), np.int64),
-        np.zeros((capacity, sensitive), np.int64),
-        np.zeros((capacity, sensitive, ROOM), np.uint64),
-        np.zeros((capacity, sensitive, ROOM), np.int64),
-        np.zeros(1, np.int64),
-    )
+        low=low, high=high, loss=loss, pattern=np.zeros(capacity, np.uint64), persons=persons, number=number,
+        published=np.zeros(capacity), arrivals=arrivals, shown_low=shown_low, shown_high=shown_high, shown_loss=shown_loss,
+        size=size, had=np.zeros((capacity, quasi), np.int64), shown=np.zeros((capacity, sensitive), np.int64),
+        value=np.zeros((capacity, sensitive, ROOM), np.uint64), times=np.zeros((capacity, sensitive, ROOM), np.int64),
+        rows=np.zeros(1, np.int64),
+    )  # fmt: skip
 
 
 @inlined
 def generalize(s, slots):
-    """Draw up G(C) of the tuples in `slots`; the row it stands in."""
+    """Find G(C) of the tuples in `slots`; its row."""
     domain, w, g, promise = s.domain, s.window, s.groups, s.exits.promise
     row = g.rows[0]
     for start in range(0, g.low.shape[1], COLUMNS):
@@ -83,7 +72,7 @@ def generalize(s, slots):
     for q in range(len(domain.width)):
         low, high = g.low[row, q], g.high[row, q]
         if not shown >> np.uint64(q) & np.uint64(1):
-            lost = pattern >> np.uint64(q) & np.uint64(1) or promise.match != MAYBE  # or else nobody has it
+            lost = pattern >> np.uint64(q) & np.uint64(1) or promise.match != MAYBE  # or else no member has it
             g.low[row, q], g.high[row, q] = (-np.inf, np.inf) if lost else (low, high)
             g.loss[row, q] = 1.0 if lost else 0.0
             g.shown_low[row, q] = 0.0
@@ -117,7 +106,7 @@ def supported(w, slots, pattern, least, scratch):
 
 @inlined
 def impute(w, slots, g, row):
-    """Make all members of a group show all its quasi-identifiers, and say of each how many members had it."""
+    """Make all members of a group show all its quasi-identifiers, and note of each how many members had it."""
     g.size[row] = len(slots)
     for q in range(g.had.shape[1]):
         g.had[row, q] = 0
@@ -142,7 +131,7 @@ def mean_loss(domain, losses, row, pattern):
 
 @inlined
 def imputed_loss(domain, losses, g, row, pattern):
-    """The mean over the quasi-identifiers of an imputed group; one that the tuple did not have is lost whole."""
+    """The mean over the quasi-identifiers of an imputed group; one that the tuple did not have loses 1."""
     total = 0.0
     for q in range(losses.shape[1]):
         if g.pattern[row] >> np.uint64(q) & np.uint64(1):
@@ -161,8 +150,8 @@ def group_loss(domain, g, row, w, slots):
 
 @inlined
 def covers(g, row, w, slot, match):
-    """covers(G, t): the values of the tuple lie inside G, which has every quasi-identifier of the tuple; or, where all of a
-    group show the same, of which the tuple has every quasi-identifier."""
+    """covers(G, t): the values of the tuple lie inside G, and G has every quasi-identifier of the tuple; where all members of a
+    group show the same nulls, the tuple has every quasi-identifier of G instead."""
     outside = w.pattern[slot] & ~g.pattern[row] if match == MAYBE else g.pattern[row] & ~w.pattern[slot]
     for q in range(w.values.shape[1]):
         value = w.values[slot, q]

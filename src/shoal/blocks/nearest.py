@@ -1,4 +1,7 @@
-"""The nearest neighbours: the m closest tuples of m different persons, without sorting the window."""
+"""The m nearest tuples of m different persons, without sorting the window; and the arrays that kernels work in.
+
+`blocks.state` names the arguments.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.distance import distance, doubt
+from shoal.blocks.distance import distance, rough_error
 from shoal.blocks.diversity import ROOM
 from shoal.blocks.window import STRIDE, even
 from shoal.compiled import first_one, float_of, inlined, popcount, up_to
@@ -16,18 +19,18 @@ _ABOVE_ONE = np.int32(0x3F900000)  # the bits of 1.125
 
 
 class Scratch(NamedTuple):
-    """Room to work in, so that no step allocates; one entry a slot."""
+    """Arrays to work in, so that no kernel allocates; one entry per slot where nothing else is said."""
 
-    distance: NDArray[np.float32]  # rough; infinite for a slot that is out of the question
+    distance: NDArray[np.float32]  # rough; infinite for a slot that is excluded
     units: NDArray[np.uint16]  # the sum that it is made of
-    chosen: NDArray[np.int64]
-    members: NDArray[np.int64]
-    kin: NDArray[np.int64]
-    doubtful: NDArray[np.int64]
+    chosen: NDArray[np.int64]  # slots: the group at hand
+    best_group: NDArray[np.int64]  # slots: X-BAND's best group so far
+    best_alike: NDArray[np.int64]  # slots: the best group so far of `choose_alike`
+    undecided: NDArray[np.int64]  # slots that only exact distances decide
     exact: NDArray[np.float64]
     seen: NDArray[np.int64]  # by person: the turn that saw it last
-    best: NDArray[np.int64]  # by person: its closest slot in that turn
-    mark: NDArray[np.int64]  # by slot: the turn in which the door let it go, so that none leaves twice
+    best: NDArray[np.int64]  # by person: its nearest slot in that turn
+    mark: NDArray[np.int64]  # the turn in which the door released it, so that none leaves twice
     turn: NDArray[np.int64]
     key: NDArray[np.int64]  # what slots are sorted by
     rank: NDArray[np.int64]
@@ -41,17 +44,17 @@ class Scratch(NamedTuple):
     times: NDArray[np.int64]  # how often each is shown
     shown: NDArray[np.int64]  # how many different ones there are, and how many in all
     valued: NDArray[np.int64]
-    lacking: NDArray[np.int64]  # by quasi-identifier: how many lack it
+    lacking: NDArray[np.int64]  # by quasi-identifier: how many tuples lack it
     useless: NDArray[np.uint64]  # values that do not help a group
 
 
 def scratch(capacity: int, sensitive: int) -> Scratch:
     one = np.zeros(1, np.int64)
     rough, exact, whole = np.zeros(even(capacity), np.float32), np.zeros(capacity), np.zeros(capacity + 1, np.int64)
-    values = (sensitive, max(capacity, ROOM) + 2)  # of the tuples at hand, or those that a group has shown and one more
+    values = (sensitive, max(capacity, ROOM) + 2)  # of the tuples of a group, or those that a group has shown and one more
     return Scratch(
-        distance=rough, units=np.zeros(even(capacity), np.uint16), chosen=whole, members=whole.copy(), kin=whole.copy(),
-        doubtful=whole.copy(), exact=exact,
+        distance=rough, units=np.zeros(even(capacity), np.uint16), chosen=whole, best_group=whole.copy(),
+        best_alike=whole.copy(), undecided=whole.copy(), exact=exact,
         seen=whole.copy(), best=whole.copy(), mark=whole.copy(), turn=one,
         key=whole.copy(), rank=whole.copy(), guess=np.zeros(1, np.int32),
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
@@ -62,12 +65,12 @@ def scratch(capacity: int, sensitive: int) -> Scratch:
 
 
 @inlined
-def nearest(domain, w, t, m, yard, scratch, out):
+def nearest(domain, w, t, m, metric, scratch, out):
     """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
 
     S is the slots whose rough distance in `scratch` is finite, and must hold m persons besides that of `t`.
-    Let e be the m-th smallest rough distance. A tuple closer than e by more than twice the doubt is among the m nearest,
-    one farther than e by more than twice the doubt is not; between them the exact distances decide.
+    Let e be the m-th smallest rough distance. A tuple that is nearer than e by more than twice the rough error is among the
+    m nearest, one that is farther by more than that is not; between them the exact distances decide.
     """
     if m == 0:
         return
@@ -76,10 +79,10 @@ def nearest(domain, w, t, m, yard, scratch, out):
     if w.persons.size[0] == held:
         rough[t] = np.inf
     else:
-        _closest_of_each_person(domain, w, t, yard, rough[:held], scratch)
+        _closest_of_each_person(domain, w, t, metric, rough[:held], scratch)
     edge = smallest(rough, m, scratch.guess)
-    margin = 2 * doubt(domain)
-    candidates, found = scratch.doubtful, 0
+    margin = 2 * rough_error(domain)
+    candidates, found = scratch.undecided, 0
     for start in range(0, len(rough), STRIDE):
         close = up_to(rough, start, edge + margin)
         while close:
@@ -90,17 +93,17 @@ def nearest(domain, w, t, m, yard, scratch, out):
         for i in range(m):
             out[i] = candidates[i]
         return
-    sure, doubtful = 0, 0
+    sure, undecided = 0, 0
     for i in range(found):
         j = candidates[i]
         if rough[j] < edge - margin:
             out[sure] = j
             sure += 1
         else:
-            candidates[doubtful] = j
-            scratch.exact[doubtful] = distance(domain, w, t, j, yard)
-            doubtful += 1
-    _closest_first(w, candidates[:doubtful], scratch.exact[:doubtful], m - sure)
+            candidates[undecided] = j
+            scratch.exact[undecided] = distance(domain, w, t, j, metric)
+            undecided += 1
+    _closest_first(w, candidates[:undecided], scratch.exact[:undecided], m - sure)
     for i in range(m - sure):
         out[sure + i] = candidates[i]
 
@@ -109,8 +112,8 @@ def nearest(domain, w, t, m, yard, scratch, out):
 def smallest(values, m, guess):
     """The m-th smallest of distances: bisection over their bits, which order as they do.
 
-    At least m of them are finite and none of those is above 1 by more than a rounding. The last answer is a good guess
-    for the next; then every other step goes where the counts on both sides point.
+    At least m of them are finite, and none of those is above 1 by more than a rounding. The last answer is a good first guess;
+    then every second step interpolates between the counts on both sides.
     """
     keys = values.view(np.int32)
     low, high = _ABOVE_ONE, _ABOVE_ONE
@@ -143,7 +146,7 @@ def smallest(values, m, guess):
 
 @inlined
 def _closest_first(w, slots, exact, m):
-    """Bring the m closest of `slots` to the front: a heap of the m best so far, the worst on top."""
+    """Bring the m nearest of `slots` to the front: a heap of the m best so far, the worst on top."""
     for i in range(len(slots)):
         if i < m:
             child = i
@@ -175,12 +178,12 @@ def _swap(slots, exact, i, j):
 
 
 @inlined
-def _closest_of_each_person(domain, w, t, yard, rough, scratch):
-    """Leave a finite distance only to each person's closest tuple, and none to the person of `t`."""
+def _closest_of_each_person(domain, w, t, metric, rough, scratch):
+    """Make all distances infinite but that of each person's nearest tuple; the person of `t` keeps none."""
     scratch.turn[0] += 1
     turn = scratch.turn[0]
     own = w.person[t]
-    margin = 2 * doubt(domain)
+    margin = 2 * rough_error(domain)
     for j in range(len(rough)):
         person = w.person[j]
         if person == own:
@@ -192,7 +195,7 @@ def _closest_of_each_person(domain, w, t, yard, rough, scratch):
             best = scratch.best[person]
             closer = rough[j] < rough[best]
             if abs(rough[j] - rough[best]) <= margin:
-                a, b = distance(domain, w, t, j, yard), distance(domain, w, t, best, yard)
+                a, b = distance(domain, w, t, j, metric), distance(domain, w, t, best, metric)
                 closer = a < b or (a == b and w.arrival[j] < w.arrival[best])
             rough[best if closer else j] = np.inf
             if closer:

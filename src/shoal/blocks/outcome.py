@@ -1,4 +1,4 @@
-"""The outcome of a step: the chosen tuples leave through the door, and a new group may enter the reuse set."""
+"""The end of a step: the chosen tuples leave through the door, and a new group may enter the reuse set."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from shoal.compiled import inlined, inner
 
 
 @inlined
-def let_go(s, size, row, how, reusable=True):
-    """Release the first `size` of the chosen tuples, wearing row `row`; admit the row to the reuse set if it is new, and
-    reusable."""
+def release_chosen(s, size, row, how, reusable=True):
+    """Release the first `size` chosen tuples with row `row`; admit the row to the reuse set if it is new, and reusable."""
     slots = s.scratch.chosen[:size]
     new_loss = 0.0
     if how == CLUSTER and s.reuse.rule.loss < np.inf:
@@ -23,18 +22,18 @@ def let_go(s, size, row, how, reusable=True):
         new_loss = group_loss(s.domain, s.groups, row, s.window, slots)
     published = release(s, slots, row, how)
     if published and how == CLUSTER and reusable and new_loss < s.reuse.rule.loss:
-        keep(s, row)
+        keep_for_reuse(s, row)
 
 
 @inner
-def see_off(core, size, row, how):
-    """The same, compiled once for all algorithms: for those that do it in several places, or seldom."""
-    let_go(core, size, row, how)
+def call_release_chosen(core, size, row, how):
+    """`release_chosen` as a call, compiled once for all algorithms: for those that need it in several places, or seldom."""
+    release_chosen(core, size, row, how)
 
 
 @inlined
-def keep(s, row):
-    """Admit a group that has just been published to the reuse set, unless it shows more values than can be remembered."""
+def keep_for_reuse(s, row):
+    """Admit a group that was just published to the reuse set, unless it shows more values than can be remembered."""
     for a in range(len(s.exits.diversity.counted)):
         if s.exits.diversity.counted[a] and s.groups.shown[row, a] > ROOM:
             return

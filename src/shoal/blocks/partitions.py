@@ -1,16 +1,19 @@
-"""Partitions: the tuples of the window that have one and the same set of quasi-identifiers."""
+"""Partitions: the tuples of the window that have the same set of quasi-identifiers, and unions of partitions.
+
+`blocks.state` names the arguments.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.distance import by_values, distance, doubt, jaccard
+from shoal.blocks.distance import by_values, distance, jaccard, rough_error
 from shoal.compiled import inlined
 
 
 @inlined
 def persons_within(w, scratch, partition):
-    """persons(P) of one partition, which is also the first of a new union."""
+    """persons(P) of one partition, which becomes the first of a new union."""
     scratch.turn[0] += 1
     scratch.union[0] += 1
     return merge(w, scratch, partition)
@@ -33,13 +36,13 @@ def merge(w, scratch, partition):
 
 @inlined
 def is_apart(w, scratch, partition):
-    """Whether a number belongs to a partition that holds tuples and is not in the union."""
+    """Whether this is a partition that holds tuples and is not in the union."""
     return w.partitions.tuples[partition] > 0 and scratch.joined[partition] != scratch.union[0]
 
 
 @inlined
 def only_union(w, scratch):
-    """Put all tuples outside the union out of the question for `nearest`."""
+    """Exclude all tuples outside the union from `nearest`."""
     for j in range(w.clock.held):
         if scratch.joined[w.partition[j]] != scratch.union[0]:
             scratch.distance[j] = np.inf
@@ -67,10 +70,10 @@ def measure_partitions(w, t, scratch):
 @inlined
 def measure_likeness(domain, w, t, radius, scratch):
     """For every partition: its R-likeness, the number of its tuples within `radius` of `t`."""
-    unsure, yard = doubt(domain), by_values(1.0)
+    unsure, metric = rough_error(domain), by_values(1.0)
     for j in range(w.clock.held):
         rough = scratch.distance[j]
-        if rough <= radius - unsure or (rough <= radius + unsure and distance(domain, w, t, j, yard) <= radius):
+        if rough <= radius - unsure or (rough <= radius + unsure and distance(domain, w, t, j, metric) <= radius):
             scratch.likeness[w.partition[j]] += 1
 
 

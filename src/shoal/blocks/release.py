@@ -1,11 +1,10 @@
 """The door: every tuple leaves through `release`, and nothing leaves in any other way.
 
-Whatever an algorithm asks for, the door itself counts the persons of a new group at that moment and checks that every
-member lies inside what will be published, that enough of them have what it shows, and that their sensitive values are as
-diverse as promised. A group that does not hold is suppressed, a tuple that a reused group does not
-cover is suppressed, a tuple that has already left stays away; each is counted as a fault of the algorithm. A tuple that
-comes later than its deadline leaves as it is, and is counted too. So a mistake in an algorithm can cost utility, never
-privacy.
+Whatever an algorithm asks for, the door itself counts the persons of a new group at that moment. It checks that every member
+lies inside what will be published, that enough of them have what it shows, and that their sensitive values are as diverse as
+promised. A group that fails is suppressed; so is a tuple that a reused group does not cover; a tuple that has already left does
+not leave again. Each is counted as a fault of the algorithm. A tuple that leaves after its deadline leaves as asked, and is
+counted too. So a mistake in an algorithm can cost utility, never privacy. `blocks.state` names the arguments.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ OUTCOMES = ("cluster", "reuse", "suppressed")
 
 PROMISE = np.dtype([
     ("k", np.int64),
-    ("deadline", np.float64), ("usual", np.float64),  # the latest that a tuple leaves, and that while k persons are there
-    ("match", np.int64), ("support", np.int64),  # how nulls are read; how many must have what is shown
+    ("deadline", np.float64), ("usual", np.float64),  # the longest wait, and the longest while k persons are there
+    ("match", np.int64), ("support", np.int64),  # how nulls are read; how many persons must have what is shown
 ])  # fmt: skip
 TALLY = np.dtype([
     ("waiting", np.int64),  # tuples in `exits` that were not fetched yet
@@ -42,11 +41,11 @@ TALLY = np.dtype([
 
 
 class Exits(NamedTuple):
-    """The tuples that left, in order; one entry a tuple until the engine fetches them."""
+    """The tuples that left, in order; one entry per tuple until the engine fetches them."""
 
     payload: NDArray[np.int64]
     pattern: NDArray[np.uint64]  # what it shows: its own quasi-identifiers, or all of its group
-    row: NDArray[np.int64]  # of the group whose generalization it wears; -1 when suppressed
+    row: NDArray[np.int64]  # of the group that it is published with; -1 when suppressed
     how: NDArray[np.int64]
     arrived: NDArray[np.float64]
     promise: np.record
@@ -65,19 +64,18 @@ def promise(k: int, usual: float, deadline: float, match: int, support: int) -> 
 def exits(promise: np.record, diversity: Diversity, capacity: int) -> Exits:
     tally = np.zeros(1, TALLY).view(np.recarray)[0]
     tally.longest = -np.inf
-    whole = [np.zeros(capacity, np.int64) for _ in range(3)]
-    payload, row, how = whole
+    payload, row, how, arrivals = (np.zeros(capacity, np.int64) for _ in range(4))
     return Exits(
-        payload, np.zeros(capacity, np.uint64), row, how, np.zeros(capacity), promise, diversity, tally, np.zeros(capacity),
-        np.zeros(capacity, np.int64),
+        payload=payload, pattern=np.zeros(capacity, np.uint64), row=row, how=how, arrived=np.zeros(capacity), promise=promise,
+        diversity=diversity, tally=tally, released=np.zeros(capacity), arrivals=arrivals,
     )  # fmt: skip
 
 
 @inlined
 def release(s, slots, row, how):
-    """Let the tuples in `slots` leave in order of arrival, wearing row `row`; whether the row was fit to be worn."""
+    """Let the tuples in `slots` leave in order of arrival, published with row `row`; whether the row was fit for that."""
     w, g, tally, promise, scratch = s.window, s.groups, s.exits.tally, s.exits.promise, s.scratch
-    slots = slots[: _those_held(w, tally, scratch, slots)]
+    slots = slots[: _only_held(w, tally, scratch, slots)]
     in_order(w, slots, scratch)
     fit, asked = how != SUPPRESSED, len(s.exits.diversity.kind) > 0
     if how == CLUSTER:
@@ -102,25 +100,25 @@ def release(s, slots, row, how):
         tally.too_small += 1
         fit = False
     for slot in slots:
-        worn = fit
+        fits = fit
         if how == REUSE and fit:
             if not covers(g, row, w, slot, promise.match):
                 tally.uncovered += 1
-                worn = False
+                fits = False
             elif not can_serve(s, row, slot):
                 tally.uniform += 1
-                worn = False
+                fits = False
             elif asked:
                 remember(s.exits.diversity, g, row, scratch)
                 g.arrivals[row] = w.clock.arrivals
-        _leave(s, slot, row if worn else -1, how if worn else SUPPRESSED)
+        _leave(s, slot, row if fits else -1, how if fits else SUPPRESSED)
     remove(w, slots)
     return fit
 
 
 @inlined
 def _is_supported(s, slots, row):
-    """Whether a group generalizes to the root whatever too few of its persons have."""
+    """Whether a group shows as the root all that too few of its persons have."""
     w, g = s.window, s.groups
     thin = g.pattern[row] & ~supported(w, slots, g.pattern[row], s.exits.promise.support, s.scratch)
     for q in range(len(s.domain.width)):
@@ -130,8 +128,8 @@ def _is_supported(s, slots, row):
 
 
 @inlined
-def _those_held(w, tally, scratch, slots):
-    """Keep in front those slots that hold a tuple, each once; how many they are."""
+def _only_held(w, tally, scratch, slots):
+    """Bring the slots that hold a tuple to the front, each once; how many they are."""
     scratch.turn[0] += 1
     kept = 0
     for slot in slots:
@@ -164,7 +162,7 @@ def _publish(domain, w, g, row, persons, tally):
             g.shown_loss[row, q] = g.loss[row, q]
             continue
         low, high = g.low[row, q], g.high[row, q]
-        if low > high:  # no member has it, so nobody will show it
+        if low > high:  # no member has it, so no tuple will show it
             low = high = domain.low[q]
         if domain.grid[q] > 0:
             low = max(domain.low[q], multiple_below(domain, q, low))
@@ -176,7 +174,7 @@ def _publish(domain, w, g, row, persons, tally):
 
 @inlined
 def _began(w, slot):
-    """When the wait began; of a tuple that a jump of the clock put into the pocket late, as if it had not been late."""
+    """When the wait began; of a tuple that went into the pocket late, by a jump of the clock, as if it had not been late."""
     pocketed = w.pocketed[slot]
     return max(w.since[slot], pocketed - w.clock.stretched) if pocketed < np.inf else w.since[slot]
 

@@ -1,8 +1,8 @@
-"""The reuse set: published generalizations that a later tuple may wear.
+"""The reuse set: published generalizations that later tuples may reuse.
 
-The entries stand in no particular order: age, ties and the eviction of the oldest go by the time of publication, then by
-the group's number. Their bounds and losses are kept in blocks of eight entries, a row a quasi-identifier, so that one step
-tests eight.
+The entries are in no order: age, ties and the eviction of the oldest go by the time of publication, then by the group's
+number. Bounds and losses are kept in blocks of eight entries, one row per quasi-identifier, so that one step tests eight.
+`blocks.state` names the arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shoal.compiled import COLUMNS, add_losses, inlined, inner, kernel
 
 RULE = np.dtype([
     ("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64),
-    ("alike", np.bool_),  # whether an entry serves only tuples with exactly its own quasi-identifiers
+    ("same_pattern", np.bool_),  # whether an entry serves only tuples with exactly its own quasi-identifiers
 ])  # fmt: skip
 
 
@@ -31,35 +31,28 @@ class Reuse(NamedTuple):
     published: NDArray[np.float64]
     number: NDArray[np.int64]
     loss: NDArray[np.float64]
-    lost: NDArray[np.float64]  # room to work in: what the tuple at hand would lose; infinite where it is not covered
+    lost: NDArray[np.float64]  # to work in: what the tuple at hand would lose; infinite where it is not covered
     rule: np.record
 
 
-def reuse(age: float, limit: int, loss: float, alike: bool, quasi: int) -> Reuse:
+def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int) -> Reuse:
     rule = np.zeros(1, RULE).view(np.recarray)[0]
-    rule.age, rule.limit, rule.loss, rule.alike = age, limit, loss, alike
+    rule.age, rule.limit, rule.loss, rule.same_pattern = age, limit, loss, same_pattern
     blocks = limit // COLUMNS + 1  # for the limit and one more
     room = blocks * COLUMNS
     low, high, losses = (np.zeros((blocks, quasi, COLUMNS)) for _ in range(3))
     return Reuse(
-        np.zeros(room, np.int64),
-        low,
-        high,
-        np.zeros(room, np.uint64),
-        np.zeros(room),
-        np.zeros(room, np.int64),
-        losses,
-        np.zeros(room),
-        rule,
-    )
+        row=np.zeros(room, np.int64), low=low, high=high, pattern=np.zeros(room, np.uint64), published=np.zeros(room),
+        number=np.zeros(room, np.int64), loss=losses, lost=np.zeros(room), rule=rule,
+    )  # fmt: skip
 
 
 @inlined
 def best_cover(s, t):
     """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers.
 
-    An entry that would not be diverse enough with one more tuple does not serve, nor one from a moment that this window's
-    clock has not reached: where several share a reuse set, one may be ahead.
+    An entry that would not be diverse enough with one more tuple does not serve. Where several windows share a reuse set, an
+    entry from a moment that this window's clock has not reached does not serve either.
     """
     w, g, r = s.window, s.groups, s.reuse
     _measure(s, t)
@@ -82,7 +75,7 @@ def _measure(s, t):
     own, pattern, lost = w.pattern[t], r.pattern[:width], r.lost[:width]
     for e in range(width):
         maybe = own & ~pattern[e] if s.exits.promise.match == MAYBE else pattern[e] & ~own
-        lost[e] = 0.0 if (own ^ pattern[e] if r.rule.alike else maybe) == 0 else np.inf
+        lost[e] = 0.0 if (own ^ pattern[e] if r.rule.same_pattern else maybe) == 0 else np.inf
     for b in range(blocks):
         add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], lost[b * COLUMNS : (b + 1) * COLUMNS])
     if own != 0:
@@ -92,8 +85,8 @@ def _measure(s, t):
 
 
 @inner
-def cover_of(core, t):
-    """The same, compiled once for all algorithms: for those that ask in several places, or seldom."""
+def call_best_cover(core, t):
+    """`best_cover` as a call, compiled once for all algorithms: for those that need it in several places, or seldom."""
     return best_cover(core, t)
 
 
@@ -115,7 +108,7 @@ def row_of(r, number):
 
 @inlined
 def admit(r, g, row, now):
-    """Add a group that has just been published; the too old leave, and one more if there are too many."""
+    """Add a group that was just published; drop entries that are too old, and the oldest if there are too many."""
     _enter(r, g, row, r.rule.entries)
     r.rule.entries += 1
     e = 0
@@ -134,7 +127,7 @@ def admit(r, g, row, now):
 
 @inlined
 def renew(r, g, row, now):
-    """Count an entry as published now, unless one who is ahead has done so."""
+    """Count an entry as published now, unless a window with a later clock has renewed it."""
     for e in range(r.rule.entries):
         if r.row[e] == row:
             g.published[row] = max(g.published[row], now)

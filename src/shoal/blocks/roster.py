@@ -1,8 +1,8 @@
-"""The roster: who is in the window, and how often.
+"""The roster: which persons, or missing patterns, are in the window, and how many tuples each has.
 
-Keys of two words (persons: a keyed 128-bit fingerprint; missing patterns: the mask) become small numbers that stay the
-same while the key is present and are free again afterwards. Two persons with one fingerprint would count as one, which
-can only make groups larger, never smaller than promised.
+Keys of two words (persons: a keyed 128-bit fingerprint; missing patterns: the mask) become small numbers, which stay the same
+while the key is present and are free again afterwards. Two persons with one fingerprint would count as one, which can only
+make groups larger, never smaller than promised. `r` is a `Roster`; (a, b) is a key of two words (uint64).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shoal.compiled import inlined, kernel
 
 
 class Roster(NamedTuple):
-    key: NDArray[np.uint64]  # two words a number
+    key: NDArray[np.uint64]  # one row of two words per number
     tuples: NDArray[np.int64]  # how many tuples carry it
     free: NDArray[np.int64]  # a stack of unused numbers
     bucket: NDArray[np.int64]  # a hash table of numbers; -1 is empty
@@ -27,17 +27,13 @@ class Roster(NamedTuple):
 def roster(capacity: int) -> Roster:
     buckets = 1 << max(3, (2 * capacity - 1).bit_length())
     return Roster(
-        np.zeros((capacity, 2), np.uint64),
-        np.zeros(capacity, np.int64),
-        np.arange(capacity, dtype=np.int64),
-        np.full(buckets, -1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-    )
+        np.zeros((capacity, 2), np.uint64), np.zeros(capacity, np.int64), np.arange(capacity, dtype=np.int64),
+        np.full(buckets, -1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64),
+    )  # fmt: skip
 
 
 @inlined
-def _home(r, a, b):
+def _bucket_of(r, a, b):
     h = (a ^ (b << np.uint64(1))) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((h ^ (h >> np.uint64(32))) & np.uint64(len(r.bucket) - 1))
 
@@ -45,7 +41,7 @@ def _home(r, a, b):
 @inlined
 def join(r, a, b):
     """Count the key (a, b) once more; its number."""
-    i = _home(r, a, b)
+    i = _bucket_of(r, a, b)
     while r.bucket[i] >= 0:
         number = r.bucket[i]
         if r.key[number, 0] == a and r.key[number, 1] == b:
@@ -72,7 +68,7 @@ def join_all(r, keys):
 @inlined
 def find(r, a, b):
     """The number of the key (a, b); -1 if it is not there."""
-    i = _home(r, a, b)
+    i = _bucket_of(r, a, b)
     while r.bucket[i] >= 0:
         number = r.bucket[i]
         if r.key[number, 0] == a and r.key[number, 1] == b:
@@ -83,12 +79,12 @@ def find(r, a, b):
 
 @inlined
 def leave(r, number):
-    """Count a key once less; the last to leave frees its number."""
+    """Count a key once less; at 0 its number is free."""
     r.tuples[number] -= 1
     if r.tuples[number] > 0:
         return
     last = len(r.bucket) - 1
-    hole = _home(r, r.key[number, 0], r.key[number, 1])
+    hole = _bucket_of(r, r.key[number, 0], r.key[number, 1])
     while r.bucket[hole] != number:
         hole = (hole + 1) & last
     i = hole
@@ -97,8 +93,8 @@ def leave(r, number):
         other = r.bucket[i]
         if other < 0:
             break
-        home = _home(r, r.key[other, 0], r.key[other, 1])
-        if ((i - home) & last) >= ((i - hole) & last):
+        first = _bucket_of(r, r.key[other, 0], r.key[other, 1])
+        if ((i - first) & last) >= ((i - hole) & last):
             r.bucket[hole] = other
             hole = i
     r.bucket[hole] = -1

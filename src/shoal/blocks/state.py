@@ -1,8 +1,36 @@
-"""The engine's whole state, as arrays: what a compiled step reads and writes, and what a snapshot keeps."""
+"""The engine's whole state, as arrays: what a compiled step reads and writes, and what a snapshot keeps.
+
+Names of arguments in kernels
+-----------------------------
+These are the same in all files of `blocks` and `algorithms`. A *slot* (int64) is the index of a tuple in the window's arrays;
+it is valid until a tuple leaves. A *row* (int64) is the index of a group in the arrays of `Groups`, unless it is one of a
+batch. A *pattern* (uint64) has bit q set where a tuple has quasi-identifier q; these are numbered in the policy's order.
+
+======== ============================================================================================================
+s        `State`, or its part `Core`, which all algorithms have in common (`blocks.core`)
+domain   `Domain`: what the policy says of the quasi-identifiers
+w, c     `Window`: the tuples that wait; `w.clock`, its record of times and counts
+g        `Groups`: the generalizations, one row per group
+r        `Reuse`: the groups that later tuples may reuse; in `blocks.roster` a `Roster`
+d        `Diversity`: what is demanded of sensitive values
+m        `s.memory`: what the algorithm keeps for itself; in searches, a number of tuples
+scratch  `Scratch`: arrays to work in, so that no kernel allocates
+batch    `Batch`: the arrivals of a call; `closing` (bool): no others will follow
+t, u     slots: the tuple for which a group is sought, and another one
+slot, j  a slot; `slots`, `chosen` (int64 array): several
+q        a quasi-identifier; `a`: a sensitive attribute; `p`: a partition, which is a set of tuples with one pattern
+k        the fewest persons of a group; `persons`: how many there are
+row, new a row of `g`
+how      how a tuple leaves: `CLUSTER`, `REUSE` or `SUPPRESSED` (`blocks.release`)
+turn     a number that each pass over persons increments: `scratch.seen[person] == turn` means that this pass has seen it
+======== ============================================================================================================
+
+Of z-anonymity, which holds no window, `algorithms.zanon.exposures` names the arguments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +44,14 @@ from shoal.blocks.handover import Handover, handover
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import TALLY, Exits, exits, promise
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
-from shoal.blocks.wave import LARGEST, wave
-from shoal.blocks.window import KINDS, TIME, Window, insert, window
+from shoal.blocks.window import KINDS, Window, insert, window
 from shoal.compiled import kernel
 from shoal.policy import Policy
 
 Arrays = dict[str, NDArray[Any]]
+Grown = Callable[[Any, Any, int], Any]  # see `shoal.algorithms`
 
-_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "home", "payload", "sensitive")
+_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "cluster", "payload", "sensitive")
 
 
 class State(NamedTuple):
@@ -34,27 +62,26 @@ class State(NamedTuple):
     exits: Exits
     scratch: Scratch
     rule: np.record  # k and the algorithm's own parameters
-    memory: tuple[NDArray[Any], ...]  # what an algorithm keeps besides: a named tuple of arrays, or nothing
+    memory: tuple[NDArray[Any], ...]  # what the algorithm keeps besides: a named tuple of arrays, or nothing
     handover: Handover
 
 
 def new_state(
     policy: Policy, parameters: Mapping[str, float], deadlines: tuple[float, float], memory: tuple[NDArray[Any], ...],
-    diversity: Diversity,
+    same_pattern: bool, diversity: Diversity,
 ) -> State:  # fmt: skip
-    """An empty state with room for nothing yet."""
+    """An empty state without room for tuples; `shoal.algorithms` says what the algorithm's part is."""
     k, quasi, sensitive = policy.privacy.k, len(policy.quasi), len(policy.requirements)
     rule = np.zeros(1, [("k", np.int64), *((name, np.float64) for name in parameters)]).view(np.recarray)[0]
     rule.k = k
     for name, value in parameters.items():
         rule[name] = value
     given = promise(k, *deadlines, MATCHES[policy.privacy.nulls_match], policy.privacy.min_support)
-    alike = policy.algorithm.name == "iot"
     return State(
         domain(policy),
         window(KINDS[policy.window.kind], policy.window.length, policy.stretch, quasi, sensitive, 1),
         groups(quasi, sensitive, 1),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, alike, quasi),
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, same_pattern, quasi),
         exits(given, diversity, 1),
         scratch(1, sensitive),
         rule,
@@ -63,17 +90,16 @@ def new_state(
     )
 
 
-def sharing(s: State, other: State) -> State:
+def sharing(s: State, other: State, shared: Callable[[Any, Any], Any]) -> State:
     """The same state with the door, the groups and the reuse set of another; each counts the sensitive values by itself."""
-    memory: Any = s.memory
     return s._replace(
         groups=other.groups, reuse=other.reuse, exits=other.exits._replace(diversity=s.exits.diversity),
-        memory=memory._replace(lock=other.memory.lock),  # type: ignore[attr-defined]
+        memory=shared(s.memory, other.memory),
     )  # fmt: skip
 
 
 def with_exits(s: State, arrivals: int, elsewhere: int = 0) -> State:
-    """The same state with room for all that can leave while so many arrive, and some more in other lanes."""
+    """The same state with room for all that can leave while so many tuples arrive here, and some more in other lanes."""
     s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals + elsewhere)))
     leaving = int(s.window.clock.held) + arrivals
     if leaving > len(s.exits.payload):
@@ -82,20 +108,20 @@ def with_exits(s: State, arrivals: int, elsewhere: int = 0) -> State:
         s = s._replace(exits=larger)
     if s.window.clock.half < np.inf:
         s = with_handover(s, leaving)
-    k, most = int(s.rule.k), len(s.window.arrival) + arrivals  # so that the room does not depend on how many just wait
+    k, most = int(s.rule.k), len(s.window.arrival) + arrivals  # so that the room does not depend on how many wait now
     if int(s.groups.rows[0]) + leaving // k + 2 > len(s.groups.number):
         s = s._replace(groups=_reusable(s, 4 * (most // k + 2)))
     return s
 
 
 def with_handover(s: State, tuples: int) -> State:
-    """The same state with room for so many who go to another lane."""
+    """The same state with room for so many tuples that go to another lane."""
     if tuples <= len(s.handover.arrivals):
         return s
     return s._replace(handover=handover(len(s.domain.width), len(s.exits.diversity.total), tuples + tuples // 4))
 
 
-def with_slots(s: State, arrivals: int) -> State:
+def with_slots(s: State, arrivals: int, grown: Grown) -> State:
     """The same state with a window that has slots for so many more arrivals."""
     clock, sensitive = s.window.clock, len(s.exits.diversity.total)
     slots = int(clock.held) + arrivals
@@ -107,18 +133,7 @@ def with_slots(s: State, arrivals: int) -> State:
     _fill(s.domain, larger, waiting(s.window))
     _copy(clock, larger.clock, ("arrivals", "now", "before", "row", "stop", "announced", "laned", "half"))
     larger.clock.young = _young(s.window)
-    return s._replace(window=larger, scratch=scratch(room, sensitive), memory=_with_wave(s, room))
-
-
-def _with_wave(s: State, slots: int) -> tuple[NDArray[Any], ...]:
-    """The memory with room for the largest wave that there can be, if it has one; what was done of a wave is done anew."""
-    memory: Any = s.memory
-    if hasattr(memory, "wave"):
-        work, clock = memory.wave.work, s.window.clock
-        most = int(min(slots if clock.kind == TIME else clock.stretched, 2 * LARGEST))
-        strict = bool(work.strict)
-        memory = memory._replace(wave=wave(s.domain, int(s.rule.k), int(work.seeds_each), int(work.rounds), strict, most))
-    return memory
+    return s._replace(window=larger, scratch=scratch(room, sensitive), memory=grown(s.memory, s, room))
 
 
 def waiting(w: Window) -> Arrays:
@@ -129,13 +144,13 @@ def waiting(w: Window) -> Arrays:
 
 
 def _order(w: Window) -> NDArray[np.int64]:
-    """The slots in the order in which they are linked."""
+    """The slots in the order of the linked list."""
     held = int(w.clock.held)
     return np.lexsort((w.arrival[:held], w.pocketed[:held]))
 
 
 def _young(w: Window) -> int:
-    """The slot of the oldest that has not waited half of its time, once all have moved together in order; -1 if all have."""
+    """The slot that `clock.young` will name once the tuples lie in order, without gaps; -1 if there is none."""
     young = int(w.clock.young)
     return int(np.flatnonzero(_order(w) == young)[0]) if young >= 0 else -1
 
@@ -156,9 +171,9 @@ def saved(s: State) -> Arrays:
     }  # fmt: skip
 
 
-def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
+def restored(s: State, arrays: Mapping[str, NDArray[Any]], grown: Grown) -> State:
     """A new state `s` brought to where `saved` left it."""
-    s = with_slots(s, len(arrays["tuple.arrival"]))
+    s = with_slots(s, len(arrays["tuple.arrival"]), grown)
     _fill(s.domain, s.window, {name: arrays[f"tuple.{name}"] for name in (*_WAITING, "person")})
     entries = len(arrays["group.number"])
     s = s._replace(groups=groups(len(s.domain.width), len(s.exits.diversity.total), entries + 1))
@@ -182,7 +197,7 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]]) -> State:
 
 
 def _kept(memory: tuple[Any, ...]) -> Arrays:
-    """What a snapshot keeps of an algorithm's memory: its arrays, but not those to work in, such as a wave's."""
+    """What a snapshot keeps of an algorithm's memory: its arrays, but not those to work in, which lie in a tuple inside it."""
     columns = memory._asdict() if hasattr(memory, "_asdict") else {}
     return {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
 
@@ -213,14 +228,14 @@ def _fill(domain: Domain, w: Window, tuples: Mapping[str, NDArray[Any]]) -> None
     batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["payload"], tuples["sensitive"],
                   tuples["arrival"], np.full(len(values.T), HANDED_OVER))  # fmt: skip
     w.clock.row = 0
-    _insert_all(domain, w, batch, tuples["pocketed"], tuples["home"])
+    _insert_all(domain, w, batch, tuples["pocketed"], tuples["cluster"])
 
 
 @kernel
-def _insert_all(domain, w, batch, pocketed, home):
-    for row in range(len(home)):
+def _insert_all(domain, w, batch, pocketed, cluster):
+    for row in range(len(cluster)):
         slot = insert(domain, w, batch)
-        w.home[slot] = home[row]
+        w.cluster[slot] = cluster[row]
         w.pocketed[slot] = pocketed[row]
         if pocketed[row] < np.inf:
             w.clock.pocket += 1

@@ -1,7 +1,7 @@
-"""The window: the tuples that wait, in arrays without holes, and the clock that says which of them is due.
+"""The window: the tuples that wait, in arrays without gaps, and the clock that says which of them is due.
 
-A tuple lives in a slot below `clock.held`. Slots are dense, so that a scan reads nothing in vain; the tuple in the last
-slot moves into a freed one, and a doubly linked list keeps the order of arrival.
+A tuple is in a slot below `clock.held`. When a tuple leaves, the one in the last slot moves into its slot, so that a scan reads
+only tuples that wait; a doubly linked list keeps the order of arrival. `blocks.state` names the arguments.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from shoal.compiled import ENTRIES, inlined, kernel, prefetch
 COUNT, TIME, BUFFER = 0, 1, 2
 STRIDE = ENTRIES  # scans run over whole strides, past the last tuple, so that no vector is left half full
 _FEW = 128
-_LINE = 8  # values of a quasi-identifier that lie in one line of memory
-_AHEAD = 4  # lines that are asked for before they are needed
+_LINE = 8  # values of a quasi-identifier in a cache line
+_AHEAD = 4  # lines that are loaded before they are needed
 KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
 CLOCK = np.dtype([
     ("kind", np.int64), ("length", np.float64),
-    ("stretched", np.float64),  # the length that it may have while fewer than k persons are there
+    ("stretched", np.float64),  # its length while fewer than k persons are there
     ("arrivals", np.int64),  # how many tuples ever arrived
     ("now", np.float64),  # the newest time seen; under count and buffer the number of the newest arrival
     ("before", np.float64),  # the last time that differed from now
-    ("room", np.int64),  # for how many there are slots
+    ("room", np.int64),  # slots
     ("held", np.int64), ("oldest", np.int64), ("newest", np.int64),  # how many wait, and the slots at both ends
-    ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in X-BAND's pocket, and the first one behind
+    ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in the pocket, and the slot behind
     ("laned", np.bool_),  # whether it counts arrivals in other lanes too
-    ("half", np.float64),  # how long a tuple waits in a lane with fewer than k persons; infinite if it goes nowhere
-    ("young", np.int64),  # the oldest tuple that has not waited so long
+    ("half", np.float64),  # how long a tuple waits in a lane with fewer than k persons; infinite where it stays
+    ("young", np.int64),  # the slot of the oldest tuple that has not waited so long
     ("due", np.int64),  # the slot that must leave
-    ("asked", np.int64), ("groups", np.int64),  # all that arrived before had no cover when there were so many groups
+    ("asked", np.int64), ("groups", np.int64),  # tuples that arrived before had no cover when there were so many groups
     ("row", np.int64), ("stop", np.int64),  # the next row of the batch to take in, and where it ends
     ("announced", np.bool_),  # whether the clock has already seen that row
 ])  # fmt: skip
 
 
 class Window(NamedTuple):
-    values: NDArray[np.float64]  # a row a tuple; NaN is missing, and fills up the row to whole vectors
-    code: NDArray[np.uint16]  # a row a quasi-identifier: the same in units, or a leaf, for rough and fast distances
+    values: NDArray[np.float64]  # one row per tuple; NaN is missing, and fills the row to whole vectors
+    code: NDArray[np.uint16]  # one row per quasi-identifier: the same in units, or a leaf, for rough distances
     pattern: NDArray[np.uint64]
     person: NDArray[np.int64]  # number in `persons`
     partition: NDArray[np.int64]  # number in `partitions`
     arrival: NDArray[np.int64]
     since: NDArray[np.float64]
-    pocketed: NDArray[np.float64]  # when it was put into the pocket; infinite if it was not
-    home: NDArray[np.int64]  # CASTLE's cluster; tide's group, when its wave leaves
-    payload: NDArray[np.int64]  # the row of the payload buffer, outside the kernels, where what is passed through waits
-    sensitive: NDArray[np.uint64]  # a row a tuple: fingerprints of the values of which something is asked; 0 is missing
+    pocketed: NDArray[np.float64]  # when it was put into the pocket, where tuples stay that were due; infinite if it was not
+    cluster: NDArray[np.int64]  # the number that the algorithm gave it; -1 without
+    payload: NDArray[np.int64]  # the row of the payload buffer, outside the kernels, with the fields that are passed through
+    sensitive: NDArray[np.uint64]  # one row per tuple: fingerprints of values on which there are demands; 0 is missing
     older: NDArray[np.int64]  # slots in order of arrival; -1 at the ends
     newer: NDArray[np.int64]
     persons: Roster
@@ -62,12 +62,12 @@ class Window(NamedTuple):
 
 
 def even(slots: int) -> int:
-    """A length in whole strides, for arrays that are scanned."""
+    """A length rounded up to whole strides, for arrays that are scanned."""
     return -(-slots // STRIDE) * STRIDE
 
 
 def padded(quasi: int) -> int:
-    """The length of a row of values that is read in whole vectors."""
+    """A length rounded up to whole vectors, for rows of values."""
     return -(-quasi // 8) * 8
 
 
@@ -80,11 +80,11 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
     row = even(capacity)
     if row * 2 % 4096 == 0:
         row += STRIDE  # columns that start a multiple of 4 KiB apart would share the cache's sets
-    person, partition, arrival, home, payload, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
+    person, partition, arrival, cluster, payload, older, newer = (np.zeros(capacity, np.int64) for _ in range(7))
     return Window(
         values=np.full((capacity, padded(quasi)), np.nan), code=np.zeros((quasi, row), np.uint16),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
-        since=np.zeros(capacity), pocketed=np.zeros(capacity), home=home, payload=payload,
+        since=np.zeros(capacity), pocketed=np.zeros(capacity), cluster=cluster, payload=payload,
         sensitive=np.zeros((capacity, sensitive), np.uint64), older=older, newer=newer,
         persons=roster(capacity), partitions=roster(capacity), clock=clock,
     )  # fmt: skip
@@ -137,7 +137,7 @@ def insert(domain, w, batch):
     w.arrival[slot] = batch.arrival[row] if is_older else c.arrivals - 1
     w.since[slot] = batch.time[row] if is_older else c.now
     w.pocketed[slot] = np.inf
-    w.home[slot] = -1
+    w.cluster[slot] = -1
     w.payload[slot] = batch.payload[row]
     for a in range(w.sensitive.shape[1]):
         w.sensitive[slot, a] = batch.sensitive[row, a]
@@ -147,14 +147,7 @@ def insert(domain, w, batch):
     newer = w.newer[older] if older >= 0 else c.oldest
     w.older[slot] = older
     w.newer[slot] = newer
-    if older >= 0:
-        w.newer[older] = slot
-    else:
-        c.oldest = slot
-    if newer >= 0:
-        w.older[newer] = slot
-    else:
-        c.newest = slot
+    _link(w, older, newer, slot, slot)
     if c.front < 0 or c.front == newer:
         c.front = slot
     if c.young < 0 or c.young == newer:
@@ -163,21 +156,27 @@ def insert(domain, w, batch):
 
 
 @inlined
+def _link(w, older, newer, follows, precedes):
+    """In order of arrival, let `follows` come right after slot `older`, and `precedes` right before slot `newer`."""
+    if older >= 0:
+        w.newer[older] = follows
+    else:
+        w.clock.oldest = follows
+    if newer >= 0:
+        w.older[newer] = precedes
+    else:
+        w.clock.newest = precedes
+
+
+@inlined
 def remove(w, slots):
-    """Take the tuples in `slots` out; the last ones move into the freed slots, so any slot may hold another tuple now."""
+    """Remove the tuples in `slots`. The last ones move into the freed slots: any slot may hold another tuple now."""
     c = w.clock
     for slot in slots:
         leave(w.persons, w.person[slot])
         leave(w.partitions, w.partition[slot])
         older, newer = w.older[slot], w.newer[slot]
-        if older >= 0:
-            w.newer[older] = newer
-        else:
-            c.oldest = newer
-        if newer >= 0:
-            w.older[newer] = older
-        else:
-            c.newest = older
+        _link(w, older, newer, newer, older)
         if slot == c.young:
             c.young = newer
         if slot == c.front:
@@ -207,21 +206,14 @@ def _move(w, source, target):
     w.arrival[target] = w.arrival[source]
     w.since[target] = w.since[source]
     w.pocketed[target] = w.pocketed[source]
-    w.home[target] = w.home[source]
+    w.cluster[target] = w.cluster[source]
     w.payload[target] = w.payload[source]
     for a in range(w.sensitive.shape[1]):
         w.sensitive[target, a] = w.sensitive[source, a]
     older, newer = w.older[source], w.newer[source]
     w.older[target] = older
     w.newer[target] = newer
-    if older >= 0:
-        w.newer[older] = target
-    else:
-        w.clock.oldest = target
-    if newer >= 0:
-        w.older[newer] = target
-    else:
-        w.clock.newest = target
+    _link(w, older, newer, target, target)
     if w.clock.front == source:
         w.clock.front = target
     if w.clock.young == source:
@@ -230,7 +222,7 @@ def _move(w, source, target):
 
 @inlined
 def in_order(w, slots, scratch):
-    """Sort slots by arrival, in place: of a few, each goes to the place that counts how many are older."""
+    """Sort slots by arrival, in place: the place of a slot is the number of older ones, if they are few."""
     size = len(slots)
     if size > _FEW:
         _shell_sort(w, slots)

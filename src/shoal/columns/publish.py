@@ -21,7 +21,7 @@ class Publisher:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._imputes = policy.algorithm.name == "iot" and policy.privacy.nulls_match == "maybe"
+        self._imputes = policy.algorithm.imputes and policy.privacy.nulls_match == "maybe"
         self._labels = {name: pa.array(a.hierarchy.labels, pa.string()) for name, a in policy.quasi if a.hierarchy}
         self.whole = np.ones(len(policy.quasi), bool)  # by quasi-identifier: whether all values so far were whole numbers
 

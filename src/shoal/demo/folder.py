@@ -13,7 +13,7 @@ from shoal.demo.wearables import ACTIVITIES, DISTRICTS, wearables
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_writer
 from shoal.policy import Policy
-from shoal.policy.algorithm import WINDOWED
+from shoal.policy.algorithm import DEFAULT, WINDOWED, needs_reuse_age
 
 MARK = "# Written by `shoal demo`"
 K = 20
@@ -33,7 +33,6 @@ privacy: {k: $k}
 window: {time: 10s}               # no tuple waits longer
 algorithm: {name: $name$more}
 """)
-_MORE = {"fast": ", reuse_age: 60s"}
 
 
 class Demo(NamedTuple):
@@ -50,7 +49,7 @@ def prepare(
     tuples: int = 200_000,
     *,
     seed: int = 0,
-    algorithm: str = "tide",
+    algorithm: str = DEFAULT,
 ) -> Demo:
     """Write the policy, its hierarchies and a stream into a folder.
 
@@ -77,7 +76,7 @@ def prepare(
     return demo
 
 
-def policy_of(algorithm: str = "tide") -> Policy:
+def policy_of(algorithm: str = DEFAULT) -> Policy:
     """The demo's policy with its hierarchies inside, without a folder.
 
     Raises
@@ -95,7 +94,8 @@ def _written(algorithm: str) -> str:
     """The text of the policy; the algorithm must have a window."""
     if algorithm not in WINDOWED:
         raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(WINDOWED)}"])
-    return _POLICY.substitute(mark=MARK, k=K, name=algorithm, more=_MORE.get(algorithm, ""))
+    more = ", reuse_age: 60s" if needs_reuse_age(algorithm) else ""
+    return _POLICY.substitute(mark=MARK, k=K, name=algorithm, more=more)
 
 
 def _claim(home: Path, policy: Path) -> None:

@@ -17,6 +17,7 @@ from shoal.lab.sample import Sample, named
 from shoal.lab.trial import Trial
 from shoal.model import plan
 from shoal.policy import Policy
+from shoal.policy.algorithm import needs_reuse_age
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 ROWS = 200_000  # observations for z; more than a trial reads, since a window must fill
@@ -58,7 +59,7 @@ def algorithm_curves(
 
 def _parameters(name: str, policy: Policy) -> dict[str, Any]:
     """The parameters that an algorithm needs."""
-    return {"name": name, **({"reuse_age": policy.window.length} if name == "fast" and policy.window.timed else {})}
+    return {"name": name, **({"reuse_age": policy.window.length} if policy.window.timed and needs_reuse_age(name) else {})}
 
 
 def _point(written: Mapping[str, Any], sample: Sample) -> dict[str, float]:

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from shoal.policy.algorithm import DEFAULT, FILTER
+
 Role = Literal["numeric", "categorical", "sensitive", "keep", "omit"]
 
 Short = Annotated[str, Field(max_length=200)]
@@ -47,7 +49,7 @@ class Form(BaseModel):
     k: Short = "20"
     window: Short = Field(default="1000", description="arrivals, tuples, or a time such as 30s")
     kind: Literal["count", "time", "buffer"] = "count"
-    algorithm: Short = "tide"
+    algorithm: Short = DEFAULT
     item: Short = Field(default="", description="the field of the item, for z-anonymity")
     z: Short = "20"
     span: Short = Field(default="1h", description="how far back z-anonymity counts users")
@@ -57,7 +59,7 @@ class Form(BaseModel):
     @property
     def is_filter(self) -> bool:
         """Whether the algorithm is z-anonymity, which publishes items instead of groups."""
-        return self.algorithm == "zanon"
+        return self.algorithm == FILTER
 
 
 class Message(BaseModel):

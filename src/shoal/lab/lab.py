@@ -27,7 +27,7 @@ from shoal.lab.tree_text import tree_text
 from shoal.lab.trial import Trial, risks
 from shoal.lab.worker import Worker
 from shoal.policy import Policy
-from shoal.policy.algorithm import WINDOWED
+from shoal.policy.algorithm import NAMES
 from shoal.policy.hierarchy_forms import parse_file
 
 CHECKED = 10_000  # rows of a check, as in `shoal check`
@@ -104,7 +104,7 @@ class Lab:
                 "fields": sample.batch.schema.names,
                 "about": about(sample),
             },
-            "algorithms": {name: is_compiled(name) for name in (*WINDOWED, "zanon")},
+            "algorithms": {name: is_compiled(name) for name in NAMES},
             "suffixes": list(SUFFIXES),
             "text": upload.TEXT,
             "whole": upload.WHOLE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ from shoal.policy.zanon import Zanon
 
 class Parameters(FrozenModel):
     """What every window algorithm takes. None stands for a default that depends on the window until `resolved`."""
+
+    imputes: ClassVar[bool] = False  # whether it publishes values for tuples that had none, where nulls match any value
+    needs_reuse_age: ClassVar[bool] = False  # whether reuse_age has no default where the window counts seconds
 
     name: str = Field(description="the algorithm's name")
     reuse_age: Span | None = Field(default=None, description="the age from which a generalization is no longer reused")
@@ -28,6 +31,8 @@ class Parameters(FrozenModel):
     def problems(self, k: int, window: Window) -> Iterator[tuple[str, str]]:
         """Pairs of a key and what is wrong with it under this window."""
         yield from _unit("reuse_age", self.reuse_age, window)
+        if self.needs_reuse_age and window.timed and self.reuse_age is None:
+            yield "reuse_age", "is missing; give it as a duration, because the window counts seconds"
 
     def _defaults(self, k: int, window: Window) -> dict[str, Any]:
         return {
@@ -47,6 +52,8 @@ class Fads(Parameters):
 
 class Iot(Parameters):
     """IoT Anonymization, K-VARP's predecessor."""
+
+    imputes: ClassVar[bool] = True
 
     name: Literal["iot"] = Field(description="the algorithm's name")
 
@@ -92,6 +99,8 @@ class Castle(Parameters):
 class Fast(Parameters):
     """FAST."""
 
+    needs_reuse_age: ClassVar[bool] = True
+
     name: Literal["fast"] = Field(description="the algorithm's name")
     round: Count | None = Field(default=None, description="tuples a round; by default the smaller of 6·k and the deadline")
     deadline: Span | None = Field(default=None, description="the longest a tuple waits; by default the window's length")
@@ -100,8 +109,6 @@ class Fast(Parameters):
     def problems(self, k: int, window: Window) -> Iterator[tuple[str, str]]:
         yield from super().problems(k, window)
         yield from _unit("deadline", self.deadline, window)
-        if window.timed and self.reuse_age is None:
-            yield "reuse_age", "is missing; give it as a duration, because the window counts seconds"
         if self.round is not None and self.round < k:
             yield "round", f"is below k={k}: no group could ever fill; use at least {k}"
         if window.timed and self.deadline == 0:
@@ -146,9 +153,15 @@ def _name(known: type[FrozenModel]) -> str:
     return str(get_args(known.model_fields["name"].annotation)[0])
 
 
+def needs_reuse_age(name: str) -> bool:
+    """Whether a policy that names this algorithm must give reuse_age where its window counts seconds."""
+    return any(getattr(known, "needs_reuse_age", False) for known in KNOWN if _name(known) == name)
+
+
 Windowed: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast | Tide
 Algorithm: TypeAlias = Windowed | Zanon
 KNOWN: tuple[type[FrozenModel], ...] = get_args(Algorithm)
 NAMES: tuple[str, ...] = tuple(map(_name, KNOWN))
 WINDOWED: tuple[str, ...] = tuple(map(_name, get_args(Windowed)))
 FILTER = _name(Zanon)
+DEFAULT = _name(Tide)

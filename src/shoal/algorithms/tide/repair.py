@@ -1,20 +1,20 @@
 """Repair: tuples move between the groups of a wave wherever that lowers the cost of all.
 
 Of each group and quasi-identifier the two smallest and the two largest places are known, so that a box without one of
-its members is found without looking at the others.
+its members is found without looking at the others. `algorithms.tide.wave` names the arguments.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.blocks.growth import cheapest_candidate, grow, standing
-from shoal.blocks.wave import MISSING, NOWHERE, units
+from shoal.algorithms.tide.growth import cheapest_candidate, free_members, grow
+from shoal.algorithms.tide.wave import MISSING, NOWHERE, units
 from shoal.compiled import inlined, inner
 
 
 @inlined
-def found(v, group):
+def clear_group(v, group):
     """Make a group without members."""
     _empty(v, group)
     v.cost[group] = 0.0
@@ -28,14 +28,14 @@ def take_cheapest(domain, v, k):
     work = v.work
     candidate, size = cheapest_candidate(v), 1
     if candidate >= 0:
-        size = standing(v, k, candidate)
+        size = free_members(v, k, candidate)
     else:
         candidate = 0
         while v.group[work.oldest] >= 0:
             work.oldest += 1
         v.member[candidate, 0] = work.oldest
     if size == k and v.price[candidate] < np.inf:
-        found(v, work.groups)
+        clear_group(v, work.groups)
         for i in range(k):
             t = v.member[candidate, i]
             enter(domain, v, t, work.groups)
@@ -91,7 +91,7 @@ def _empty(v, group):
     for q in range(len(v.low)):
         v.low[q, group] = v.low_next[q, group] = NOWHERE
         v.high[q, group] = v.high_next[q, group] = MISSING
-        v.heavy[q, group] = v.loss[q, group] = 0.0
+        v.group_weight[q, group] = v.loss[q, group] = 0.0
         v.lacks[q, group] = 0
 
 
@@ -104,7 +104,7 @@ def _box(domain, v, t, group):
             if v.work.strict:
                 v.loss[q, group] = v.scale[q]
             continue
-        v.heavy[q, group] += v.weight[t]
+        v.group_weight[q, group] += v.weight[t]
         if place < v.low[q, group]:
             v.low_next[q, group] = v.low[q, group]
             v.low[q, group] = place
@@ -122,13 +122,13 @@ def _box(domain, v, t, group):
 def _price(v, group):
     cost = 0.0
     for q in range(len(v.low)):
-        cost += v.loss[q, group] * v.heavy[q, group]
+        cost += v.loss[q, group] * v.group_weight[q, group]
     v.cost[group] = cost
 
 
 @inlined
 def has_person(v, group, person):
-    """Whether a member of the group is of this person; when no person repeats in the wave, nobody is."""
+    """Whether a member of the group is of this person; the answer is no where no person repeats in the wave."""
     if v.work.persons == v.work.tuples:
         return False
     t = v.first[group]
@@ -171,13 +171,13 @@ def saving(domain, v, t):
             loss = v.loss[q, group]
             if lacks == 1:
                 loss = np.float64(units(domain, v, q, v.low[q, group], v.high[q, group], 0))
-            cost += loss * v.heavy[q, group]
+            cost += loss * v.group_weight[q, group]
             continue
         low = v.low_next[q, group] if place == v.low[q, group] else v.low[q, group]
         high = v.high_next[q, group] if place == v.high[q, group] else v.high[q, group]
         same = low == v.low[q, group] and high == v.high[q, group]
         loss = v.loss[q, group] if same else np.float64(units(domain, v, q, low, high, lacks))
-        cost += loss * (v.heavy[q, group] - v.weight[t])
+        cost += loss * (v.group_weight[q, group] - v.weight[t])
     return v.cost[group] - cost
 
 
@@ -192,7 +192,7 @@ def cheapest_group(domain, v, t):
     for q in range(len(v.low)):
         place, whole = v.place[q, t], v.scale[q]
         low, high, lacks = v.low[q, :groups], v.high[q, :groups], v.lacks[q, :groups]
-        heavy, loss = v.heavy[q, :groups], v.loss[q, :groups]
+        heavy, loss = v.group_weight[q, :groups], v.loss[q, :groups]
         if place == MISSING:
             if v.work.strict:
                 for g in range(groups):
@@ -228,8 +228,8 @@ def cheapest_group(domain, v, t):
 def settle(domain, v, t):
     """A tuple in no group joins the one to which it adds least, unless it costs less alone; what it costs."""
     group = cheapest_group(domain, v, t)
-    if group < 0 or v.alone[t] < v.added[group]:
-        return v.alone[t]
+    if group < 0 or v.cover_cost[t] < v.added[group]:
+        return v.cover_cost[t]
     cost = v.added[group]
     enter(domain, v, t, group)
     return cost
@@ -237,7 +237,7 @@ def settle(domain, v, t):
 
 @inner
 def improve(domain, v, t, k):
-    """Let a tuple leave its group, for good or for another one, if that lowers the cost of all; whether it did."""
+    """Take a tuple out of its group, for its cover or for another group, if that lowers the cost of all; whether it did."""
     group = v.group[t]
     if group < 0:
         return False
@@ -245,10 +245,10 @@ def improve(domain, v, t, k):
     other = cheapest_group(domain, v, t)
     least = v.added[other] if other >= 0 else np.inf
     if can_spare(v, t, k):
-        if min(least, v.alone[t]) >= gain:
+        if min(least, v.cover_cost[t]) >= gain:
             return False
         leave(domain, v, t)
-        if least <= v.alone[t]:
+        if least <= v.cover_cost[t]:
             enter(domain, v, t, other)
         return True
     if least >= gain:
@@ -265,7 +265,7 @@ def improve(domain, v, t, k):
 
 @inlined
 def _partner(domain, v, t, other):
-    """The member of the other group with which to change places, so that both groups together cost least, the older on a
+    """The member of the other group with which to change places so that both groups together cost least, the older on a
     tie; -1 if they never cost less than now."""
     group = v.group[t]
     best, least = -1, v.cost[group] + v.cost[other]
@@ -288,7 +288,7 @@ def _partner(domain, v, t, other):
 @inlined
 def _exchanged(domain, v, q, group, out, into):
     """The cost of a group in one quasi-identifier, with one tuple out and another in."""
-    low, high, heavy, lacks = v.low[q, group], v.high[q, group], v.heavy[q, group], v.lacks[q, group]
+    low, high, heavy, lacks = v.low[q, group], v.high[q, group], v.group_weight[q, group], v.lacks[q, group]
     leaving, coming = v.place[q, out], v.place[q, into]
     lacks += v.work.strict * (np.int64(coming == MISSING) - np.int64(leaving == MISSING))
     if leaving != MISSING:
@@ -305,35 +305,35 @@ def _exchanged(domain, v, q, group, out, into):
 
 @inner
 def dissolve(domain, v, group):
-    """Let the members of a group go where each costs least, if that lowers the cost of all; whether it did.
+    """Move the members of a group to where each costs least, if that lowers the cost of all; whether it did.
 
-    First each is asked what it would cost with all others in place. Only if that promises a gain are they moved, one after
-    the other in order of arrival; and back again if there was none.
+    First the cost of each is found with all others in place. Only if that promises a gain are they moved, one after the other
+    in order of arrival; and back again if there was none.
     """
     limit = v.cost[group]
     promised, members = 0.0, 0
     t = v.first[group]
     while t >= 0:
         other = cheapest_group(domain, v, t)
-        promised += min(v.added[other] if other >= 0 else np.inf, v.alone[t])
+        promised += min(v.added[other] if other >= 0 else np.inf, v.cover_cost[t])
         if promised >= limit:
             return False
-        v.near[members] = t
+        v.shortlist[members] = t
         members += 1
         t = v.newer[t]
-    _sort(v.near[:members])
-    found(v, group)
+    _sort(v.shortlist[:members])
+    clear_group(v, group)
     spent = 0.0
     for i in range(members):
-        v.group[v.near[i]] = -1
+        v.group[v.shortlist[i]] = -1
     for i in range(members):
-        spent += settle(domain, v, v.near[i])
+        spent += settle(domain, v, v.shortlist[i])
         if spent >= limit:
             break
     if spent < limit:
         return True
     for i in range(members):
-        t = v.near[i]
+        t = v.shortlist[i]
         if v.group[t] >= 0:
             leave(domain, v, t)
         enter(domain, v, t, group)

@@ -1,10 +1,13 @@
-"""A wave: the tuples that are to leave together, drawn up for partitioning, and the room to do it in.
+"""A wave: the tuples that are to leave together, as whole numbers, and the arrays in which they are partitioned.
 
 Everything that decides is a whole number, so that no sum depends on its order. A range or a hierarchy is 65,536 units
 wide, less where the policy gives it less weight: a numeric value becomes its place on that scale, a node's loss that many
-units. A tuple weighs 4,096 shares over the number of quasi-identifiers that it has. The cost of a tuple in a box is its weight
-times the sum of the box's losses over what it has; the cost of a group is the sum over its members. Costs are in float64,
-where such numbers are exact. Unless nulls match any value, a box loses all of what one of its members lacks.
+units. A tuple weighs 4,096 shares, divided by the number of quasi-identifiers that it has. The cost of a tuple in a box is its
+weight times the sum of the box's losses over what it has; the cost of a group is the sum over its members. Costs are in
+float64, where such numbers are exact. Unless nulls match any value, a box loses all of what one of its members lacks.
+
+In this folder `v` is a `Wave`; t, u and j are indices of tuples in it, from 0, in order of arrival; `group` and `candidate` are
+indices too. All other arguments are named in `blocks.state`.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ MISSING = np.int32(-1)  # below every place and every leaf
 NOWHERE = np.int32(2**29)  # the low end of an empty box, above every place; its high end is MISSING
 
 WORK = np.dtype([
-    ("stage", np.int64), ("next", np.int64), ("done", np.int64),  # how far it has come; rounds of repair that are done
+    ("stage", np.int64), ("next", np.int64), ("done", np.int64),  # stage, next index, rounds of repair done
     ("tuples", np.int64), ("persons", np.int64),  # in the wave
     ("free", np.int64),  # persons with a tuple that is in no group yet
     ("seeds", np.int64), ("groups", np.int64), ("oldest", np.int64), ("changes", np.int64), ("turn", np.int64),
@@ -35,26 +38,28 @@ WORK = np.dtype([
 
 class Wave(NamedTuple):
     slot: NDArray[np.int64]  # of the window
-    place: NDArray[np.int32]  # a row a quasi-identifier, a column a tuple in order of arrival; leaves keep their numbers
+    place: NDArray[np.int32]  # one row per quasi-identifier, one column per tuple; leaves keep their numbers
     weight: NDArray[np.float64]
     person: NDArray[np.int64]
     cover: NDArray[np.int64]  # the number of the group that covers it best; -1 without
-    alone: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite without
+    cover_cost: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite without
     group: NDArray[np.int64]  # -1: in none
-    busy: NDArray[np.int32]  # 1: not to be had by the candidate that grows
-    newer: NDArray[np.int64]  # the members of a group, a list in both directions
+    busy: NDArray[np.int32]  # 1: the candidate that grows cannot have it
+    newer: NDArray[np.int64]  # the members of a group, as a doubly linked list
     older: NDArray[np.int64]
     tuples: NDArray[np.int64]  # by person: how many of its tuples are in no group
-    met: NDArray[np.int64]  # by person: the turn that saw it last
+    seen: NDArray[np.int64]  # by person: the turn that saw it last
     scale: NDArray[np.int32]  # by quasi-identifier: how many units it is wide
     unit: NDArray[np.int32]  # by node of the hierarchies: its loss
     key: NDArray[np.int32]  # what a tuple would add to the box of the candidate that grows
-    near: NDArray[np.int64]  # the shortlist, in order of arrival; -1: struck off
-    spot: NDArray[np.int32]  # by quasi-identifier and entry of the shortlist: its place, its weight, the box's loss with it
-    brings: NDArray[np.float64]
-    widened: NDArray[np.float64]
-    total: NDArray[np.float64]
-    member: NDArray[np.int64]  # a row a candidate
+    shortlist: NDArray[np.int64]  # of the candidate that grows, in order of arrival; -1: struck off
+    list_place: NDArray[
+        np.int32
+    ]  # by quasi-identifier and entry of the shortlist: its place, its weight, the box's loss with it
+    list_weight: NDArray[np.float64]
+    list_loss: NDArray[np.float64]
+    list_cost: NDArray[np.float64]
+    member: NDArray[np.int64]  # one row per candidate
     price: NDArray[np.float64]  # by candidate
     box_low: NDArray[np.int32]  # of the candidate that grows
     box_high: NDArray[np.int32]
@@ -64,7 +69,7 @@ class Wave(NamedTuple):
     low_next: NDArray[np.int32]
     high: NDArray[np.int32]
     high_next: NDArray[np.int32]
-    heavy: NDArray[np.float64]  # the weight of the members that have it
+    group_weight: NDArray[np.float64]  # the weight of the members that have it
     lacks: NDArray[np.int32]  # how many members lack it, where that matters
     loss: NDArray[np.float64]
     cost: NDArray[np.float64]  # by group
@@ -83,7 +88,7 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, tup
         row += STRIDE  # as in the window
     groups, candidates = even(tuples // k + 1), seeds_each * tuples // k + 1
     place, key, busy = np.zeros((quasi, row), np.int32), np.zeros(row, np.int32), np.ones(row, np.int32)
-    slot, person, cover, group, newer, older, free, met, near = (np.zeros(row, np.int64) for _ in range(9))
+    slot, person, cover, group, newer, older, tuples_of, seen, shortlist = (np.zeros(row, np.int64) for _ in range(9))
     low, low_next, high, high_next = (np.zeros((quasi, groups), np.int32) for _ in range(4))
     size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
     work = np.zeros(1, WORK).view(np.recarray)[0]
@@ -92,20 +97,20 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, tup
     sizes = np.diff(np.append(domain.node, len(domain.node_loss)))
     unit = np.floor(domain.node_loss * np.repeat(scale, sizes) + 0.5).astype(np.int32)
     return Wave(
-        slot=slot, place=place, weight=np.zeros(row), person=person, cover=cover, alone=np.zeros(row), group=group, busy=busy,
-        newer=newer, older=older, tuples=free, met=met, scale=scale, unit=unit,
-        key=key, near=near, spot=np.zeros((quasi, short), np.int32), brings=np.zeros((quasi, short)),
-        widened=np.zeros((quasi, short)), total=np.zeros(short), member=np.zeros((candidates, k), np.int64),
+        slot=slot, place=place, weight=np.zeros(row), person=person, cover=cover, cover_cost=np.zeros(row), group=group,
+        busy=busy, newer=newer, older=older, tuples=tuples_of, seen=seen, scale=scale, unit=unit,
+        key=key, shortlist=shortlist, list_place=np.zeros((quasi, short), np.int32), list_weight=np.zeros((quasi, short)),
+        list_loss=np.zeros((quasi, short)), list_cost=np.zeros(short), member=np.zeros((candidates, k), np.int64),
         price=np.zeros(candidates), box_low=np.zeros(quasi, np.int32), box_high=np.zeros(quasi, np.int32),
         box_weight=np.zeros(quasi), box_lacks=np.zeros(quasi, np.int32), low=low, low_next=low_next, high=high,
-        high_next=high_next, heavy=np.zeros((quasi, groups)), lacks=np.zeros((quasi, groups), np.int32),
+        high_next=high_next, group_weight=np.zeros((quasi, groups)), lacks=np.zeros((quasi, groups), np.int32),
         loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons, first=first, added=np.zeros(groups),
         lost=np.zeros(groups, np.int32), work=work,
     )  # fmt: skip
 
 
 @inner
-def draw_up(domain, w, v, scratch, tuples):
+def fill_wave(domain, w, v, scratch, tuples):
     """Copy the oldest tuples of the window into the wave: their places, weights and persons, in order of arrival."""
     scratch.turn[0] += 1
     v.work.tuples = tuples
@@ -131,7 +136,7 @@ def draw_up(domain, w, v, scratch, tuples):
         v.slot[j] = slot
         v.group[j] = -1
         v.busy[j] = 0
-        v.met[j] = 0
+        v.seen[j] = 0
         slot = w.newer[slot]
     for j in range(tuples, len(v.busy)):
         v.busy[j] = 1

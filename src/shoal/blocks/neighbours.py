@@ -1,7 +1,7 @@
-"""Company: with whom a tuple leaves.
+"""Neighbours: the tuples with which a tuple leaves.
 
-Around a tuple its nearest are gathered: k persons in all, and as many more as the sensitive values need to be diverse. Where
-all of a group must show the same nulls, they are gathered so that little is blanked.
+These are the nearest ones: k persons in all, and as many more as the sensitive values need to be diverse. Where all members of
+a group must show the same nulls, they are chosen so that little is blanked. `blocks.state` names the arguments.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.blocks.core import core
 from shoal.blocks.distance import by_shared, by_values, distance, rough_distances
-from shoal.blocks.diversity import helps, is_diverse, show, unmet
+from shoal.blocks.diversity import count_shown, helps, is_diverse, unmet
 from shoal.blocks.groups import EXTENDED, generalize, group_loss
 from shoal.blocks.nearest import count_persons, nearest
 from shoal.blocks.window import in_order
@@ -20,21 +20,21 @@ ANY = -1
 
 
 @inlined
-def gather(s, t, alpha, home):
-    """Choose `t` and its company out of the window, or of those with this `home`, who must count k persons; how many are
-    chosen, 0 if they can never be diverse enough."""
+def choose_neighbours(s, t, alpha, cluster):
+    """Choose `t` and its neighbours in the window, or in this `cluster`, which must count k persons; how many are chosen, 0 if
+    they can never be diverse enough."""
     w, scratch = s.window, s.scratch
     if s.exits.promise.match == EXTENDED:
-        gather_alike(core(s), t, alpha, home)
+        choose_alike(core(s), t, alpha, cluster)
         return completed(s, t, s.rule.k, alpha)
     rough_distances(s.domain, w, t, by_values(alpha), scratch)
-    _only_home(w, home, scratch)
-    return with_nearest(s, t, alpha)
+    _only_cluster(w, cluster, scratch)
+    return choose_nearest(s, t, alpha)
 
 
 @inlined
-def with_nearest(s, t, alpha):
-    """Choose `t` and its nearest among the slots with a finite distance, who must count k persons; how many are chosen, 0 if
+def choose_nearest(s, t, alpha):
+    """Choose `t` and its nearest among the slots with a finite distance, which must count k persons; how many are chosen, 0 if
     they can never be diverse enough."""
     k, chosen = s.rule.k, s.scratch.chosen
     chosen[0] = t
@@ -44,34 +44,34 @@ def with_nearest(s, t, alpha):
 
 @inlined
 def completed(s, t, size, alpha):
-    """How many are chosen when the group is complete; 0 if it cannot be."""
+    """Add to the first `size` chosen what they need to be diverse enough; how many are chosen then, 0 if they cannot be."""
     return size if len(s.exits.diversity.kind) == 0 else complete(core(s), t, size, alpha)
 
 
 @inner
-def gather_alike(s, t, alpha, home):
+def choose_alike(s, t, alpha, cluster):
     """Choose `t` and k-1 more so that little is lost: drop one quasi-identifier after the other from what is shown, and take
     the best of the groups on the way."""
     w, g, k, scratch = s.window, s.groups, s.exits.promise.k, s.scratch
     kept = w.pattern[t]
-    chosen, best = scratch.chosen[:k], scratch.kin[:k]
+    chosen, best = scratch.chosen[:k], scratch.best_alike[:k]
     least = np.inf
     while True:
-        if _has_company(w, t, kept, home, k - 1, scratch):
-            yard = by_shared(alpha, kept)
-            rough_distances(s.domain, w, t, yard, scratch)
+        if _has_enough(w, t, kept, cluster, k - 1, scratch):
+            metric = by_shared(alpha, kept)
+            rough_distances(s.domain, w, t, metric, scratch)
             for j in range(w.clock.held):
                 scratch.distance[j] = np.float32(np.inf) if kept & ~w.pattern[j] else scratch.distance[j]
-            _only_home(w, home, scratch)
+            _only_cluster(w, cluster, scratch)
             chosen[0] = t
-            nearest(s.domain, w, t, k - 1, yard, scratch, chosen[1:])
+            nearest(s.domain, w, t, k - 1, metric, scratch, chosen[1:])
             in_order(w, chosen, scratch)
             loss = group_loss(s.domain, g, generalize(s, chosen), w, chosen)
             if loss < least:
                 least = loss
                 for i in range(k):
                     best[i] = chosen[i]
-        dropped = _in_the_way(w, t, kept, home, scratch.lacking)
+        dropped = _most_lacked(w, t, kept, cluster, scratch.lacking)
         if dropped == 0:
             break
         kept &= ~dropped
@@ -80,25 +80,25 @@ def gather_alike(s, t, alpha, home):
 
 
 @inlined
-def _only_home(w, home, scratch):
-    """Put all tuples with another home out of the question for `nearest`."""
-    if home != ANY:
+def _only_cluster(w, cluster, scratch):
+    """Exclude all tuples of other clusters from `nearest`."""
+    if cluster != ANY:
         for j in range(w.clock.held):
-            if w.home[j] != home:
+            if w.cluster[j] != cluster:
                 scratch.distance[j] = np.inf
 
 
 @inlined
-def _is_simple(w, home):
-    """Whether tuples can be counted by pattern: all are of different persons, and all are meant."""
-    return home == ANY and w.persons.size[0] == w.clock.held
+def _counts_by_pattern(w, cluster):
+    """Whether tuples can be counted by pattern: all are of different persons, and no cluster is named."""
+    return cluster == ANY and w.persons.size[0] == w.clock.held
 
 
 @inlined
-def _has_company(w, t, kept, home, least, scratch):
-    """Whether so many persons, besides that of `t`, have all that is kept."""
+def _has_enough(w, t, kept, cluster, least, scratch):
+    """Whether at least so many persons, besides that of `t`, have all that is kept."""
     persons = 0
-    if _is_simple(w, home):
+    if _counts_by_pattern(w, cluster):
         for p in range(w.partitions.peak[0]):
             persons += 0 if kept & ~w.partitions.key[p, 0] else w.partitions.tuples[p]
         return persons > least
@@ -106,26 +106,26 @@ def _has_company(w, t, kept, home, least, scratch):
     scratch.seen[w.person[t]] = scratch.turn[0]
     for j in range(w.clock.held):
         person = w.person[j]
-        if not kept & ~w.pattern[j] and (home == ANY or w.home[j] == home) and scratch.seen[person] != scratch.turn[0]:
+        if not kept & ~w.pattern[j] and (cluster == ANY or w.cluster[j] == cluster) and scratch.seen[person] != scratch.turn[0]:
             scratch.seen[person] = scratch.turn[0]
             persons += 1
     return persons >= least
 
 
 @inlined
-def _in_the_way(w, t, kept, home, lacking):
-    """The quasi-identifier that most others lack while they have the rest of what is kept; if none lacks just one, that
-    most lack; nothing if nobody lacks any."""
+def _most_lacked(w, t, kept, cluster, lacking):
+    """The bit of the quasi-identifier that most tuples lack that have the rest of what is kept; if no tuple lacks only one,
+    of the one that most lack; 0 if no tuple lacks any."""
     quasi = len(w.code)
     for alone in (True, False):
         for q in range(quasi):
             lacking[q] = 0
-        if _is_simple(w, home):
+        if _counts_by_pattern(w, cluster):
             for p in range(w.partitions.peak[0]):
                 _note_lacking(kept & ~w.partitions.key[p, 0], w.partitions.tuples[p], alone, lacking)
         else:
             for j in range(w.clock.held):
-                if w.person[j] != w.person[t] and (home == ANY or w.home[j] == home):
+                if w.person[j] != w.person[t] and (cluster == ANY or w.cluster[j] == cluster):
                     _note_lacking(kept & ~w.pattern[j], 1, alone, lacking)
         best, most = np.uint64(0), 0
         for q in range(quasi):
@@ -147,14 +147,14 @@ def _note_lacking(lacks, tuples, alone, lacking):
 
 @inner
 def complete(s, t, size, alpha):
-    """Let the nearest that help join the chosen until all demands hold; how many they are then, 0 if nobody is left."""
+    """Add the nearest tuples that help to the chosen until all demands hold; how many are chosen then, 0 if none is left."""
     w, d, scratch = s.window, s.exits.diversity, s.scratch
     chosen = scratch.chosen
     if is_diverse(d, w, chosen[:size], scratch):
         return size
     measure_from(s, t, chosen[:size], alpha)
     count_persons(w, chosen[:size], scratch)
-    turn = scratch.turn[0]  # which marks their persons
+    turn = scratch.turn[0]  # marks the persons of the chosen
     while True:
         demand = unmet(d, scratch)
         if demand < 0:
@@ -165,24 +165,24 @@ def complete(s, t, size, alpha):
         chosen[size] = nearest_one
         size += 1
         scratch.seen[w.person[nearest_one]] = turn
-        show(w, nearest_one, scratch)
+        count_shown(w, nearest_one, scratch)
 
 
 @inlined
 def measure_from(s, t, slots, alpha):
-    """scratch.exact[j] = the distance of `t` from every slot j, as it counts for joining its group."""
+    """scratch.exact[j] = the distance of `t` from every slot j, given that the tuples in `slots` are in its group."""
     w = s.window
     shown = ~np.uint64(0)
     for slot in slots:
         shown &= w.pattern[slot]
-    yard = by_shared(alpha, shown) if s.exits.promise.match == EXTENDED else by_values(alpha)
+    metric = by_shared(alpha, shown) if s.exits.promise.match == EXTENDED else by_values(alpha)
     for j in range(w.clock.held):
-        s.scratch.exact[j] = distance(s.domain, w, t, j, yard)
+        s.scratch.exact[j] = distance(s.domain, w, t, j, metric)
 
 
 @inlined
 def nearest_helper(s, demand, turn):
-    """The nearest tuple, of a person not seen in this turn, whose value helps; the older on a tie; -1 if there is none."""
+    """The slot of the nearest tuple, of a person not seen in this turn, whose value helps; the older on a tie; -1: none."""
     w, d, scratch = s.window, s.exits.diversity, s.scratch
     best, useless = -1, 0
     for j in range(w.clock.held):

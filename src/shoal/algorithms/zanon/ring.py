@@ -1,8 +1,8 @@
-"""The entries of an item, in order of time: a ring in a block of the common store, whose size is a power of two.
+"""The ring of an item: its entries in order of time, in a block of the common store, whose size is a power of two.
 
-Entries bear numbers that go on for ever; `head` is that of the first, and `length` how many there are. A user who comes again
-gets a new entry at the end; of several the newest counts, and the others stay until somebody looks back. `x` is `Exposures`,
-and i an item, throughout.
+Entries are numbered without end; `head` is the number of the first, and `length` how many there are. A user who comes again
+gets a new entry at the end. Of several entries the newest counts; the others stay until `distinct_users` drops them.
+`algorithms.zanon.exposures` names the arguments.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ NONE = -1
 LEAST = 4
 """Entries of the smallest block."""
 
-_SMALL = 16  # entries: in a ring that is smaller, nobody looks for users who stand there twice to save room
+_SMALL = 16  # entries: in a smaller ring, users who are there twice are not dropped to save room
 
 
 @inlined
 def place(x, i, number):
-    """Where an entry lies."""
+    """The index of an entry in the store."""
     return np.uint64(np.int64(x.items[i].base) + (number & (np.int64(x.items[i].size) - 1)))
 
 
@@ -30,7 +30,7 @@ def append(x, i, user0, user1, time):
     item = x.items[i]
     _write(x, place(x, i, item.head + item.length), user0, user1, time)
     item.length += 1
-    x.book.held += 1
+    x.counters.held += 1
 
 
 @inlined
@@ -41,7 +41,7 @@ def insert(x, i, number, user0, user1, time):
         _copy(x, place(x, i, n), place(x, i, n + 1))
     _write(x, place(x, i, number), user0, user1, time)
     item.length += 1
-    x.book.held += 1
+    x.counters.held += 1
 
 
 @inlined
@@ -63,12 +63,12 @@ def forget(x, i, limit):
     while item.length > 0 and x.entries[place(x, i, item.head)].time < limit:
         item.head += 1
         item.length -= 1
-        x.book.held -= 1
+        x.counters.held -= 1
 
 
 @inlined
-def mixed(low, high, key):
-    """64 bits that spread two words over a table; they decide nothing."""
+def hashed(low, high, key):
+    """A hash of 64 bits of two words, to spread them over a table; it decides nothing."""
     h = (low ^ key[0]) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(32)) ^ high) * np.uint64(0xD6E8FEB86659FD93)
     h = (h ^ (h >> np.uint64(32)) ^ key[1]) * np.uint64(0xD6E8FEB86659FD93)
@@ -76,8 +76,8 @@ def mixed(low, high, key):
 
 
 @inlined
-def start_to_see(x, most):
-    """Have seen nobody yet; the last place of the table that so many users need."""
+def clear_seen(x, most):
+    """Clear the table of users that were seen; the last index of the part that so many users need."""
     size = 1
     while size < 2 * most:
         size *= 2
@@ -88,9 +88,9 @@ def start_to_see(x, most):
 
 @inlined
 def is_new(x, at, stays, last):
-    """Whether the user of the entry at a place was not seen before; it is now, and will stand at the place `stays`."""
+    """Whether the user of entry `at` was not seen before; now it is, and its entry will be at `stays`."""
     user0, user1 = x.entries[at].user0, x.entries[at].user1
-    spot = mixed(user0, user1, x.key) & last
+    spot = hashed(user0, user1, x.key) & last
     while x.seen[spot] >= 0:
         other = x.entries[x.seen[spot]]
         if other.user0 == user0 and other.user1 == user1:
@@ -101,13 +101,13 @@ def is_new(x, at, stays, last):
 
 
 @inner
-def look_back(x, i, wanted):
-    """Look for so many users, from the newest entry back, and drop what stands for one of them twice; how many were found.
+def distinct_users(x, i, wanted):
+    """Look for so many different users, from the newest entry back, and drop their older entries; how many were found.
 
-    They are those of the last entries then.
+    The last entries are then theirs, one each.
     """
     item = x.items[i]
-    last = start_to_see(x, min(wanted, np.int64(item.length)))
+    last = clear_seen(x, min(wanted, np.int64(item.length)))
     end = item.head + item.length
     at = kept = end
     while at > item.head and end - kept < wanted:
@@ -121,13 +121,13 @@ def look_back(x, i, wanted):
         for n in range(kept, end):
             _copy(x, place(x, i, n), place(x, i, n - twice))
         item.length -= twice
-        x.book.held -= twice
+        x.counters.held -= twice
     return end - kept
 
 
 @inlined
-def only_newest(x, i):
-    """Drop the entry before the last one that is of the same user, if there is one."""
+def drop_previous(x, i):
+    """Drop the previous entry of the user of the last one, if there is one."""
     item = x.items[i]
     last = item.head + item.length - 1
     newest = x.entries[place(x, i, last)]
@@ -141,26 +141,26 @@ def only_newest(x, i):
         for m in range(n, last):
             _copy(x, place(x, i, m + 1), place(x, i, m))
         item.length -= 1
-        x.book.held -= 1
+        x.counters.held -= 1
 
 
 @inlined
 def has_place(x, i, limit):
-    """Whether there is a place for one more entry, now that old ones and doubles have made way or a larger block was found."""
+    """Make a place for one more entry, by dropping old and repeated ones, or by a larger block; whether there is one."""
     item = x.items[i]
     if item.length < item.size:
         return True
     forget(x, i, limit)
     if item.length < item.size:
         return True
-    if item.size >= _SMALL and 2 * look_back(x, i, np.int64(item.length)) <= item.size:
+    if item.size >= _SMALL and 2 * distinct_users(x, i, np.int64(item.length)) <= item.size:
         return True
     return _resized(x, i, max(LEAST, 2 * np.int64(item.size)))
 
 
 @inlined
 def shrink(x, i):
-    """Leave a block three quarters of which are empty for one of half its size: rings do not keep what they once needed."""
+    """Move a ring that uses less than a quarter of its block to one of half the size."""
     size = np.int64(x.items[i].size)
     if size > LEAST and 4 * np.int64(x.items[i].length) < size:
         _resized(x, i, size // 2)
@@ -168,7 +168,7 @@ def shrink(x, i):
 
 @inlined
 def _resized(x, i, size):
-    """Whether a block of this size was found, in which all users can be told apart, and the entries moved there."""
+    """Move the entries to a block of this size, in which all users can be told apart; whether one was found."""
     item = x.items[i]
     base = np.int64(NONE) if 2 * size > len(x.seen) else take_block(x, size)
     if base < 0:
@@ -192,22 +192,22 @@ def _class(size):
 
 @inlined
 def take_block(x, size):
-    """The first place of a block, or none."""
+    """The index of the first entry of a block; NONE if there is no room."""
     found = _class(size)
     base = x.blocks[found]
     if base >= 0:
         x.blocks[found] = np.int64(x.entries[base].user0)
         prefetch(x.entries, max(x.blocks[found], 0))
         return base
-    if x.book.fresh + size > len(x.entries):
+    if x.counters.fresh + size > len(x.entries):
         return np.int64(NONE)
-    x.book.fresh += size
-    return np.int64(x.book.fresh - size)
+    x.counters.fresh += size
+    return np.int64(x.counters.fresh - size)
 
 
 @inlined
 def give_back(x, i):
-    """Leave the block of an item to others."""
+    """Put the block of an item into the list of free ones."""
     item = x.items[i]
     if item.size > 0:
         found = _class(np.int64(item.size))

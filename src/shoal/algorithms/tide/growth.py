@@ -1,15 +1,15 @@
-"""Growth: candidates for groups grow from seeds, and the cheapest that still stands becomes a group.
+"""Growth: candidates for groups grow from seeds, and the cheapest one becomes a group.
 
 A candidate takes, one at a time, the tuple with which it costs least, out of a shortlist of the 2k tuples that add least
-to its box. It is done when it counts k persons.
+to its box. It is done when it counts k persons. `algorithms.tide.wave` names the arguments.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from shoal.algorithms.tide.wave import MISSING, NOWHERE, units
 from shoal.blocks.domain import common_ancestor
-from shoal.blocks.wave import MISSING, NOWHERE, units
 from shoal.blocks.window import STRIDE
 from shoal.compiled import inlined, inner
 
@@ -18,7 +18,7 @@ _FAR = np.int32(2**23)  # above every sum of 64 losses
 
 @inner
 def grow(domain, v, k, candidate, size):
-    """Let a candidate, whose first `size` members are there, grow to k persons, who must be free; its price."""
+    """Let a candidate, whose first `size` members are given, grow to k persons, who must have free tuples; its price."""
     v.work.turn += 1
     turn, repeats = v.work.turn, v.work.persons < v.work.tuples
     quasi = len(domain.width)
@@ -33,14 +33,14 @@ def grow(domain, v, k, candidate, size):
         if left == 0:
             listed = left = _shortlist(domain, v, k, turn, repeats)
         best = _cheapest(v, listed)
-        t = v.near[best]
-        price = v.total[best]
-        v.near[best] = -1
+        t = v.shortlist[best]
+        price = v.list_cost[best]
+        v.shortlist[best] = -1
         left -= 1
         if repeats:
             for i in range(listed):
-                if v.near[i] >= 0 and v.person[v.near[i]] == v.person[t]:
-                    v.near[i] = -1
+                if v.shortlist[i] >= 0 and v.person[v.shortlist[i]] == v.person[t]:
+                    v.shortlist[i] = -1
                     left -= 1
         v.member[candidate, size] = t
         size += 1
@@ -57,7 +57,7 @@ def grow(domain, v, k, candidate, size):
 def _take(domain, v, t, turn):
     """Take a tuple into the candidate's box; the quasi-identifiers in which it grew."""
     v.busy[t] = 1
-    v.met[v.person[t]] = turn
+    v.seen[v.person[t]] = turn
     changed = np.uint64(0)
     for q in range(len(domain.width)):
         place = v.place[q, t]
@@ -84,14 +84,14 @@ def _shortlist(domain, v, k, turn, repeats):
         key[j] = _FAR if busy[j] != 0 else key[j]
     if repeats:
         for j in range(v.work.tuples):
-            if v.met[v.person[j]] == turn:
+            if v.seen[v.person[j]] == turn:
                 key[j] = _FAR
     listed = _nearest(v, key, 2 * k)
     for q in range(len(domain.width)):
         for i in range(listed):
-            t = v.near[i]
-            v.spot[q, i] = v.place[q, t]
-            v.brings[q, i] = v.weight[t] if v.place[q, t] != MISSING else 0.0
+            t = v.shortlist[i]
+            v.list_place[q, i] = v.place[q, t]
+            v.list_weight[q, i] = v.weight[t] if v.place[q, t] != MISSING else 0.0
         _widen(domain, v, q, listed)
     return listed
 
@@ -153,10 +153,10 @@ def _nearest(v, key, most):
     listed = 0
     for j in range(v.work.tuples):
         if key[j] < high:
-            v.near[listed] = j
+            v.shortlist[listed] = j
             listed += 1
         elif key[j] == high and level > 0:
-            v.near[listed] = j
+            v.shortlist[listed] = j
             listed += 1
             level -= 1
     return listed
@@ -166,7 +166,7 @@ def _nearest(v, key, most):
 def _widen(domain, v, q, listed):
     """widened[q, i]: the loss of the box with entry i of the shortlist in it; the box's own where the entry lacks q."""
     low, high = v.box_low[q], v.box_high[q]
-    spot, widened = v.spot[q, :listed], v.widened[q, :listed]
+    spot, widened = v.list_place[q, :listed], v.list_loss[q, :listed]
     if v.box_lacks[q] > 0:
         for i in range(listed):
             widened[i] = v.scale[q]
@@ -201,23 +201,23 @@ def _widen(domain, v, q, listed):
 @inlined
 def _cheapest(v, listed):
     """The entry of the shortlist with which the candidate costs least, the older on a tie; total[i] is that cost."""
-    total = v.total[:listed]
+    total = v.list_cost[:listed]
     for i in range(listed):
         total[i] = 0.0
     for q in range(len(v.box_weight)):
         weight = v.box_weight[q]
-        widened, brings = v.widened[q, :listed], v.brings[q, :listed]
+        widened, brings = v.list_loss[q, :listed], v.list_weight[q, :listed]
         for i in range(listed):
             total[i] += widened[i] * (weight + brings[i])
     best, least = -1, np.inf
     for i in range(listed):
-        if total[i] < least and v.near[i] >= 0:
+        if total[i] < least and v.shortlist[i] >= 0:
             best, least = i, total[i]
     return best
 
 
 @inlined
-def standing(v, k, candidate):
+def free_members(v, k, candidate):
     """Bring the members that no group has taken to the front, in their order; how many they are."""
     size = 0
     for i in range(k):
