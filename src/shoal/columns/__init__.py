@@ -1,17 +1,29 @@
 """Records to codes and back: Arrow batches to the arrays that kernels take, and what kernels release to Arrow batches."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shoal.columns.convert import Numbers, column, numbers, plain, texts, times, unreadable
 from shoal.columns.encode import Encoded, Encoder, event_times
 from shoal.columns.fingerprint import Keys, keys_of, one_word
 from shoal.columns.floats import only_used
-from shoal.columns.observations import ObservationEncoder, ObservationPublisher, Observations
 from shoal.columns.periods import periods
-from shoal.columns.pseudonym import Pseudonyms
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection, Rejections
+
+if TYPE_CHECKING:
+    from shoal.columns.observations import ObservationEncoder, ObservationPublisher, Observations
+    from shoal.columns.pseudonym import Pseudonyms
 
 __all__ = [
     "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations", "Pseudonyms",
     "Publisher", "Rejection", "Rejections", "column", "event_times", "keys_of", "numbers", "one_word", "only_used",
     "periods", "plain", "texts", "times", "unreadable",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """What only z-anonymity needs is imported when it is first used, since it takes a while."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"shoal.columns.{'pseudonym' if name == 'Pseudonyms' else 'observations'}"), name)
