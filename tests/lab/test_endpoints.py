@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from shoal import Policy
 from shoal.lab import Lab
 from shoal.web import workbench
+from tests.examples import examples
 from tests.lab.base import people
 
 TOKEN = "0123456789abcdef"
@@ -109,7 +110,7 @@ def test_the_description_holds(lab: Lab, path: str, mode: schemathesis.Generatio
         return  # nothing to get wrong
 
     @given(operations[path].as_strategy(generation_mode=mode))
-    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @examples(0.05)
     def answered(case: schemathesis.Case) -> None:
         answer = case.call(headers={"host": "localhost"})
         assert answer.status_code < 500, answer.text
