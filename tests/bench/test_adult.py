@@ -13,6 +13,8 @@ from shoal.bench.adult import QUASI, SENSITIVE, Adult, folder, losses, plain
 from shoal.errors import InputError
 from tests.bench.adult import ROWS, TINY
 
+pytestmark = pytest.mark.slow
+
 NAMES = [*QUASI, SENSITIVE]
 COMPLETE = ROWS - ROWS // 10
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from cli.base import Shoal, record, write
 from shoal import Anonymizer, Policy
 from shoal.anonymizer import Drift
 from shoal.cli.summary import drift, summary
 from tests.cli.base import POLICY
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_pipe(shoal: Shoal, folder: Path) -> None:

@@ -13,6 +13,8 @@ from shoal.experiments.codes import Codes, Hierarchy
 from shoal.experiments.engine import run_stream, stream_job
 from shoal.experiments.fads import Fads, fads_job, run_fads
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("source", "missing"), [("Adult", 3), ("INFORMS", 2), ("Beijing", None)])
 def test_it_is_the_engines(data: Path, source: str, missing: int | None) -> None:

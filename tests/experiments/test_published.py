@@ -13,6 +13,8 @@ from shoal.experiments.engine import _published
 from shoal.experiments.published import Published, node_losses
 from shoal.experiments.streams import stream
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", ["fads", "kvarp", "xband"])
 def test_losses_are_the_engines(data: Path, name: str) -> None:
