@@ -48,7 +48,7 @@ def on_grid(stream: Stream, shown: tuple[Any, ...]) -> tuple[Any, ...]:
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_grid(name: str) -> None:
-    @examples(0.3)
+    @examples(0.2)
     @given(generated(name, attributes=RANGES), GRIDS)
     def hold(stream: Stream, grids: tuple[float | None, ...]) -> None:
         plain = engine(Anonymizer(policy_of(name, stream)), stream)

@@ -69,6 +69,7 @@ def test_equation_5_at_z_250_is_not_what_the_text_reads() -> None:
     assert exact(PAPER.publish(z=250, window=12), k=2).value == pytest.approx(0.931, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_grid_keeps_its_bound_along_the_papers_figure_3() -> None:
     for z in (1, 50, 100, 200, 300, 400, 1001):
         publication = PAPER.publish(z, window=12)
