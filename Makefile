@@ -6,6 +6,8 @@ TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) 
 FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
+unexport PYTHONDONTWRITEBYTECODE  # compiled modules and rewritten tests are kept: each start of Python is quicker
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check test test-long test-spark lint format type kernels bench docs notebooks reference package pycanon page page-check clean
 

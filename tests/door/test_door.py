@@ -91,7 +91,7 @@ def test_a_turn_set_back_costs_at_most_utility() -> None:
     assert set(anonymizer.stats.faults) <= {"too_small", "twice"}
 
 
-@examples(4)
+@examples(2)
 @given(
     streams(lambda k, window: st.just({}), attributes=ATTRIBUTES),
     st.sampled_from([lie for lie in LIES if lie not in PATIENT]),

@@ -99,6 +99,7 @@ def test_elsewhere_the_token_is_needed(lab: Lab) -> None:
         assert client.get("/api/lab", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
 @pytest.mark.parametrize("path", PATHS)
 def test_the_description_holds(lab: Lab, path: str, mode: schemathesis.GenerationMode) -> None:

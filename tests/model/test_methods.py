@@ -100,6 +100,7 @@ def binomial_catalogue(users: int, p: float, size: int, k: int) -> float:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize(
     ("users", "p", "size"), [(10**6, 2e-6, 100_000), (10**5, 0.01, 300), (10**4, 0.4, 30), (500, 0.3, 200)]
