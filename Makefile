@@ -1,11 +1,15 @@
 BIN := .venv/bin
 READY := .venv/ready
 SPARK := .venv-spark
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) s"' EXIT
 FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
+unexport PYTHONDONTWRITEBYTECODE  # compiled modules and rewritten tests are kept: each start of Python is quicker
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-spark lint format type bench docs notebooks reference package pycanon page clean
+.PHONY: help setup demo check test test-long test-spark lint format type kernels bench docs notebooks reference package pycanon page page-check clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -24,17 +28,18 @@ $(READY): pyproject.toml
 demo: setup  ## anonymize a generated stream, and show what became of it
 	@$(BIN)/shoal demo
 
-test: setup lint type  ## lint, types, then all tests and doctests but the long ones
-	@echo "kernels: compiling what is not in the cache"
-	@$(BIN)/python -m shoal.cli.kernels
-	@echo "pytest: tests and doctests, on two processes"
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+check: setup  ## after every edit: lint, types, and what needs no broker, no browser and little time
+	@$(TIMED); $(MAKE) -s lint type kernels && echo "pytest: the quick tests and doctests" && \
+		$(PYTEST) -m 'not (slow or broker or browser or long)' --hypothesis-profile check
 
-test-long: setup $(SPARK)/ready  ## the long tests, those that kill processes of Spark among them
-	@echo "pytest: the long tests"
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m long
-	@echo "pytest: the long tests on Spark"
-	@$(SPARK)/bin/python -m pytest tests/spark -m long
+test: setup  ## before a push: lint, types, then all tests and doctests but the long ones
+	@$(TIMED); $(MAKE) -s lint type kernels && echo "pytest: tests and doctests" && \
+		$(PYTEST) -m 'not long' --hypothesis-profile test
+
+test-long: setup $(SPARK)/ready  ## overnight: thousands of generated streams, kills, packages, processes of Spark that are killed
+	@$(TIMED); $(MAKE) -s kernels && echo "pytest: the long tests, and all generated ones at length" && \
+		$(PYTEST) -m 'long or streams or hypothesis' --hypothesis-profile long --timeout 3000 && \
+		echo "pytest: the long tests on Spark" && $(SPARK)/bin/python -m pytest tests/spark -m long
 
 test-spark: $(SPARK)/ready  ## the tests on Spark (Java 17) but the long ones, in a .venv-spark, since it needs pandas below 3
 	@echo "pytest: Spark"
@@ -59,6 +64,10 @@ format: setup  ## let ruff format all Python files
 type: setup  ## types (mypy)
 	@echo "mypy: types"
 	@$(BIN)/mypy
+
+kernels: setup
+	@echo "kernels: compiling what is not in the cache"
+	@$(BIN)/python -m shoal.cli.kernels
 
 bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of the data
 	@$(BIN)/shoal bench
@@ -85,8 +94,19 @@ pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit'
 	@$(PYTHON) -m venv .venv-pycanon
 	@.venv-pycanon/bin/python -m pip install -qq --disable-pip-version-check pycanon
 
-page:  ## build the page's front end anew, which needs Node; what is built is kept in the repository
-	@cd web && npm install --no-audit --no-fund --omit-lockfile-registry-resolved && npm run build
+page: web/node_modules  ## build the page's front end anew, which needs Node; what is built is kept in the repository
+	@cd web && npm run build
+
+page-check: web/node_modules  ## check the types of the front end, and that what is kept is what its source builds
+	@git diff --exit-code -- web/package-lock.json
+	@cd web && npm run check && npx vite build --logLevel warn --outDir ../build/page --emptyOutDir
+	@diff -r build/page src/shoal/web/static || { echo "make page builds it anew"; exit 1; }
+	@echo "the front end is what its source builds"
+
+web/node_modules: web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo "there is no npm; install Node 20.19 or newer, which brings it: https://nodejs.org"; exit 1; }
+	@cd web && npm install --no-audit --no-fund --omit-lockfile-registry-resolved
+	@touch $@
 
 clean:  ## remove .venv, the demo and all caches in this folder
 	@rm -rf .venv .venv-pycanon .venv-spark build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info

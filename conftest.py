@@ -1,5 +1,33 @@
-"""Doctests of what only some users install are left out where it is not there."""
+"""The tiers: how many examples a generated test draws, and which tests need a broker or a browser."""
+
+from __future__ import annotations
 
 from importlib.util import find_spec
 
+import pytest
+
 collect_ignore_glob = [] if find_spec("pyspark") else ["src/shoal/spark/*"]
+
+if find_spec("hypothesis"):  # the environment of Spark does without
+    from hypothesis import HealthCheck, settings
+
+    for tier, number in (("check", 50), ("test", 200), ("long", 1500)):
+        settings.register_profile(
+            tier, max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True,
+            derandomize=tier != "long",
+        )  # fmt: skip
+    settings.load_profile("check")  # unless --hypothesis-profile names another
+
+NEEDED = {
+    "broker": {"nats_program", "mosquitto_program", "kafka_cluster"},
+    "browser": {"browser"},
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test that uses a broker or a browser, by its fixtures."""
+    for item in items:
+        for mark, fixtures in NEEDED.items():
+            if fixtures & set(getattr(item, "fixturenames", ())):
+                item.add_marker(mark)

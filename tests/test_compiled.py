@@ -10,6 +10,8 @@ import pytest
 
 import shoal.compiled
 
+pytestmark = pytest.mark.slow
+
 TWICE = """
 from shoal.compiled import inlined
 

@@ -82,6 +82,7 @@ def test_every_tuple_leaves_once_and_shows_its_value(window: str) -> None:
         assert sum(int(lane._lane.tally[name]) for lane in remote) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", ["{count: 100}", "{time: 3s}"])
 @pytest.mark.parametrize("name", [name for name in WINDOWED if name not in ("fads", "fast")])
 def test_of_every_algorithm_every_tuple_leaves_once_and_in_time(name: str, window: str) -> None:

@@ -149,6 +149,7 @@ def opened(page, folder):
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
+@pytest.mark.browser
 @needs_browser
 def test_a_browser_shows_it_without_complaint(page, tmp_path):
     shown, complaints = opened(page, tmp_path)
@@ -157,6 +158,7 @@ def test_a_browser_shows_it_without_complaint(page, tmp_path):
     assert complaints == []
 
 
+@pytest.mark.browser
 @needs_browser
 def test_a_browser_would_complain_of_something_from_elsewhere(page, tmp_path):
     planted = page.replace("<main>", '<main><img src="http://localhost:9/x.png">')

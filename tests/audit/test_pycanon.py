@@ -71,6 +71,7 @@ def test_equals_what_pycanon_gave():
     assert ours(*table(11)) == close(RECORDED)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not OWN.exists(), reason="pycanon has no environment; make pycanon, or name one in SHOAL_PYCANON")
 @pytest.mark.parametrize("seed", [11, 12, 13])
 def test_equals_pycanon_run_now(seed):

@@ -15,6 +15,8 @@ from shoal.datasets.adult import QUASI, SENSITIVE, folder
 from shoal.errors import InputError
 from tests.bench.adult import ROWS, TINY
 
+pytestmark = pytest.mark.slow
+
 NAMES = [*QUASI, SENSITIVE]
 COMPLETE = ROWS - ROWS // 10
 

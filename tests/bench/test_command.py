@@ -15,6 +15,8 @@ from shoal.bench import Report
 from shoal.cli import app
 from tests.bench.adult import TINY
 
+pytestmark = pytest.mark.slow
+
 
 def bench(*arguments: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, ["bench", *arguments])

@@ -14,6 +14,8 @@ from shoal.bench.loss import Cell
 from shoal.datasets import ORDERS
 from shoal.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 WEATHER = "No,season,PM_a,PM_b,PM_US Post,DEWP,HUMI,PRES,TEMP,cbwd,Iws,precipitation,Iprec"
 PEOPLE = '"DUID","DUPERSID","DOBMM","DOBYY","SEX","RACEX","EDUCYEAR","marry","income"'
 

@@ -9,6 +9,8 @@ import pytest
 from shoal.bench import brokers, pipe
 from shoal.bench.timing import timing
 
+pytestmark = pytest.mark.slow
+
 
 def test_brokers_that_are_not_installed_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(brokers, "NEEDED", dict.fromkeys(brokers.NEEDED, ("no_such_client",)))

@@ -14,6 +14,8 @@ from shoal.cli.bench import EXAMPLES
 from shoal.errors import InputError
 from tests.bench.adult import TINY
 
+pytestmark = pytest.mark.slow
+
 ALGORITHMS = ["fads", "xband 4", "xband 10"]
 
 

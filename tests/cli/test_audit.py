@@ -9,6 +9,8 @@ import pytest
 
 from cli.base import Shoal
 
+pytestmark = pytest.mark.slow
+
 FILES = ("policy.yaml", "people.jsonl", "out.jsonl")
 
 

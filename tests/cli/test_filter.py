@@ -15,6 +15,8 @@ from shoal.anonymizer import FilterStats
 from shoal.cli.run_display import faults, summary
 from shoal.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 person: user
 time: {field: t}

@@ -7,6 +7,8 @@ import pytest
 
 from cli.base import Shoal, files, record, write
 
+pytestmark = pytest.mark.slow
+
 HIERARCHY = "not in its hierarchy (value withheld); add it there or set unknown: root"
 RANGE = "outside [0, 100] (value withheld); widen the range or set out_of_range: clip"
 

@@ -14,6 +14,8 @@ import pytest
 
 from cli.base import COMMAND, ENVIRONMENT, files, record, write
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def long(folder: Path) -> Path:

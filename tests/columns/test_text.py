@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.policy import canonical
@@ -61,7 +61,6 @@ def test_blanks_are_trimmed_in_every_batch_alike(kind: pa.DataType) -> None:
             assert persons(pa.array(texts + more, pa.string()).cast(kind))[:5] == [0, 0, 0, 0, 1]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.text() | st.text(alphabet="ab \t\x1f\xa0e\u0301\u00e9"), min_size=1, max_size=8))
 def test_persons_are_told_apart_by_canonical_text(texts: list[str]) -> None:
     known: dict[str | None, int] = {}

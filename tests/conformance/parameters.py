@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tests.conformance.streams import Stream, streams
@@ -23,10 +22,6 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 }
 SHARES = ({"x": 0.5, "y": 0.25, "z": 0.25}, {"x": 0.375, "y": 0.5, "elsewhere": 0.125})
 WINDOWS = ("count", "time", "buffer")
-
-
-def examples(number: int) -> settings:
-    return settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def parameters(name: str, k: int, window: tuple[str, float]) -> st.SearchStrategy[dict[str, Any]]:

@@ -8,13 +8,15 @@ from hypothesis import strategies as st
 
 from shoal.algorithms import WINDOWED
 from tests.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
-from tests.conformance.parameters import examples, generated, promised
+from tests.conformance.parameters import generated, promised
 from tests.conformance.streams import Stream, policy_of
+from tests.examples import examples
 
 
+@pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_batches_equal_single_records(name: str) -> None:
-    @examples(60)
+    @examples(0.2)
     @given(st.one_of(generated(name), promised(name)))
     def equal(stream: Stream) -> None:
         is_the_same_in_batches(policy_of(name, stream), stream)
@@ -22,9 +24,10 @@ def test_batches_equal_single_records(name: str) -> None:
     equal()
 
 
+@pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
-    @examples(60)
+    @examples(0.2)
     @given(st.one_of(generated(name), promised(name)), st.data())
     def equal(stream: Stream, data: st.DataObject) -> None:
         is_the_same_interrupted(policy_of(name, stream), stream, data)

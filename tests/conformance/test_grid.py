@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from tests.conformance.parameters import examples, generated
+from tests.conformance.parameters import generated
 from tests.conformance.promises import check, mean_loss
 from tests.conformance.streams import Stream, engine, policy_of
+from tests.examples import examples
 from tests.naive import Numeric
 
 RANGES = (Numeric(-3.0, 4.0), Numeric(0.0, 0.7), "deep", Numeric(17.0, 90.0))
@@ -44,9 +45,10 @@ def on_grid(stream: Stream, shown: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(ends)
 
 
+@pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_grid(name: str) -> None:
-    @examples(60)
+    @examples(0.2)
     @given(generated(name, attributes=RANGES), GRIDS)
     def hold(stream: Stream, grids: tuple[float | None, ...]) -> None:
         plain = engine(Anonymizer(policy_of(name, stream)), stream)

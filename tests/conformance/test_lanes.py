@@ -18,8 +18,9 @@ from shoal.anonymizer.lanes import SplitLanes
 from tests.audit.base import FIELDS, judged_from_files, people
 from tests.conformance import promises, stronger
 from tests.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
-from tests.conformance.parameters import examples, generated, promised
+from tests.conformance.parameters import generated, promised
 from tests.conformance.streams import Stream, engine, policy_of
+from tests.examples import examples
 from tests.naive import Release
 
 
@@ -43,10 +44,11 @@ def in_order(releases: Sequence[Release]) -> list[Release]:
     return [r._replace(cluster=numbers.setdefault(r.cluster, len(numbers) - 1)) for r in releases]
 
 
+@pytest.mark.streams
 @pytest.mark.parametrize("count", [2, 8])
 @pytest.mark.parametrize("name", WINDOWED)
 def test_every_promise_holds(name: str, count: int) -> None:
-    @examples(40)
+    @examples(0.15)
     @given(generated(name))
     def holds(stream: Stream) -> None:
         stream = split(stream, count)
@@ -58,9 +60,10 @@ def test_every_promise_holds(name: str, count: int) -> None:
     holds()
 
 
+@pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_stronger_promises_hold(name: str) -> None:
-    @examples(20)
+    @examples(0.1)
     @given(promised(name), st.sampled_from([2, 5]))
     def hold(stream: Stream, count: int) -> None:
         stream = split(stream._replace(stretch=1), count)
@@ -74,9 +77,10 @@ def test_stronger_promises_hold(name: str) -> None:
     hold()
 
 
+@pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_batches_equal_single_records(name: str) -> None:
-    @examples(25)
+    @examples(0.1)
     @given(generated(name), st.sampled_from([2, 5]))
     def equal(stream: Stream, count: int) -> None:
         is_the_same_in_batches(policy_of(name, split(stream, count)), stream)
@@ -84,9 +88,11 @@ def test_batches_equal_single_records(name: str) -> None:
     equal()
 
 
+@pytest.mark.slow
+@pytest.mark.streams
 @pytest.mark.parametrize("name", ["castle", "fads", "tide", "xband"])
 def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
-    @examples(25)
+    @examples(0.05)
     @given(generated(name), st.sampled_from([2, 5]), st.data())
     def equal(stream: Stream, count: int, data: st.DataObject) -> None:
         is_the_same_interrupted(policy_of(name, split(stream, count)), stream, data)

@@ -14,6 +14,8 @@ from shoal.algorithms import WINDOWED
 from shoal.anonymizer import lanes
 from tests.conformance.parameters import WINDOWS
 
+pytestmark = pytest.mark.slow
+
 LENGTH, BATCH = 1000, 250
 POLICY: dict[str, Any] = {
     "person": "pid",

@@ -10,23 +10,22 @@ from hypothesis import given
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
 from shoal.blocks import domain
-from tests.conformance.parameters import examples, generated
+from tests.conformance.parameters import generated
+from tests.conformance.promises import check
 from tests.conformance.streams import TREES, Stream, engine, policy_of, twin
 from tests.naive import Arrival, Numeric
 
 
-def agree(name: str, number: int) -> None:
-    @examples(number)
+@pytest.mark.streams
+@pytest.mark.parametrize("name", WINDOWED)
+def test_releases_equal_the_naive_twins_and_keep_the_promises(name: str) -> None:
     @given(generated(name))
     def equal(stream: Stream) -> None:
-        assert engine(Anonymizer(policy_of(name, stream)), stream) == twin(name, stream)
+        releases = engine(Anonymizer(policy_of(name, stream)), stream)
+        assert releases == twin(name, stream)
+        check(stream, releases, name)
 
     equal()
-
-
-@pytest.mark.parametrize("name", WINDOWED)
-def test_releases_equal_the_naive_twins(name: str) -> None:
-    agree(name, 1000)
 
 
 @pytest.mark.parametrize(("quasi", "k", "length"), [(1, 3, 70), (8, 5, 130), (9, 5, 130), (64, 4, 70), (2, 130, 200)])
@@ -70,10 +69,3 @@ def _of_several_vectors(quasi: int, k: int, length: int) -> Stream:
         some = tuple(value if random.random() < 0.9 else None for value in values)
         events.append(Arrival(random.randrange(3 * length), some))
     return Stream(domains, k, ("count", length), {}, tuple(events), tuple(range(40, len(events), 57)))
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3000)
-@pytest.mark.parametrize("name", WINDOWED)
-def test_releases_equal_the_naive_twins_on_thousands_of_streams(name: str) -> None:
-    agree(name, 3000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
@@ -15,6 +14,7 @@ from shoal.algorithms.tide.tide import DONE, OPEN, SETTLE
 from tests.conformance.parameters import WINDOWS
 from tests.conformance.promises import check
 from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of, twin
+from tests.examples import count
 from tests.naive import Arrival, Numeric, Release, Tick
 
 TEN = Numeric(0.0, 10.0)
@@ -63,38 +63,23 @@ def _value(draw: random.Random, attribute: Numeric | str) -> object:
     return draw.choice(sorted(TREES[attribute]))
 
 
+@pytest.mark.streams
 @pytest.mark.parametrize("kind", WINDOWS)
-@pytest.mark.parametrize("seed", range(6))
-def test_promises_hold_however_the_stream_is_cut(seed: int, kind: str) -> None:
-    stream = long_stream(seed, kind)
-    policy = policy_of("tide", stream)
-    anonymizer = Anonymizer(policy)
-    releases = engine(anonymizer, stream)
-    check(stream, releases, "tide")
-    assert anonymizer.stats.faults == {}
-    assert one_by_one(Anonymizer(policy), stream) == releases
-    assert engine(Anonymizer(policy), stream._replace(cuts=())) == releases
+def test_releases_equal_the_naive_twin_however_the_stream_is_cut(kind: str) -> None:
+    for seed in range(count(0.03)):
+        stream = long_stream(seed, kind)
+        releases = agree(stream)
+        check(stream, releases, "tide")
+        policy = policy_of("tide", stream)
+        assert one_by_one(Anonymizer(policy), stream) == releases
+        assert engine(Anonymizer(policy), stream._replace(cuts=())) == releases
 
 
-@pytest.mark.parametrize("kind", WINDOWS)
-@pytest.mark.parametrize("seed", range(6))
-def test_releases_equal_the_naive_twin(seed: int, kind: str) -> None:
-    agree(long_stream(seed, kind))
-
-
+@pytest.mark.streams
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_releases_equal_the_naive_twin_when_persons_are_scarce(kind: str) -> None:
-    for seed in range(100 if kind == "time" else 30):
+    for seed in range(count(0.5 if kind == "time" else 0.15)):
         agree(scarce_stream(seed, kind))
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3000)
-@pytest.mark.parametrize("made", [long_stream, scarce_stream])
-@pytest.mark.parametrize("kind", WINDOWS)
-def test_releases_equal_the_naive_twin_on_hundreds_of_streams(kind: str, made: Callable[[int, str], Stream]) -> None:
-    for seed in range(200):
-        agree(made(seed, kind))
 
 
 @pytest.mark.parametrize("length", [32.0, 10.0, 0.7, 3.3])
@@ -117,8 +102,10 @@ def test_when_no_candidate_is_left_the_oldest_is_a_seed() -> None:
 
 
 def agree(stream: Stream) -> list[Release]:
-    releases = engine(Anonymizer(policy_of("tide", stream)), stream)
+    anonymizer = Anonymizer(policy_of("tide", stream))
+    releases = engine(anonymizer, stream)
     assert releases == twin("tide", stream)
+    assert anonymizer.stats.faults == {}
     return releases
 
 

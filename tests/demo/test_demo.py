@@ -20,6 +20,8 @@ from shoal.demo import policy_of, prepare
 from shoal.policy.algorithm import WINDOWED
 from shoal.policy.policy_file import DEFAULT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", WINDOWED)
 def test_each_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:

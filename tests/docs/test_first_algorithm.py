@@ -41,6 +41,7 @@ def run(project: Path, command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=project, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_its_changes_fit(project: Path) -> None:
     follow(project)
     known = run(project, "python -m shoal.cli schema")

@@ -9,6 +9,8 @@ from tools.notebooks import FOLDER, printed, ran
 from shoal.anonymizer import compile_kernels
 from tests.docs.base import read
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 

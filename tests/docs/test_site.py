@@ -40,6 +40,7 @@ def test_the_navigation_names_every_page() -> None:
     assert named_pages == {page for page in PAGES if not page.startswith("decisions/") or page.endswith("index.md")}
 
 
+@pytest.mark.slow
 def test_the_site(tmp_path: Path) -> None:
     done = build(tmp_path / "site")
     assert done.returncode == 0, done.stderr
@@ -52,6 +53,7 @@ def test_the_site(tmp_path: Path) -> None:
     assert "def release(" in re.sub(r"<[^>]+>", "", (tmp_path / "site/project/src/shoal/blocks/release.py.html").read_text())
 
 
+@pytest.mark.slow
 def test_a_broken_link_fails(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/index.md").write_text("# A page\n\n[nowhere](absent.md)\n")

@@ -14,6 +14,8 @@ import shoal
 from shoal.anonymizer import compile_kernels
 from tests.docs.base import blocks, read
 
+pytestmark = pytest.mark.slow
+
 TUTORIAL = blocks(read("docs/tutorial.md"))
 
 

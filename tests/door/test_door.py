@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Anonymizer
 from tests.conformance.promises import check, has_k_persons, is_true, late, leaves_once
 from tests.conformance.streams import Stream, engine, paired, record, released, streams
 from tests.door.liar import LIES, liar
+from tests.examples import examples
 from tests.naive import Arrival, Numeric, Release
 
 K, LENGTH, TIMES = 3, 12, 4
@@ -90,7 +91,7 @@ def test_a_turn_set_back_costs_at_most_utility() -> None:
     assert set(anonymizer.stats.faults) <= {"too_small", "twice"}
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(2)
 @given(
     streams(lambda k, window: st.just({}), attributes=ATTRIBUTES),
     st.sampled_from([lie for lie in LIES if lie not in PATIENT]),
@@ -105,7 +106,6 @@ def test_no_lie_gets_through_on_any_stream(stream: Stream, lie: str, times: int,
     assert anonymizer.stats.released == len(releases)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     streams(lambda k, window: st.just({"reuse_age": 1000}), kinds=("count", "buffer"), attributes=ATTRIBUTES),
     st.sampled_from([*STOPPED, *["reuse of a candidate let into the reuse set"] * 20]),

@@ -12,6 +12,8 @@ from shoal.datasets import DataSet
 from shoal.experiments.fads import Encoded, Fads, Hierarchy, fads_job, run_fads
 from shoal.experiments.runs import run_stream, stream_job
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("source", "missing"), [("Adult", 3), ("INFORMS", 2), ("Beijing", None)])
 def test_it_is_the_engines(data: Path, source: str, missing: int | None) -> None:

@@ -25,6 +25,8 @@ from shoal.experiments.claim import VERDICTS
 from shoal.experiments.figure import Figure, Panel
 from shoal.experiments.pool import run_all
 
+pytestmark = pytest.mark.slow
+
 TINY = replace(QUICK, points=2, seeds=2)
 FIGURES = {
     "kvarp": [5, 6, 7, 8, 9, 10], "idea": [4, 5, 6, 7, 8, 9], "xband": [2, 3, 4, 5, 6, 7], "fast": [3, 4, 5, 6, 7, 8],

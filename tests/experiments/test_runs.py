@@ -12,6 +12,8 @@ from shoal.datasets import DataSet
 from shoal.experiments.runs import Output, anonymized, node_losses
 from shoal.experiments.streams import stream
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", ["fads", "kvarp", "xband"])
 def test_losses_are_the_engines(data: Path, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
@@ -150,7 +150,6 @@ cell = st.text(st.sampled_from('ab,"\n é;\t'), max_size=6)
 records = st.lists(st.lists(cell, min_size=1, max_size=4), max_size=15)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records=records, ending=st.sampled_from(["\n", "\r\n"]), rows=st.sampled_from([2, 100]))
 def test_any_records_as_python_reads_them(path: Path, records: list[list[str]], ending: str, rows: int) -> None:
     text = io.StringIO(newline="")

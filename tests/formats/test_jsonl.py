@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.column_types import JSON
@@ -278,7 +278,6 @@ dumped = st.tuples(
 passing = st.sampled_from([(), ("a",), ("a", "b", "c")])
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=dumped, passed=passing, few=st.sampled_from([0, 64]))
 def test_any_objects(tmp_path: Path, lines: list[bytes], passed: tuple[str, ...], few: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -287,7 +286,6 @@ def test_any_objects(tmp_path: Path, lines: list[bytes], passed: tuple[str, ...]
         check(tmp_path / "in.jsonl", b"\n".join(lines), passed=passed)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=dumped, odd=st.lists(st.sampled_from(ODD), max_size=3), data=st.data(), passed=passing)
 def test_any_objects_among_odd_lines(
     tmp_path: Path, lines: list[bytes], odd: list[bytes], data: st.DataObject, passed: tuple[str, ...]
@@ -299,7 +297,6 @@ def test_any_objects_among_odd_lines(
         check(tmp_path / "in.jsonl", b"\n".join(mixed), passed=passed)
 
 
-@settings(max_examples=200, deadline=None)
 @given(lines=dumped.filter(bool), way=st.sampled_from([Regular, Irregular]), passed=passing, few=st.sampled_from([0, 64]))
 def test_a_fast_way_refuses_or_agrees(lines: list[bytes], way: type, passed: tuple[str, ...], few: int) -> None:
     block = b"\n".join(lines) + b"\n"
@@ -320,7 +317,6 @@ def test_a_fast_way_refuses_or_agrees(lines: list[bytes], way: type, passed: tup
     line=st.text(st.sampled_from('{}[]",:\\ \n\r\t0123456789.-+eEabtruefalsn'), max_size=40),
     usual=st.sampled_from(['{"a": 1}', '{"a": "b"}', '{"a": 1, "b": 2}']),
 )
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_characters_at_all(tmp_path: Path, line: str, usual: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "FEW", 1)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.column_types import interval
@@ -22,6 +22,7 @@ from shoal.formats.json_values import float_texts
 from shoal.formats.writing import text
 from shoal.formats.writing.dialects import Csv, Jsonl
 from shoal.formats.writing.text import Text
+from tests.examples import examples
 from tests.formats.base import intervals, json_batch, json_field, write
 
 INF, NAN = float("inf"), float("nan")
@@ -170,7 +171,6 @@ def test_odd_names() -> None:
 texts = st.lists(st.one_of(st.none(), st.text(max_size=8), st.sampled_from(['"', ",", "\n", "\r", "\\", "\x00", "\x1f"])))
 
 
-@settings(max_examples=300, deadline=None)
 @given(cells=texts, coded=st.booleans())
 def test_any_text(cells: list[str | None], coded: bool) -> None:
     column = pa.array(cells, pa.string())
@@ -195,7 +195,6 @@ def in_json(value: Any) -> Any:
     return {"nan": None, "inf": "Infinity", "-inf": "-Infinity"}.get(repr(value), value) if isinstance(value, float) else value
 
 
-@settings(max_examples=300, deadline=None)
 @given(cells=st.lists(json_values, max_size=8))
 @example([NAN, -INF, [INF, "NaN"], {"a": NAN}, "Infinity", None])
 def test_any_json_text(cells: list[Any]) -> None:
@@ -208,7 +207,7 @@ def test_any_json_text(cells: list[Any]) -> None:
     assert csv_rows(batch)[1:] == [[one, one] for one in plain]
 
 
-@settings(max_examples=500, deadline=None)
+@examples(2)
 @given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(10**17), 10**17).map(float))))
 @example([1e22, 1e21, 1e16, 1e15, 1e-4, 1e-5, 1e-7, -0.0, 5e-324, 1.7976931348623157e308, 2.0**53, 2.0**53 - 1])
 def test_floats_are_written_as_python_writes_them(numbers: list[float | None]) -> None:
@@ -224,7 +223,6 @@ def test_floats_are_written_as_python_writes_them(numbers: list[float | None]) -
 ends = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-9, 9))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.tuples(ends, ends))))
 def test_any_intervals_of_whole_numbers(pairs: list[tuple[int, int] | None]) -> None:
     batch = pa.RecordBatch.from_arrays([intervals(*pairs)], names=["x"])
@@ -232,7 +230,6 @@ def test_any_intervals_of_whole_numbers(pairs: list[tuple[int, int] | None]) -> 
     assert [json.loads(line)["x"] for line in lines(batch).splitlines()] == expected
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.tuples(st.floats(-1e20, 1e20), st.floats(-1e20, 1e20)))))
 def test_any_intervals_of_numbers(pairs: list[tuple[float, float] | None]) -> None:
     batch = pa.RecordBatch.from_arrays([intervals(*pairs)], names=["x"])

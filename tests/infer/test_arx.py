@@ -13,6 +13,8 @@ from shoal.errors import InputError
 from shoal.infer import arx, from_arx
 from shoal.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 AGES = "34;30-39;*\n36;30-39;*\n51;50-59;*\n"
 TOWNS = "Paris;France\nLyon;France\nOslo;Norway\n"
 

@@ -7,6 +7,8 @@ import pytest
 from cli.base import shoal_run
 from infer.base import records, write
 
+pytestmark = pytest.mark.slow
+
 
 def test_infer_then_check(tmp_path: Path) -> None:
     write(tmp_path, ".csv", records())

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
 from infer.base import tokens, write
 from shoal.infer import draft
 from shoal.policy import Policy
+from tests.examples import examples
 
 NAMES = [
     "age",
@@ -95,13 +96,13 @@ def holds(rows: list[dict[str, Any]], suffix: str) -> None:
         assert not [value for value in values if str(value).startswith("zq") and values.count(value) < 5 and value in text]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.3)
 @given(tables(mixed=True))
 def test_the_draft_of_any_json_lines_holds(rows: list[dict[str, Any]]) -> None:
     holds(rows, ".jsonl")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.3)
 @given(tables(mixed=False))
 def test_the_draft_of_any_parquet_file_holds(rows: list[dict[str, Any]]) -> None:
     try:

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from shoal import Policy
 from shoal.lab import Lab
 from shoal.web import lab_app
+from tests.examples import examples
 from tests.lab.base import people
 
 TOKEN = "0123456789abcdef"
@@ -98,6 +99,7 @@ def test_elsewhere_the_token_is_needed(lab: Lab) -> None:
         assert client.get("/api/lab", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
 @pytest.mark.parametrize("path", PATHS)
 def test_the_description_holds(lab: Lab, path: str, mode: schemathesis.GenerationMode) -> None:
@@ -109,7 +111,7 @@ def test_the_description_holds(lab: Lab, path: str, mode: schemathesis.Generatio
         return  # nothing to get wrong
 
     @given(operations[path].as_strategy(generation_mode=mode))
-    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @examples(0.05)
     def answered(case: schemathesis.Case) -> None:
         answer = case.call(headers={"host": "localhost"})
         assert answer.status_code < 500, answer.text

@@ -7,11 +7,12 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model.plain import below
 from shoal.model.binomial import total_tail, upper_tail
+from tests.examples import examples
 
 
 def exactly(n: int, m: int, p: float) -> float:
@@ -21,7 +22,6 @@ def exactly(n: int, m: int, p: float) -> float:
         return float(sum(comb(n, j) * (q**j if j else 1) * (rest ** (n - j) if j < n else 1) for j in range(max(m, 0), n + 1)))
 
 
-@settings(max_examples=200, deadline=None)
 @given(n=st.integers(0, 120), m=st.integers(-1, 122), p=st.floats(0, 1))
 def test_the_tail_of_one_binomial(n: int, m: int, p: float) -> None:
     assert upper_tail(n, m, p)[0] == pytest.approx(exactly(n, m, p), rel=1e-11, abs=1e-15)
@@ -41,7 +41,7 @@ def test_the_tails_of_many_users() -> None:
     assert both == pytest.approx(np.ones(3), abs=1e-10)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(0.5)
 @given(
     counts=st.lists(st.integers(0, 12), min_size=2, max_size=3),
     m=st.integers(-1, 20),

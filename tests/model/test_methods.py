@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model import plain
 from shoal.model import Population, Publication, exact, grid, tree
 from shoal.model.binomial import upper_tail
+from tests.examples import examples
 
 PAPER = Population(1000, 0.2 / np.arange(1, 21))
 P = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1e-12, 1e-3, 0.5, 0.999, 1.0]))
@@ -25,14 +26,14 @@ def publications(draw: st.DrawFn, most: int = 3) -> Publication:
     return Publication(users, [draw(st.lists(P, min_size=size, max_size=size)) for _ in users], draw(st.integers(1, 6)))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.3)
 @given(publication=publications(), k=st.integers(1, 4))
 def test_exact_is_the_equation(publication: Publication, k: int) -> None:
     expected = plain.anonymous(publication.users, publication.published.tolist(), k)
     assert exact(publication, k).classes == pytest.approx(expected, abs=1e-11)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(0.3)
 @given(publication=publications(), k=st.integers(1, 5), tolerance=st.sampled_from([1e-2, 1e-4, 1e-6, 1e-8]))
 def test_the_grid_keeps_its_bound(publication: Publication, k: int, tolerance: float) -> None:
     found = grid(publication, k, tolerance)
@@ -41,14 +42,14 @@ def test_the_grid_keeps_its_bound(publication: Publication, k: int, tolerance: f
         assert found.error <= tolerance
 
 
-@settings(max_examples=100, deadline=None)
+@examples(0.5)
 @given(publication=publications(), k=st.integers(1, 4), theta1=st.sampled_from([0.0, 1.0, 20.0]))
 def test_the_tree_keeps_its_bound(publication: Publication, k: int, theta1: float) -> None:
     found = tree(publication, k, theta1)
     assert abs(found.value - exact(publication, k).value) <= found.error + 1e-11
 
 
-@settings(max_examples=100, deadline=None)
+@examples(0.5)
 @given(p=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=8), theta2=st.sampled_from([3.0, 1.0, 0.1]), k=st.integers(2, 4))
 def test_the_tree_is_the_papers_walk(p: list[float], theta2: float, k: int) -> None:
     kept = np.array(plain.walked(p, theta2 / 2 ** len(p)))
@@ -69,6 +70,7 @@ def test_equation_5_at_z_250_is_not_what_the_text_reads() -> None:
     assert exact(PAPER.publish(z=250, window=12), k=2).value == pytest.approx(0.931, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_grid_keeps_its_bound_along_the_papers_figure_3() -> None:
     for z in (1, 50, 100, 200, 300, 400, 1001):
         publication = PAPER.publish(z, window=12)
@@ -99,6 +101,7 @@ def binomial_catalogue(users: int, p: float, size: int, k: int) -> float:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize(
     ("users", "p", "size"), [(10**6, 2e-6, 100_000), (10**5, 0.01, 300), (10**4, 0.4, 30), (500, 0.3, 200)]

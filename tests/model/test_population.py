@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model import plain
 from shoal.errors import ModelError
 from shoal.model import Population, Publication, exact, grid, plan, tree
+from tests.examples import examples
 
 ZIPF = 0.2 / np.arange(1, 21)
 
@@ -20,7 +21,7 @@ def test_exposed_is_equation_1() -> None:
     assert Population(10, [0.0, 0.5]).expose(2.0) == pytest.approx(np.array([[0.0, 1 - np.exp(-1)]]))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.3)
 @given(data=st.data(), z=st.integers(1, 12))
 def test_released_is_equation_3(data: st.DataObject, z: int) -> None:
     users = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
@@ -48,7 +49,7 @@ def test_z_of_1_publishes_everything() -> None:
     assert (publication.published == publication.exposed).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.3)
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_entropy_is_equation_6(p: list[float]) -> None:
     publication = Publication(5, p, z=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.zanon import Observation, Zanon
@@ -19,7 +19,6 @@ def observations(steps: list[tuple[int, int, int]]) -> list[Observation]:
     return [Observation(float(t), user, item) for t, (_, user, item) in zip(times, steps, strict=True)]
 
 
-@settings(max_examples=200, deadline=None)
 @given(steps=EVENTS, window=st.integers(0, 20))
 def test_counts_are_those_of_the_twin(steps: list[tuple[int, int, int]], window: int) -> None:
     seen = observations(steps)
@@ -28,7 +27,6 @@ def test_counts_are_those_of_the_twin(steps: list[tuple[int, int, int]], window:
     assert trailing(time, user, item, window).tolist() == [twin.count(o.item, o) for o in seen]
 
 
-@settings(max_examples=200, deadline=None)
 @given(steps=EVENTS, window=st.integers(1, 20), z=st.integers(1, 5), k=st.integers(1, 4))
 def test_shares_are_those_of_what_the_twin_publishes(steps: list[tuple[int, int, int]], window: int, z: int, k: int) -> None:
     seen = [o._replace(time=o.time - steps[0][0]) for o in observations(steps)]

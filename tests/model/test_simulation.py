@@ -20,6 +20,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_SECRET", "sixteen bytes or more")
 
 
+@pytest.mark.slow
 def test_the_filters_are_the_twin() -> None:
     rates = 0.2 / np.arange(1, 6)
     seen = stream(np.random.default_rng(1), range(40), rates, 0.0, 40.0)

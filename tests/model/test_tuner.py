@@ -52,6 +52,7 @@ def runs() -> list[tuple[list[float], list[int]]]:
     return [followed(Tuner(k=2, probability=0.95, floor=5), seed) for seed in range(3)]
 
 
+@pytest.mark.slow
 def test_the_share_stays_at_the_target(runs: list[tuple[list[float], list[int]]]) -> None:
     means = np.mean([shares[1:] for shares, _ in runs], axis=0)
     settled = [i for i in range(1, PERIODS) if i not in (DOUBLED, CHANGED)]
@@ -61,6 +62,7 @@ def test_the_share_stays_at_the_target(runs: list[tuple[list[float], list[int]]]
     assert means[CHANGED - 1] >= 0.85
 
 
+@pytest.mark.slow
 def test_a_fixed_z_does_not() -> None:
     shares, used = followed(None, 0)
     assert len(set(used[1:])) == 1
@@ -69,6 +71,7 @@ def test_a_fixed_z_does_not() -> None:
     assert np.mean(shares[CHANGED + 1 :]) < 0.1
 
 
+@pytest.mark.slow
 def test_z_moves_with_the_stream(runs: list[tuple[list[float], list[int]]]) -> None:
     for _, used in runs:
         before, doubled = np.median(used[1:DOUBLED]), np.median(used[DOUBLED + 1 : CHANGED])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.zanon import Observation, Published, Zanon
@@ -113,7 +113,6 @@ def test_refusals(parameters: dict) -> None:
 STREAMS = st.lists(st.tuples(st.integers(-3, 4), st.sampled_from("uvwxyz"), st.sampled_from(sorted(SITES))), max_size=60)
 
 
-@settings(max_examples=200, deadline=None)
 @given(steps=STREAMS, z=st.integers(1, 4), window=st.integers(0, 8))
 def test_in_order_it_is_the_definition(steps: list, z: int, window: int) -> None:
     now, seen = 0, []
@@ -130,7 +129,6 @@ def test_in_order_it_is_the_definition(steps: list, z: int, window: int) -> None
         assert shown.get(row) == (public[0] if public else None)
 
 
-@settings(max_examples=200, deadline=None)
 @given(steps=STREAMS, z=st.integers(2, 4), window=st.integers(0, 8))
 def test_out_of_order_nothing_leaves_that_fewer_than_z_exposed(steps: list, z: int, window: int) -> None:
     now, seen = 0, []

@@ -109,6 +109,7 @@ def engine(anonymizer: Anonymizer) -> Filter:
     return anonymizer._engine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("z", [3, {"auto": {"k": 2, "probability": 0.9}, "floor": 3}])
 def test_memory_does_not_grow_with_the_stream(z: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Users and items come and never come back; after a few windows the arrays stay as they are."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from observations.base import SECRET, policy
@@ -31,7 +31,6 @@ def expected(secret: bytes, period: int, person: str) -> str:
     return hmac.new(secret, struct.pack(">q", period) + text.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-@settings(deadline=None)
 @given(
     secret=st.binary(min_size=16, max_size=80),
     people=st.lists(st.tuples(PEOPLE, st.integers(-(2**63), 2**63 - 1)), max_size=40),

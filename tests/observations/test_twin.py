@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.zanon import Observation, Zanon
@@ -21,7 +21,6 @@ USERS = st.integers(1, 7)
 ITEMS = st.sampled_from([*LEAVES, "bbc", "unknown", "12"])
 STREAMS = st.lists(st.tuples(STEPS, USERS, ITEMS), max_size=80)
 CUTS = st.lists(st.integers(0, 80), max_size=6)
-SEVERAL = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def stream(steps: list[tuple[float, Any, Any]]) -> list[Observation]:
@@ -54,14 +53,12 @@ def compare(seen: list[Observation], twin: Zanon, anonymizer: Anonymizer, cuts: 
     assert stats.released + stats.withheld == len(seen) - len(twin.rejected)
 
 
-@SEVERAL
 @given(steps=STREAMS, cuts=CUTS, z=st.integers(1, 4), window=st.sampled_from([0, 0.5, 3, 8]), blank=st.booleans())
 def test_plain(steps: list[Any], cuts: list[int], z: int, window: float, blank: bool) -> None:
     withheld = "blank" if blank else "drop"
     compare(stream(steps), Zanon(z, window, withheld=withheld), Anonymizer(policy(z, window, withheld=withheld)), cuts)
 
 
-@SEVERAL
 @given(steps=STREAMS, cuts=CUTS, z=st.integers(1, 4), window=st.sampled_from([0, 0.5, 3, 8]), blank=st.booleans())
 def test_with_a_hierarchy(steps: list[Any], cuts: list[int], z: int, window: float, blank: bool) -> None:
     withheld = "blank" if blank else "drop"
@@ -86,7 +83,6 @@ def test_rings_that_grow_and_users_who_come_again_and_again(seed: int, monkeypat
     compare(seen, Zanon(z, window), Anonymizer(policy(z, window)), rng.integers(0, 1500, 3).tolist())
 
 
-@SEVERAL
 @given(
     steps=st.lists(st.tuples(STEPS, USERS, st.integers(0, 30)), min_size=20, max_size=200),
     cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 1, 3]), pause=st.integers(1, 20),
@@ -101,7 +97,6 @@ def test_sweeps_of_what_is_old(
     compare(stream(steps), Zanon(z, window, pause=pause), Anonymizer(policy(z, window)), cuts)
 
 
-@SEVERAL
 @given(
     steps=STREAMS, cuts=CUTS, z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), pause=st.integers(1, 20),
     room=st.sampled_from([1, 8]),
@@ -123,7 +118,6 @@ def test_who_was_swept_away_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> N
     assert [f.row for f in pushed(Anonymizer(policy(2, 10)), seen)] == [1]
 
 
-@SEVERAL
 @given(steps=STREAMS, at=st.integers(0, 80), z=st.integers(1, 3), window=st.sampled_from([0, 3, 8]), tree=st.booleans())
 def test_a_snapshot_changes_nothing(
     steps: list[Any], at: int, z: int, window: float, tree: bool, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,8 @@ from tests.cli.base import COMMAND, ENVIRONMENT
 
 from .base import KEY, lines, place, record, wait_until
 
+pytestmark = pytest.mark.slow
+
 SECRETS = ("Zebulon", "Atlantis", "psoriasis", "4242.4242")
 
 

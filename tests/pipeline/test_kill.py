@@ -13,6 +13,8 @@ from shoal.audit import audit
 
 from .base import kill, lines, place, record, start, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 class Growing(threading.Thread):
     """Appends records to a file as time goes by, each with the moment at which it is written."""

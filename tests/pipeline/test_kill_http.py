@@ -8,11 +8,14 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
 
 from connectors.processes import free_port
 from shoal.audit import audit
 
 from .base import kill, lines, place, record, start, wait_until
+
+pytestmark = pytest.mark.slow
 
 PIPELINE = """
 policy: policy.yaml

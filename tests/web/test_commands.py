@@ -18,6 +18,8 @@ from tests.cli.base import COMMAND, ENVIRONMENT, shoal_run
 from tests.pipeline.base import KEY, lines, place, record, wait_until
 from tests.web.test_server import metrics
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def begun(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:

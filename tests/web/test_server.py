@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from prometheus_client.parser import text_string_to_metric_families
 
 from shoal import Anonymizer, Policy
@@ -21,6 +21,7 @@ from shoal.errors import InputError
 from shoal.telemetry import Telemetry
 from shoal.web import page, serve, token_for
 from shoal.web.metrics import registry
+from tests.examples import examples
 from tests.web.base import FILTER, POLICY, Stage, people, playing, policy
 
 TOKEN = "0123456789abcdef"
@@ -217,7 +218,7 @@ def test_the_description_holds(stage: Stage, path: str, mode: schemathesis.Gener
     assert set(operations) == {"/api/snapshot", "/api/events", "/metrics", "/healthz", "/readyz"}
 
     @given(operations[path].as_strategy(generation_mode=mode))
-    @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @examples(0.1)
     def answered(case: schemathesis.Case) -> None:
         case.call_and_validate(headers={"host": "localhost"})
 

@@ -35,7 +35,7 @@ _UNUSED_DAYS = 30
 
 
 def _sources() -> dict[Path, bytes]:
-    """The files of shoal that may define kernels: whole layers, and of `formats` and single modules those that import this one."""
+    """The files of shoal that may define kernels: whole layers, and other files that import this one."""
     files = [file for layer in _LAYERS for file in sorted((_PACKAGE / layer).rglob("*.py"))]
     others = (*sorted(_PACKAGE.glob("*.py")), *sorted((_PACKAGE / "formats").rglob("*.py")))
     found = {file: file.read_bytes() for file in (*files, *others)}
