@@ -6,7 +6,6 @@ import ast
 from pathlib import Path
 
 import pytest
-
 from tools.mutants.defect import Defect, Misplaced, defects
 
 ROOT = Path(__file__).parents[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +44,11 @@ class Defect(NamedTuple):
         return text.replace(self.before, self.after)
 
     @property
+    def number(self) -> int:
+        """By which it is known among others; not 0."""
+        return zlib.crc32(self.name.encode())
+
+    @property
     def hint(self) -> list[str]:
         """The arguments of pytest for the tests that should notice."""
         return shlex.split(self.tests)
@@ -58,9 +64,10 @@ def defects() -> list[Defect]:
 
 
 def chosen(names: list[str]) -> list[Defect]:
-    """Those with these names or of these areas; all if none is named."""
+    """Those with these names or of these areas, in this order; all if none is named."""
     known = defects()
     strange = set(names) - {defect.name for defect in known} - {defect.area for defect in known}
     if strange:
         raise SystemExit(f"no defect and no area is called {', '.join(sorted(strange))}")
-    return [defect for defect in known if not names or {defect.name, defect.area} & set(names)]
+    asked = [[defect for defect in known if name in (defect.name, defect.area)] for name in names]
+    return [defect for some in asked for defect in some] if names else known

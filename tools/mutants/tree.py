@@ -1,14 +1,13 @@
 """A copy of the working tree to plant defects in, with a cache of kernels of its own.
 
-The copy is always at the same place, since numba's cache knows a function by the path of its file. A defect in a file with
-kernels changes the cache's folder; the entries that do not depend on the file are linked into the new folder, so that only
-the others are compiled again.
+The copy is always at the same place, since numba's cache knows a function by the path of its file. Defects in files with
+kernels are all there at once, each behind a number (`tools.mutants.switch`). Of the few that cannot be, what does not depend
+on the file is linked into the new cache, so that only the rest is compiled again.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 import os
 import shutil
 import subprocess
@@ -17,12 +16,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.mutants.defect import Defect
+from tools.mutants.defect import Defect, defects
+from tools.mutants.switch import READING, VARIABLE, switched
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "build/mutants"
-LAYERS = {"columns", "blocks", "algorithms", "formats", "compiled.py"}
+LAYERS = {"columns", "blocks", "algorithms"}
 """Where a change makes kernels compile anew."""
+
+COMPILER = "src/shoal/compiled.py"
+"""The file that compiles kernels."""
 
 
 class Tree:
@@ -39,31 +42,42 @@ class Tree:
         self.environment = {
             **os.environ, "PYTHONPATH": f"{self.path}/src", "SHOAL_CACHE": str(PLACE / "cache"), "PYTHONHASHSEED": "0",
         }  # fmt: skip
+        self._numbers = self._switch()
         self._clean = self._kernels()
-        self._borrow()
 
-    def _borrow(self) -> None:
-        """Copy what is compiled for the working tree: numba finds a file's kernels in a folder named by a hash of its path."""
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoal" / self._clean.name
-        for layer in (path for part in ("src/shoal", "tests") for path in (self.path / part).iterdir() if path.is_dir()):
-            there, here = (root / f"{layer.name}_{_hash(path)}" for root, path in (
-                (home, ROOT / layer.relative_to(self.path)), (self._clean, layer)
-            ))  # fmt: skip
-            if there.is_dir() and not here.is_dir():
-                shutil.copytree(there, here)
+    def _switch(self) -> dict[str, int]:
+        """Put defects of files with kernels behind numbers, all at once; which number each has."""
+        numbered: dict[str, dict[int, Defect]] = {}
+        for defect in defects():
+            text = (self.path / defect.file).read_text()
+            if (LAYERS & set(Path(defect.file).parts) or "shoal.compiled" in text) and text.count(defect.before) == 1:
+                numbered.setdefault(defect.file, {})[defect.number] = defect
+        found: dict[str, int] = {}
+        for file, some in numbered.items():
+            text, unfit = switched((self.path / file).read_text(), some)
+            (self.path / file).write_text(text)
+            found |= {defect.name: number for number, defect in some.items() if number not in unfit}
+        with open(self.path / COMPILER, "a") as file_of_kernels:
+            file_of_kernels.write(READING)
+        return found
 
     @contextmanager
     def planted(self, defect: Defect) -> Iterator[None]:
-        """The copy with a defect."""
+        """The copy with a defect: switched on, or put into its file."""
         path = self.path / defect.file
-        path.write_text(defect.planted(path.read_text()))
-        kernels = self._kernels() if LAYERS & set(path.parts) else self._clean
+        before, number = path.read_text(), self._numbers.get(defect.name)
+        if number is None:
+            path.write_text(defect.planted((ROOT / defect.file).read_text()))
+        else:
+            self.environment[VARIABLE] = str(number)
+        kernels = self._kernels() if number is None and LAYERS & set(path.parts) else self._clean
         try:
             if kernels != self._clean:
                 self._seed(kernels, path)
             yield
         finally:
-            shutil.copy2(ROOT / defect.file, path)
+            self.environment.pop(VARIABLE, None)
+            path.write_text(before)
             shutil.rmtree(self.path / ".hypothesis", ignore_errors=True)
             if kernels != self._clean:
                 shutil.rmtree(kernels, ignore_errors=True)
@@ -103,7 +117,3 @@ class Tree:
                 names |= {alias.name for alias in node.names}
         places = [self.path / "src" / name.replace(".", "/") for name in names if name.startswith("shoal.")]
         return {file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")}
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha1(str(path).encode()).hexdigest()

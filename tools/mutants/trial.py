@@ -46,7 +46,8 @@ def sound(tree: Tree, tests: list[str]) -> str:
 
 
 def _run(tree: Tree, arguments: list[str]) -> tuple[str, str]:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", *arguments]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", "-p", "tools.mutants.quick"]
+    command += arguments
     try:
         done = subprocess.run(
             command, cwd=tree.path, env=tree.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

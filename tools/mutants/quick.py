@@ -1,0 +1,8 @@
+"""A plugin of pytest: hypothesis does not look for a smaller example once it has found one."""
+
+from __future__ import annotations
+
+from hypothesis import Phase, settings
+
+settings.register_profile("found", phases=[Phase.explicit, Phase.generate])
+settings.load_profile("found")
