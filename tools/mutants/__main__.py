@@ -22,7 +22,7 @@ def main() -> None:
     command.add_argument("--tests", help="what pytest is given first instead of the hints")
     command.add_argument("--hinted", action="store_true", help="do not go on to all tests")
     given = command.parse_args()
-    tree, caught = Tree(), []
+    tree, caught, bad = Tree(), [], []
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for defect in chosen(given.names):
         hint = shlex.split(given.tests) if given.tests else defect.hint
@@ -32,12 +32,15 @@ def main() -> None:
             outcome = Outcome(UNFIT, str(error), 0.0)
         print(f"{outcome.verdict:7}{defect.name:42}{outcome.seconds:5.0f} s  {outcome.by}", flush=True)
         caught += [outcome.by] if outcome.verdict == CAUGHT and "::" in outcome.by else []
+        bad += [defect.name] if outcome.verdict != CAUGHT and not defect.missed else []
         known[defect.name] = outcome
         RESULTS.write_text(json.dumps(known, indent=1))
         TABLE.write_text(table(known))
     if caught and (broken := sound(tree, list(dict.fromkeys(caught)))):
         raise SystemExit(f"{broken} fails without any defect: what it caught is not known")
     print(f"\n{TABLE} has the table; the tests that noticed pass without a defect")
+    if bad:
+        raise SystemExit(f"not caught: {', '.join(bad)}")
 
 
 def table(known: dict[str, Outcome]) -> str:

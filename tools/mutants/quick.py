@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from hypothesis import Phase, settings
 
-settings.register_profile("found", phases=[Phase.explicit, Phase.generate])
-settings.load_profile("found")
+
+def pytest_configure() -> None:
+    settings.register_profile("found", phases=[Phase.explicit, Phase.generate])
+    settings.load_profile("found")

@@ -8,6 +8,8 @@ on the file is linked into the new cache, so that only the rest is compiled agai
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -23,6 +25,9 @@ ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "build/mutants"
 LAYERS = {"columns", "blocks", "algorithms"}
 """Where a change makes kernels compile anew."""
+
+MANIFEST = PLACE / "manifest.json"
+"""What the last kernels were compiled from."""
 
 COMPILER = "src/shoal/compiled.py"
 """The file that compiles kernels."""
@@ -44,6 +49,20 @@ class Tree:
         }  # fmt: skip
         self._numbers = self._switch()
         self._clean = self._kernels()
+        self._go_on_from_last()
+
+    def _go_on_from_last(self) -> None:
+        """Take over from the last list of defects the kernels that do not depend on what has changed since."""
+        now = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in self._files()}
+        if MANIFEST.exists() and not any(self._clean.rglob("*.nbc")):
+            last = json.loads(MANIFEST.read_text())
+            changed = {Path(name) for name, digest in now.items() if last["files"].get(name) != digest}
+            self._seed(self._clean, Path(last["kernels"]), changed)
+        PLACE.mkdir(parents=True, exist_ok=True)
+        MANIFEST.write_text(json.dumps({"kernels": str(self._clean), "files": now}))
+
+    def _files(self) -> list[Path]:
+        return sorted(path for part in ("src", "tests") for path in (self.path / part).rglob("*.py"))
 
     def _switch(self) -> dict[str, int]:
         """Put defects of files with kernels behind numbers, all at once; which number each has."""
@@ -73,7 +92,7 @@ class Tree:
         kernels = self._kernels() if number is None and LAYERS & set(path.parts) else self._clean
         try:
             if kernels != self._clean:
-                self._seed(kernels, path)
+                self._seed(kernels, self._clean, {path})
             yield
         finally:
             self.environment.pop(VARIABLE, None)
@@ -87,9 +106,10 @@ class Tree:
         command = [sys.executable, "-c", "from shoal.compiled import FOLDER; print(FOLDER)"]
         return Path(subprocess.check_output(command, cwd=self.path, env=self.environment, text=True).strip())
 
-    def _seed(self, kernels: Path, changed: Path) -> None:
+    def _seed(self, kernels: Path, known: Path, changed: set[Path]) -> None:
+        """Link what is compiled into a new folder, but for what depends on changed files."""
         shutil.rmtree(kernels, ignore_errors=True)
-        if not self._clean.is_dir():
+        if not known.is_dir():
             return
         stale = {(path.parent.name, path.stem) for path in self._dependents(changed)}
 
@@ -97,15 +117,14 @@ class Tree:
             layer = Path(folder).name.rpartition("_")[0]
             return [name for name in names if (layer, name.partition(".")[0]) in stale]
 
-        shutil.copytree(self._clean, kernels, ignore=left_out, copy_function=os.link)
+        shutil.copytree(known, kernels, ignore=left_out, copy_function=os.link)
 
-    def _dependents(self, changed: Path) -> set[Path]:
-        """The file, and all that import it, also by way of others."""
-        files = [path for part in ("src", "tests") for path in (self.path / part).rglob("*.py")]
-        imports = {path: self._imported(path) for path in files}
-        found = {changed}
-        while more := {path for path in files if path not in found and imports[path] & found}:
-            found |= more
+    def _dependents(self, changed: set[Path]) -> set[Path]:
+        """The files, and all that import them, also by way of others."""
+        imports = {path: self._imported(path) for path in self._files()}
+        found = changed
+        while more := {path for path in imports if path not in found and imports[path] & found}:
+            found = found | more
         return found
 
     def _imported(self, path: Path) -> set[Path]:

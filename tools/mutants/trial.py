@@ -14,7 +14,7 @@ from tools.mutants.tree import Tree
 ALL = ("-n", "2", "--dist", "worksteal")
 """What `make test` gives pytest."""
 
-LONGEST = 1800
+LONGEST = 2400
 """Seconds after which tests are taken to hang."""
 
 CAUGHT, MISSED, UNFIT = "caught", "MISSED", "UNFIT"
@@ -46,7 +46,19 @@ def sound(tree: Tree, tests: list[str]) -> str:
 
 
 def _run(tree: Tree, arguments: list[str]) -> tuple[str, str]:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", "-p", "tools.mutants.quick"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-rfE",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tools.mutants.quick",
+        f"--timeout={LONGEST}",
+    ]
     command += arguments
     try:
         done = subprocess.run(
