@@ -19,7 +19,7 @@ LONGEST = 2400
 
 CAUGHT, MISSED, UNFIT = "caught", "MISSED", "UNFIT"
 
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::[^\[\n]+?(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
 
 
 class Outcome(NamedTuple):
