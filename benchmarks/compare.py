@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--cpu", action="store_true", help="compare seconds of the processor")
     parser.add_argument("--files-only", action="store_true", help="only the rows of files")
     asked = parser.parse_args()
-    from shoal.bench.machine import one_core
+    from shoal.bench import one_core
 
     with one_core(), TemporaryDirectory(prefix="shoal-compare-") as folder:
         rows = prepare(Path(folder), asked)
@@ -63,7 +63,7 @@ def prepare(home: Path, asked: argparse.Namespace) -> list[str]:
     import yaml
 
     from shoal.bench import FULL, Adult, plain, variants
-    from shoal.datasets.adult import folder
+    from shoal.datasets import folder
     from shoal.formats import open_writer
 
     adult = Adult(folder(asked.data))

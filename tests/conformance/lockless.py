@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from shoal.blocks import lock
+from shoal import blocks
 from shoal.compiled import inlined
 
 _NOTICED = 3
@@ -19,7 +19,7 @@ def nothing(lock: Any) -> None:
     return
 
 
-lock.acquire = lock.free = nothing
+blocks.acquire = blocks.free = nothing
 
 from shoal.algorithms import fast  # noqa: E402
 from shoal.anonymizer import lanes, windowed, workers  # noqa: E402

@@ -9,7 +9,6 @@ from hypothesis import given
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from shoal.blocks import domain
 from tests.conformance.parameters import generated
 from tests.conformance.promises import check
 from tests.conformance.streams import TREES, Stream, engine, policy_of, twin
@@ -37,7 +36,7 @@ def test_releases_equal_the_naive_twins_over_several_vectors(name: str, quasi: i
 
 @pytest.mark.parametrize("codes", [2, 5])
 def test_hierarchies_with_more_leaves_than_codes(codes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(domain, "CODES", codes)
+    monkeypatch.setattr("shoal.blocks.domain.CODES", codes)
     stream = _of_several_vectors(8, 5, 130)
     assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
 

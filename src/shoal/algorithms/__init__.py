@@ -28,8 +28,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from shoal.policy import Policy
-from shoal.policy.algorithm import NAMES, WINDOWED
+from shoal.policy import NAMES, WINDOWED, Policy
 
 __all__ = ["NAMES", "WINDOWED", "Algorithm", "algorithm"]
 

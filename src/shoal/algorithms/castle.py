@@ -75,16 +75,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
-from shoal.blocks.core import core
-from shoal.blocks.domain import common_ancestor, weight_of
-from shoal.blocks.groups import MAYBE, generalize, group_loss, mean_loss
-from shoal.blocks.handover import hand_over
-from shoal.blocks.neighbours import choose_neighbours, completed
-from shoal.blocks.outcome import call_release_chosen, keep_for_reuse
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
-from shoal.blocks.reuse import call_best_cover
-from shoal.blocks.window import in_order
+from shoal.blocks import (
+    CLUSTER,
+    MAYBE,
+    REUSE,
+    SUPPRESSED,
+    call_best_cover,
+    call_release_chosen,
+    choose_neighbours,
+    common_ancestor,
+    completed,
+    core,
+    generalize,
+    group_loss,
+    hand_over,
+    in_order,
+    is_at_end,
+    is_due,
+    is_open,
+    keep_for_reuse,
+    mean_loss,
+    release,
+    take_in,
+    weight_of,
+)
 from shoal.compiled import inlined, inner, kernel
 from shoal.policy import Policy
 

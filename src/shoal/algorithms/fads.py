@@ -61,12 +61,18 @@ Knowledge-Based Systems 46 (2013), 95-108.
 
 from __future__ import annotations
 
-from shoal.blocks.arrival import next_due
-from shoal.blocks.groups import generalize, loss
-from shoal.blocks.neighbours import ANY, choose_neighbours
-from shoal.blocks.outcome import release_chosen
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
-from shoal.blocks.reuse import best_cover
+from shoal.blocks import (
+    ANY,
+    CLUSTER,
+    REUSE,
+    SUPPRESSED,
+    best_cover,
+    choose_neighbours,
+    generalize,
+    loss,
+    next_due,
+    release_chosen,
+)
 from shoal.compiled import inlined, kernel
 
 

@@ -93,17 +93,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.arrival import is_open, take_in
-from shoal.blocks.core import core
-from shoal.blocks.groups import Groups, generalize, groups, loss
-from shoal.blocks.handover import hand_over
-from shoal.blocks.lock import acquire, free, lock
-from shoal.blocks.neighbours import ANY, choose_neighbours
-from shoal.blocks.outcome import call_release_chosen, release_chosen
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
-from shoal.blocks.reuse import best_cover, renew
-from shoal.blocks.state import State
-from shoal.blocks.window import TIME
+from shoal.blocks import (
+    ANY,
+    CLUSTER,
+    REUSE,
+    SUPPRESSED,
+    TIME,
+    Groups,
+    State,
+    acquire,
+    best_cover,
+    call_release_chosen,
+    choose_neighbours,
+    core,
+    free,
+    generalize,
+    groups,
+    hand_over,
+    is_open,
+    lock,
+    loss,
+    release_chosen,
+    renew,
+    take_in,
+)
 from shoal.compiled import inlined, kernel, spelled_out
 from shoal.policy import Policy
 

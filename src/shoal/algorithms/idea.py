@@ -65,14 +65,27 @@ Tsinghua Science and Technology 27 (2022), 127-140.
 
 from __future__ import annotations
 
-from shoal.blocks.arrival import next_due
-from shoal.blocks.distance import by_values, rough_distances
-from shoal.blocks.groups import EXTENDED, generalize, loss
-from shoal.blocks.neighbours import ANY, choose_nearest, choose_neighbours
-from shoal.blocks.outcome import release_chosen
-from shoal.blocks.partitions import is_apart, measure_similarity, merge, only_union, persons_within
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
-from shoal.blocks.reuse import best_cover
+from shoal.blocks import (
+    ANY,
+    CLUSTER,
+    EXTENDED,
+    REUSE,
+    SUPPRESSED,
+    best_cover,
+    by_values,
+    choose_nearest,
+    choose_neighbours,
+    generalize,
+    is_apart,
+    loss,
+    measure_similarity,
+    merge,
+    next_due,
+    only_union,
+    persons_within,
+    release_chosen,
+    rough_distances,
+)
 from shoal.compiled import inlined, kernel
 
 

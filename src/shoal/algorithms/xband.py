@@ -79,14 +79,23 @@ import math
 
 import numpy as np
 
-from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
-from shoal.blocks.groups import generalize, group_loss
-from shoal.blocks.handover import hand_over
-from shoal.blocks.neighbours import ANY, choose_neighbours
-from shoal.blocks.outcome import release_chosen
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
-from shoal.blocks.reuse import best_cover
-from shoal.blocks.window import in_order
+from shoal.blocks import (
+    ANY,
+    CLUSTER,
+    REUSE,
+    SUPPRESSED,
+    best_cover,
+    choose_neighbours,
+    generalize,
+    group_loss,
+    hand_over,
+    in_order,
+    is_at_end,
+    is_due,
+    is_open,
+    release_chosen,
+    take_in,
+)
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 

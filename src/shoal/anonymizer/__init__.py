@@ -9,7 +9,7 @@ from shoal.anonymizer.kernels import compile_kernels
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot, streamed
 from shoal.anonymizer.stats import Drift, FilterStats, Stats
-from shoal.columns.rejection import Rejection
+from shoal.columns import Rejection
 
 if TYPE_CHECKING:
     from shoal.anonymizer.filter import Filter

@@ -17,7 +17,7 @@ from shoal.anonymizer.engine import Answer, Engine, UserCounts, joined
 from shoal.anonymizer.records import MetadataFilter, to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import DriftWatch, FilterStats, Stats
-from shoal.columns.rejection import Rejection
+from shoal.columns import Rejection
 from shoal.errors import InputError, ShoalError
 from shoal.policy import Policy
 

@@ -13,11 +13,8 @@ from shoal.anonymizer.lane import Lane
 from shoal.anonymizer.lanes import LaneSet
 from shoal.anonymizer.released import Released
 from shoal.anonymizer.snapshot import Snapshot
-from shoal.blocks.batch import ARRIVAL, Batch
-from shoal.blocks.diversity import Diversity, new_diversity
-from shoal.columns.encode import Encoded
-from shoal.columns.fingerprint import one_word
-from shoal.columns.publish import Publisher
+from shoal.blocks import ARRIVAL, Batch, Diversity, new_diversity
+from shoal.columns import Encoded, Publisher, one_word
 from shoal.errors import InputError
 from shoal.policy import Policy
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats, Stats
-from shoal.columns.rejection import Rejection
+from shoal.columns import Rejection
 
 
 class Answer(NamedTuple):

@@ -10,36 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.algorithms.zanon import (
-    DONE,
-    FULL,
-    GENERALIZED,
-    LATE,
-    OUTCOMES,
-    RULE,
-    TURN,
-    Exposures,
-    Observations,
-    census,
-    forget_backing,
-    new_exposures,
-    observations,
-    restored_exposures,
-    run,
-    saved_exposures,
-    sweep,
-    with_items,
-    with_room,
-)
+from shoal.algorithms import zanon
 from shoal.anonymizer.engine import Answer, Engine, UserCounts
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
 from shoal.anonymizer.tuning import NEVER, Tuning
-from shoal.columns.fingerprint import keys_of
-from shoal.columns.observations import ObservationEncoder, ObservationPublisher
-from shoal.columns.periods import periods
-from shoal.columns.pseudonym import Pseudonyms
+from shoal.columns import ObservationEncoder, ObservationPublisher, Pseudonyms, keys_of, periods
 from shoal.policy import Policy, Tuned, Zanon
 
 PAUSE = 65_536
@@ -49,7 +26,7 @@ _OFTEN = 8  # observations per item that is left, until the next sweep
 
 _MANY = 1_000_000  # entries; with more, users are estimated from a part of them
 _NONE = np.zeros(0, np.int64)
-_OUTCOMES = pa.array(OUTCOMES)
+_OUTCOMES = pa.array(zanon.OUTCOMES)
 
 
 class Filter(Engine):
@@ -72,8 +49,8 @@ class Filter(Engine):
         self._key = key
         self._encoder = ObservationEncoder(self._policy, key)
         self.fields = self._policy.fields
-        self._exposures = new_exposures(labels, parents, tuned, key)
-        self._rule = np.zeros(1, RULE).view(np.recarray)[0]
+        self._exposures = zanon.new_exposures(labels, parents, tuned, key)
+        self._rule = np.zeros(1, zanon.RULE).view(np.recarray)[0]
         self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
         self._rule.blank, self._rule.due = self._parameters.withheld == "blank", PAUSE
         z = self._parameters.z
@@ -88,17 +65,17 @@ class Filter(Engine):
         observed = self._encoder.encode(batch, rows)
         decided = self.decide(observed.time, observed.user, observed.item)
         leaving = decided.leaving
-        late = np.flatnonzero(decided.how == LATE) if len(leaving) < len(decided.how) else _NONE
+        late = np.flatnonzero(decided.how == zanon.LATE) if len(leaving) < len(decided.how) else _NONE
         rejected = [*observed.rejected, *self._encoder.late(observed.rows[late])]
         period = periods(observed.time, self._parameters.window)
-        generalized = decided.how[leaving] == GENERALIZED if self._policy.item and self._policy.item.hierarchy else None
+        generalized = decided.how[leaving] == zanon.GENERALIZED if self._policy.item and self._policy.item.hierarchy else None
         published = self._publisher.publish(observed.batch, leaving, observed.user, period, decided.shown, generalized)
         return Answer(published, lambda: _trace(observed.rows[leaving], decided.how[leaving], decided.z), sorted(rejected))
 
-    def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> Observations:
+    def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> zanon.Observations:
         """Count observations, given as keys, and decide them; nothing is published."""
         quarter = periods(time, self._parameters.window / 4) if self._tuning else _NONE
-        decided = observations(time, user, item, quarter)
+        decided = zanon.observations(time, user, item, quarter)
         self._decide(decided)
         size = int(self._rule.leaving)
         return decided._replace(leaving=decided.leaving[:size], shown=decided.shown[:size], z=decided.z[:size])
@@ -110,32 +87,32 @@ class Filter(Engine):
     def flush(self) -> Answer:
         return Answer(self._publisher.nothing, lambda: self.no_trace, [])
 
-    def _decide(self, batch: Observations) -> None:
+    def _decide(self, batch: zanon.Observations) -> None:
         rule, size = self._rule, len(batch.time)
         rule.row = rule.leaving = 0
         while rule.row < size:
             if rule.due == 0:
-                rule.due = max(PAUSE, _OFTEN * sweep(self._exposures, rule.window))
+                rule.due = max(PAUSE, _OFTEN * zanon.sweep(self._exposures, rule.window))
             rule.last = min(size, rule.row + rule.due)
             rule.due -= rule.last - rule.row
             self._count(batch)
 
-    def _count(self, batch: Observations) -> None:
+    def _count(self, batch: zanon.Observations) -> None:
         """Decide the rows up to `last`."""
         rule = self._rule
         row, left = int(rule.row), int(rule.leaving)
-        while (reason := run(self._exposures, rule, batch)) != DONE:
-            if reason == TURN:
+        while (reason := zanon.run(self._exposures, rule, batch)) != zanon.DONE:
+            if reason == zanon.TURN:
                 self._note(batch, row, left)
                 row, left = int(rule.row), int(rule.leaving)
                 self._turn(int(batch.quarter[row]), float(batch.time[row]))
-            elif reason == FULL:
-                self._exposures = with_room(self._exposures, self._parameters.window)
+            elif reason == zanon.FULL:
+                self._exposures = zanon.with_room(self._exposures, self._parameters.window)
             else:
-                self._exposures = with_items(self._exposures)
+                self._exposures = zanon.with_items(self._exposures)
         self._note(batch, row, left)
 
-    def _note(self, batch: Observations, row: int, left: int) -> None:
+    def _note(self, batch: zanon.Observations, row: int, left: int) -> None:
         """Report to the tuner what became of the rows since `row`, before which `left` observations had left."""
         if self._tuning:
             rows, leaving = slice(row, int(self._rule.row)), slice(left, int(self._rule.leaving))
@@ -145,7 +122,7 @@ class Filter(Engine):
         assert self._tuning
         self._tuning.turn(self._exposures, int(self._rule.quarter), quarter, time)
         if self._tuning.z > self._rule.z:
-            forget_backing(self._exposures)
+            zanon.forget_backing(self._exposures)
         self._rule.z, self._rule.quarter = self._tuning.z, quarter
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> FilterStats:
@@ -164,27 +141,27 @@ class Filter(Engine):
         x = self._exposures
         limit = x.counters.newest - self._rule.window
         counts = np.zeros(len(x.items) + 1, np.int64)  # the last entry counts all users, where they are counted
-        users = int(census(x, limit, counts)) or _users(x, limit)
+        users = int(zanon.census(x, limit, counts)) or _users(x, limit)
         return UserCounts(users, counts[counts > 0]) if users else None
 
     def saved(self) -> Snapshot:
         """It holds the users that were counted for each item, but nothing of the secret."""
         header: dict[str, Any] = {"key": self._key.tolist()}
-        arrays = {**saved_exposures(self._exposures), "rule": np.array([self._rule])}
+        arrays = {**zanon.saved_exposures(self._exposures), "rule": np.array([self._rule])}
         if self._tuning:
             header["tuning"], arrays["published"] = self._tuning.saved()
         return Snapshot(header, arrays, pa.Table.from_batches([self._publisher.nothing]))
 
     def restore(self, snapshot: Snapshot) -> None:
         self._start(np.array(snapshot.header["key"], np.uint64))
-        self._exposures = restored_exposures(self._exposures, snapshot.arrays)
+        self._exposures = zanon.restored_exposures(self._exposures, snapshot.arrays)
         self._rule = snapshot.arrays["rule"].view(np.recarray)[0]
         if self._tuning:
             self._tuning.restore(snapshot.header["tuning"], snapshot.arrays["published"])
         self._publisher.nothing = pa.RecordBatch.from_pylist([], snapshot.kept.schema)
 
 
-def _users(x: Exposures, limit: float) -> int:
+def _users(x: zanon.Exposures, limit: float) -> int:
     """How many different users have an entry since the limit; with very many entries, estimated from one user in so many."""
     items = x.items[: int(x.counters.fresh_item)]
     items = items[(items["length"] > 0) & (items["newest"] >= limit)]

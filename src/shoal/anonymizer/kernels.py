@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer.anonymizer import Anonymizer
-from shoal.policy import Policy
-from shoal.policy.algorithm import FILTER
+from shoal.policy import FILTER, Policy
 
 _WINDOWED = {
     "person": "pid",

@@ -11,11 +11,23 @@ from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
 from shoal.anonymizer.released import Released, ReleasedGroups, ReleasedTuples
-from shoal.blocks.batch import Batch, blank, concat
-from shoal.blocks.diversity import Diversity
-from shoal.blocks.handover import hand_over_all
-from shoal.blocks.state import Arrays, new_state, restored, saved, sharing, with_exits, with_handover, with_slots
-from shoal.blocks.window import TIME, tick
+from shoal.blocks import (
+    TIME,
+    Arrays,
+    Batch,
+    Diversity,
+    blank,
+    concat,
+    hand_over_all,
+    new_state,
+    restored,
+    saved,
+    sharing,
+    tick,
+    with_exits,
+    with_handover,
+    with_slots,
+)
 from shoal.policy import Policy
 
 _SLOTS = 4096  # that the window has for arrivals, besides those held; it grows when they do not suffice

@@ -25,9 +25,7 @@ from shoal.algorithms import algorithm
 from shoal.anonymizer.lane import HandedOver, Lane, no_tuples
 from shoal.anonymizer.released import Released
 from shoal.anonymizer.split_tree import SplitLearner, SplitTree
-from shoal.blocks.batch import ANNOUNCED, ARRIVAL, ELSEWHERE, Batch, concat
-from shoal.blocks.diversity import Diversity
-from shoal.blocks.release import TALLY
+from shoal.blocks import ANNOUNCED, ARRIVAL, ELSEWHERE, TALLY, Batch, Diversity, concat
 from shoal.policy import Policy
 
 _FEW = 512  # arrivals for which no threads are used

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.column_types import ENDS, IMPUTED, MARK
-from shoal.columns.convert import plain
+from shoal.columns import plain
 from shoal.errors import InputError
 from shoal.path import ABSENT, in_record
 from shoal.policy import canonical

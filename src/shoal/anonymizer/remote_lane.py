@@ -20,7 +20,7 @@ from shoal.anonymizer.lane import HandedOver, Lane, no_tuples
 from shoal.anonymizer.lanes import for_one_lane, half_wait, merged
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.transfer import Transfer
-from shoal.blocks.batch import ELSEWHERE, Batch, among_others, blank, concat
+from shoal.blocks import ELSEWHERE, Batch, among_others, blank, concat
 from shoal.policy import Policy
 
 _STEP = 65_536  # arrivals taken in at a time

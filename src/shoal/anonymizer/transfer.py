@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer.core import arrivals
 from shoal.anonymizer.snapshot import archived, from_archive
-from shoal.blocks.batch import Batch, concat
-from shoal.columns.encode import Encoded
+from shoal.blocks import Batch, concat
+from shoal.columns import Encoded
 
 
 class Transfer(NamedTuple):

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.algorithms.zanon import LATE, Exposures, Observations, census, marks
-from shoal.model import Tuner
-from shoal.model.tuner import NOTHING
+from shoal.algorithms import zanon
+from shoal.model import NOTHING, Tuner
 from shoal.policy import Tuned
 
 NEVER = -(1 << 63)
@@ -43,14 +42,14 @@ class Tuning:
         """Whether there is a z yet."""
         return self.z < NOTHING
 
-    def note(self, x: Exposures, batch: Observations, rows: slice, leaving: slice, period: int) -> None:
+    def note(self, x: zanon.Exposures, batch: zanon.Observations, rows: slice, leaving: slice, period: int) -> None:
         """Remember which user published which item in rows of a batch, for the rows of this period."""
         published = np.zeros((rows.stop - rows.start, len(_PUBLISHED)), np.uint64)
         published[:, :2] = batch.user[rows]
         mark = np.empty(leaving.stop - leaving.start, np.uint64)
-        marks(x, batch.shown[leaving], mark)
+        zanon.marks(x, batch.shown[leaving], mark)
         published[batch.leaving[leaving] - rows.start, 2] = mark
-        self._noted.append(published[(batch.how[rows] != LATE) & (batch.quarter[rows] >> 2 == period)])
+        self._noted.append(published[(batch.how[rows] != zanon.LATE) & (batch.quarter[rows] >> 2 == period)])
         if sum(map(len, self._noted)) > _MORE + len(self._published):
             self._gather()
 
@@ -60,14 +59,14 @@ class Tuning:
         self._published = np.column_stack([noted.column(name).to_numpy() for name in _PUBLISHED])
         self._noted = []
 
-    def turn(self, x: Exposures, quarter: int, later: int, time: float) -> None:
+    def turn(self, x: zanon.Exposures, quarter: int, later: int, time: float) -> None:
         """A quarter of a period is over, and the first observation of a later one has come."""
         is_over = quarter >> 2 < later >> 2
         if quarter == NEVER:
             self._begun = time
         elif time - self._begun >= self._window:
             counts = np.zeros(len(x.items), np.int64)
-            users = census(x, x.counters.newest - self._window, counts)
+            users = zanon.census(x, x.counters.newest - self._window, counts)
             shown = counts[4 * counts >= max(self._tuner.floor, 4)]
             self._tuner.observe(int(users), shown, self._achieved() if is_over and self.knows else None)
         if is_over:

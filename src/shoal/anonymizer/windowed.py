@@ -20,10 +20,8 @@ from shoal.anonymizer.released import Released
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
 from shoal.anonymizer.workers import Workers
-from shoal.blocks.batch import Batch
-from shoal.blocks.release import OUTCOMES
-from shoal.columns.encode import Encoder
-from shoal.columns.rejection import Rejection
+from shoal.blocks import OUTCOMES, Batch
+from shoal.columns import Encoder, Rejection
 from shoal.errors import ShoalError, WorkerError
 from shoal.policy import Policy
 

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from shoal.anonymizer.lane import HandedOver, Lane
 from shoal.anonymizer.lanes import LaneSet, arriving_in
 from shoal.anonymizer.released import Released
-from shoal.blocks.batch import Batch
-from shoal.blocks.diversity import Diversity
-from shoal.policy import Policy
-from shoal.policy.algorithm import Fast
+from shoal.blocks import Batch, Diversity
+from shoal.policy import Fast, Policy
 
 _STRIDE = 4096  # arrivals after which the workers wait for each other
 _SHARED = ("group.", "reuse.", "tally.")

@@ -10,20 +10,6 @@ from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.audit.utility import losses
 
 __all__ = [
-    "Attack",
-    "Evidence",
-    "FilterReport",
-    "Finding",
-    "Observed",
-    "Progress",
-    "Reading",
-    "Report",
-    "Verdict",
-    "Violation",
-    "WindowReport",
-    "audit",
-    "gather",
-    "judge",
-    "losses",
-    "promised",
-]
+    "Attack", "Evidence", "FilterReport", "Finding", "Observed", "Progress", "Reading", "Report", "Verdict", "Violation",
+    "WindowReport", "audit", "gather", "judge", "losses", "promised",
+]  # fmt: skip

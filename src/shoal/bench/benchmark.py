@@ -15,7 +15,7 @@ from shoal import Anonymizer, Policy, Stats
 from shoal.bench.data import Adult
 from shoal.bench.timing import Task, Timed, interleaved
 from shoal.bench.workload import Variant, Workload
-from shoal.datasets.adult import folder
+from shoal.datasets import folder
 
 Figures = dict[str, Any]
 """What a part found, as JSON can hold it."""

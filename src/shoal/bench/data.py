@@ -15,8 +15,7 @@ import pyarrow.parquet
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from shoal.bench.workload import Variant, Workload
-from shoal.datasets import DataSet, adult, found, informs, losses, weather
-from shoal.datasets.adult import QUASI, SENSITIVE
+from shoal.datasets import QUASI, SENSITIVE, DataSet, adult, found, informs, losses, weather
 from shoal.formats import open_writer
 from shoal.policy import Policy
 

@@ -18,7 +18,7 @@ from shoal.bench.benchmark import Benchmark, Figures
 from shoal.bench.data import write_stream
 from shoal.bench.table import NOTHING, Table, count, rate, times
 from shoal.bench.timing import Task
-from shoal.connectors.connector import Delivery, Position, Sink, Source
+from shoal.connectors import Delivery, Position, Sink, Source
 from shoal.formats import lines
 from shoal.pipeline import Pipe, PipelineFile
 

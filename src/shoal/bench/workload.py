@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.policy.algorithm import WINDOWED
+from shoal.policy import WINDOWED
 
 _VARIANTS: Mapping[str, tuple[str, Sequence[Any]]] = {"xband": ("band", (4, 10)), "tide": ("effort", ("quick", "thorough"))}
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.anonymizer.secret import secret
+from shoal.anonymizer import secret
 from shoal.checks.sample import KEY, SampleCheck
-from shoal.columns.observations import ObservationEncoder
-from shoal.columns.rejection import Rejection
+from shoal.columns import ObservationEncoder, Rejection
 from shoal.errors import PolicyError
 from shoal.formats import Block
 from shoal.policy import Policy, Zanon

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoal.columns.rejection import Rejection
+from shoal.columns import Rejection
 from shoal.formats import Block, open_reader
 from shoal.policy import Policy
 

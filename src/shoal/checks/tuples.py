@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
 from shoal.checks.sample import KEY, SampleCheck
-from shoal.columns.convert import column, texts
-from shoal.columns.encode import Encoder
-from shoal.columns.rejection import Rejection
+from shoal.columns import Encoder, Rejection, column, texts
 from shoal.formats import Block
 from shoal.policy import Attribute, Policy
 

@@ -170,8 +170,7 @@ def _read(name: str) -> Hierarchy:
 
     from shoal.hierarchies import READY
     from shoal.hierarchies import build as built
-    from shoal.policy import Hierarchy
-    from shoal.policy.hierarchy_forms import parse_file
+    from shoal.policy import Hierarchy, parse_file
 
     if name in READY or name == "icd10":
         return Hierarchy.of(built({"ready" if name in READY else "builder": name}))
@@ -229,14 +228,14 @@ def _of_data(source: str | None, field: str | None, nulls: list[str] | None) -> 
 
 
 def _bytes(path: str) -> bytes:
-    from shoal.formats.reading.source import opened
+    from shoal.formats import opened
 
     with opened(path) as file:
         return file.readall()
 
 
 def _lines(path: str) -> list[str]:
-    from shoal.policy.hierarchy_forms import decode
+    from shoal.policy import decode
 
     return [line.strip() for line in decode(_bytes(path), path).splitlines() if line.strip()]
 

@@ -58,7 +58,7 @@ def seconds(option: str, text: str) -> float:
     """
     from pydantic_core import PydanticCustomError
 
-    from shoal.config.model import span
+    from shoal.config import span
 
     try:
         return float(span(text))

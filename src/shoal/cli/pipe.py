@@ -106,7 +106,7 @@ def _watched(pipe: Pipe) -> Telemetry:
 
 def _pipe_on(path: str, master: str) -> None:
     try:
-        from shoal.spark.pipe import pipe
+        from shoal.spark import pipe
     except ImportError:
         from shoal.errors import InputError
 
@@ -117,7 +117,7 @@ def _pipe_on(path: str, master: str) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda number, frame: query.stop())
 
-    pipe(PipelineFile.load(path), master, stop_on_signals)
+    pipe.pipe(PipelineFile.load(path), master, stop_on_signals)
 
 
 def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:
@@ -136,7 +136,7 @@ def _check(path: str) -> None:
 
 def _print_letters(path: str) -> None:
     from shoal.errors import PolicyError
-    from shoal.formats.json_values import dumps
+    from shoal.formats import dumps
     from shoal.pipeline import PipelineFile, read_dead_letters
 
     settings = PipelineFile.load(path).dead_letters

@@ -16,6 +16,6 @@ Examples:
 @reported()
 def schema() -> None:
     """Print the JSON schema of policies, with which editors complete and check them."""
-    from shoal.policy.policy_file import schema_text
+    from shoal.policy import schema_text
 
     typer.echo(schema_text(), nl=False)

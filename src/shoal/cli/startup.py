@@ -17,8 +17,7 @@ UNUSED = ("pandas", "scipy.linalg")  # pyarrow and numba import them if installe
 
 def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
     """Load the kernels of the policy's algorithm from the cache; if they are not there, compile them and say so."""
-    from shoal.anonymizer import compile_kernels
-    from shoal.anonymizer.secret import secret
+    from shoal.anonymizer import compile_kernels, secret
     from shoal.compiled import forget_old, is_compiled
     from shoal.policy import Zanon
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations", "Pseudonyms",
-    "Publisher", "Rejection", "Rejections", "column", "event_times", "keys_of", "numbers", "one_word", "only_used",
-    "periods", "plain", "texts", "times", "unreadable",
+    "Publisher", "Rejection", "Rejections", "column", "event_times", "keys_of", "numbers", "one_word", "only_used", "periods",
+    "plain", "texts", "times", "unreadable",
 ]  # fmt: skip
 
 

@@ -21,5 +21,6 @@ from shoal.compiled.intrinsics import (
 
 __all__ = [
     "COLUMNS", "COPIED", "ENTRIES", "add_losses", "copy", "ends", "first_one", "float_of", "forget_old", "give_back",
-    "inlined", "inner", "is_compiled", "kernel", "popcount", "prefetch", "seized", "spelled_out", "step_aside", "up_to", "word",
+    "inlined", "inner", "is_compiled", "kernel", "popcount", "prefetch", "seized", "spelled_out", "step_aside", "up_to",
+    "word",
 ]  # fmt: skip

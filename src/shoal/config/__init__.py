@@ -24,7 +24,7 @@ from shoal.config.problem import Place, dotted, missing, nested_owner, problems,
 from shoal.config.yaml_text import quoted_name, read_yaml, yaml_scalar
 
 __all__ = [
-    "REFUSED", "Amount", "Closeness", "Count", "Few", "FrozenModel", "Limit", "Name", "Place", "Positive", "Seconds",
-    "Share", "Span", "Weight", "dotted", "missing", "name", "nested_owner", "number", "problems", "quoted_name",
-    "read_yaml", "refusal", "span", "unknown", "whole", "yaml_scalar",
+    "REFUSED", "Amount", "Closeness", "Count", "Few", "FrozenModel", "Limit", "Name", "Place", "Positive", "Seconds", "Share",
+    "Span", "Weight", "dotted", "missing", "name", "nested_owner", "number", "problems", "quoted_name", "read_yaml",
+    "refusal", "span", "unknown", "whole", "yaml_scalar",
 ]  # fmt: skip

@@ -14,15 +14,12 @@ from typing import Annotated, Any, Self
 import pyarrow as pa
 from pydantic import AfterValidator, Field, model_validator
 
-from shoal.config.model import FrozenModel, refusal
+from shoal.config import FrozenModel, refusal
 from shoal.connectors.connector import Delivery, Payload, Position, Sink, Source
 from shoal.connectors.settings import LocalPath
 from shoal.errors import ConnectorError, InputError
-from shoal.formats import Block, TextEncoder, field_names, kind, open_reader
-from shoal.formats.reading.parser import first_record, last_record
-from shoal.formats.reading.source import BOM, reason
-from shoal.formats.reading.source import Source as Bytes
-from shoal.formats.writing.sink import guarded
+from shoal.formats import BOM, Block, TextEncoder, field_names, first_record, guarded, kind, last_record, open_reader, reason
+from shoal.formats import Source as Bytes
 
 CHUNK = 4 << 20
 LONGEST = 64 << 20

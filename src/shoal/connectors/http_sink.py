@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import Field
 
-from shoal.config.model import Count, Span
+from shoal.config import Count, Span
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.message import Message, messages
 from shoal.connectors.registry import library

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from shoal.config.model import Count, Name, refusal
+from shoal.config import Count, Name, refusal
 from shoal.connectors.connector import Delivery, Position, Source, take_delivery
 from shoal.connectors.registry import library
 from shoal.connectors.settings import InputFormat, Secret, Tls, is_loopback

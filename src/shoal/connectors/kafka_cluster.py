@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from shoal.config.model import FrozenModel, Name
+from shoal.config import FrozenModel, Name
 from shoal.connectors.registry import silent_logger
 from shoal.connectors.settings import Options, with_secrets
 from shoal.errors import ConnectorError

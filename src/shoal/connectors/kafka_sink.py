@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import Field
 
-from shoal.config.model import Name
+from shoal.config import Name
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.kafka_cluster import PATIENCE, Cluster, connected, partitions, silent
 from shoal.connectors.message import Message, messages

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from shoal.config.model import Name
+from shoal.config import Name
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.kafka_cluster import Cluster, connected, partitions, silent
 from shoal.connectors.registry import library

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from shoal.config.model import Count, FrozenModel, Name
+from shoal.config import Count, FrozenModel, Name
 from shoal.connectors.registry import library
 from shoal.connectors.settings import Secret, Tls
 from shoal.errors import ConnectorError

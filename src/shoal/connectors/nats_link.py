@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from shoal.config.model import FrozenModel, Name
+from shoal.config import FrozenModel, Name
 from shoal.connectors.registry import library
 from shoal.connectors.settings import Options, Tls, Url, with_secrets
 from shoal.errors import ConnectorError

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import Field
 
-from shoal.config.model import Name
+from shoal.config import Name
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.message import Message, messages
 from shoal.connectors.nats_link import PATIENCE, Link, Server

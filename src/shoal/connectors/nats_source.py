@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from shoal.config.model import Name
+from shoal.config import Name
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.nats_link import Link, Server
 from shoal.connectors.settings import InputFormat

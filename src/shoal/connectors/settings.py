@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from shoal.config.model import FrozenModel, Name, refusal
+from shoal.config import FrozenModel, Name, refusal
 from shoal.errors import ConnectorError
 
 _SECRETS = (  # endings of the names of options whose values are secret

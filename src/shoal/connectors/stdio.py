@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.config.model import FrozenModel
+from shoal.config import FrozenModel
 from shoal.connectors.connector import Delivery, Position, Sink, Source
 from shoal.errors import ConnectorError
 from shoal.formats import TextEncoder

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from shoal.demo.wearables import ACTIVITIES, DISTRICTS, wearables
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_writer
-from shoal.policy import Policy
-from shoal.policy.algorithm import DEFAULT, WINDOWED, needs_reuse_age
+from shoal.policy import DEFAULT_NAME, WINDOWED, Policy, needs_reuse_age
 
 MARK = "# Written by `shoal demo`"
 K = 20
@@ -49,7 +48,7 @@ def prepare(
     tuples: int = 200_000,
     *,
     seed: int = 0,
-    algorithm: str = DEFAULT,
+    algorithm: str = DEFAULT_NAME,
 ) -> Demo:
     """Write the policy, its hierarchies and a stream into a folder.
 
@@ -76,7 +75,7 @@ def prepare(
     return demo
 
 
-def policy_of(algorithm: str = DEFAULT) -> Policy:
+def policy_of(algorithm: str = DEFAULT_NAME) -> Policy:
     """The demo's policy with its hierarchies inside, without a folder.
 
     Raises

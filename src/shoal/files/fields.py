@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.columns.convert import column, texts, times
+from shoal.columns import column, texts, times
 from shoal.errors import InputError
 from shoal.formats import field_names, open_reader
 

@@ -13,7 +13,7 @@ from shoal.formats.writing.text import TextEncoder, lines
 from shoal.formats.writing.writer import Writer
 
 __all__ = [
-    "BOM", "SUFFIXES", "Block", "Parser", "Reader", "Records", "Source", "TextEncoder", "Writer", "dumps",
-    "field_names", "first_record", "first_records", "guarded", "kind", "last_record", "lines", "open_reader",
-    "open_writer", "opened", "parser", "reason", "typed_column",
+    "BOM", "SUFFIXES", "Block", "Parser", "Reader", "Records", "Source", "TextEncoder", "Writer", "dumps", "field_names",
+    "first_record", "first_records", "guarded", "kind", "last_record", "lines", "open_reader", "open_writer", "opened",
+    "parser", "reason", "typed_column",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer
-from shoal.columns.floats import only_used
+from shoal.columns import only_used
 from shoal.errors import RecordError
 from shoal.frames.kind import Kind, kind
 from shoal.policy import Policy

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path, PurePath
 
-from shoal.config.yaml_text import quoted_name, yaml_scalar
+from shoal.config import quoted_name, yaml_scalar
 from shoal.errors import InputError
 from shoal.infer.arx import Attribute, Criterion, Project, project
 from shoal.infer.draft import K, placeholder

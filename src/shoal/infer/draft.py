@@ -7,13 +7,13 @@ from os import PathLike, fspath
 from pathlib import PurePath
 from typing import NamedTuple
 
-from shoal.config.yaml_text import quoted_name, yaml_scalar
+from shoal.config import quoted_name, yaml_scalar
 from shoal.formats import kind
 from shoal.infer.attribute import Context, attribute
 from shoal.infer.entry import Entry, prose
 from shoal.infer.roles import Persons, Times, find_nulls, find_person, find_time, nulls_entry
 from shoal.infer.sample import RARE, Column, Sample, person_numbers, refuse_record, sample
-from shoal.policy.sections import MOST_QUASI
+from shoal.policy import MOST_QUASI
 from shoal.text import counted
 
 K = 20

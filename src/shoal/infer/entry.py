@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shoal.config.yaml_text import yaml_scalar
+from shoal.config import yaml_scalar
 from shoal.infer.ranges import Range
 
 WIDTH = 110

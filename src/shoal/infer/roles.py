@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.config.yaml_text import quoted_name, yaml_scalar
+from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.entry import Entry
 from shoal.infer.recognize import form, is_birth, is_missing, is_time, person_rank, words
 from shoal.infer.sample import Column, Field

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.columns.convert import column, numbers, texts, times, unreadable
+from shoal.columns import column, numbers, texts, times, unreadable
 from shoal.errors import InputError
 from shoal.formats import Records, field_names, first_records, kind, open_reader, typed_column
 from shoal.infer.recognize import form

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from shoal.anonymizer import Stats
-from shoal.config.model import span
+from shoal.config import span
 from shoal.errors import InputError, PolicyError
 from shoal.files import read_events
 from shoal.lab.form import Form
@@ -16,8 +16,7 @@ from shoal.lab.policy_text import parse_number
 from shoal.lab.sample import Sample, named
 from shoal.lab.trial import Trial
 from shoal.model import plan
-from shoal.policy import Policy
-from shoal.policy.algorithm import needs_reuse_age
+from shoal.policy import Policy, needs_reuse_age
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 ROWS = 200_000  # observations for z; more than a trial reads, since a window must fill

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.config.yaml_text import read_yaml as yaml
+from shoal.config import read_yaml as yaml
 from shoal.errors import PolicyError
-from shoal.infer.draft import WINDOW, K
-from shoal.infer.entry import Entry as Drafted
+from shoal.infer import WINDOW, K
+from shoal.infer import Entry as Drafted
 from shoal.lab.form import Form, FormField
 from shoal.lab.sample import Sample
 from shoal.lab.tree_text import tree_text
-from shoal.policy import Hierarchy
-from shoal.policy.hierarchy_forms import parse_tree as tree
-from shoal.policy.sections import MOST_QUASI
+from shoal.policy import MOST_QUASI, Hierarchy
+from shoal.policy import parse_tree as tree
 
 
 def draft(sample: Sample) -> Form:

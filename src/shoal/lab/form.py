@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.policy.algorithm import DEFAULT, FILTER
+from shoal.policy import DEFAULT_NAME, FILTER
 
 Role = Literal["numeric", "categorical", "sensitive", "keep", "omit"]
 
@@ -49,7 +49,7 @@ class Form(BaseModel):
     k: Short = "20"
     window: Short = Field(default="1000", description="arrivals, tuples, or a time such as 30s")
     kind: Literal["count", "time", "buffer"] = "count"
-    algorithm: Short = DEFAULT
+    algorithm: Short = DEFAULT_NAME
     item: Short = Field(default="", description="the field of the item, for z-anonymity")
     z: Short = "20"
     span: Short = Field(default="1h", description="how far back z-anonymity counts users")

@@ -26,9 +26,7 @@ from shoal.lab.sample import ROWS, Sample
 from shoal.lab.tree_text import tree_text
 from shoal.lab.trial import Trial, risks
 from shoal.lab.worker import Worker
-from shoal.policy import Policy
-from shoal.policy.algorithm import NAMES
-from shoal.policy.hierarchy_forms import parse_file
+from shoal.policy import NAMES, Policy, parse_file
 
 CHECKED = 10_000  # rows of a check, as in `shoal check`
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from shoal.config.yaml_text import read_yaml, yaml_scalar
+from shoal.config import read_yaml, yaml_scalar
 from shoal.errors import PolicyError
 from shoal.lab.form import Form, FormField
 from shoal.lab.tree_text import parse_tree
-from shoal.policy.sections import NOBODY
+from shoal.policy import NOBODY
 
 WIDTH = 110
 _NOBODY = f"person: {NOBODY}"

@@ -12,12 +12,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal.columns.convert import column, texts
+from shoal.columns import column, texts
 from shoal.errors import InputError
 from shoal.formats import field_names, open_reader
-from shoal.infer.draft import Study, study
-from shoal.infer.ranges import rounded_range
-from shoal.infer.sample import RARE, Column, person_numbers, support
+from shoal.infer import RARE, Column, Study, person_numbers, rounded_range, study, support
 from shoal.lab.form import FormField, Role
 
 ROWS = 20_000

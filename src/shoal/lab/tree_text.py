@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.config.yaml_text import read_yaml as yaml
+from shoal.config import read_yaml as yaml
 from shoal.errors import PolicyError
 from shoal.hierarchies import is_named
 from shoal.policy import Hierarchy

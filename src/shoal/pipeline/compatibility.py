@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.anonymizer.secret import secret
-from shoal.connectors.registry import SINKS, SOURCES, connector_class
+from shoal.anonymizer import secret
+from shoal.connectors import SINKS, SOURCES, connector_class
 from shoal.errors import StateError
 from shoal.pipeline.pipeline_file import Chosen, PipelineFile
 from shoal.pipeline.store import SavedState

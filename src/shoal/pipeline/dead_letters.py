@@ -13,12 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.anonymizer import Rejection
-from shoal.connectors import Position
-from shoal.connectors.file import FileSink
+from shoal.connectors import FileSink, Position
 from shoal.errors import StateError
-from shoal.formats import Block
-from shoal.formats.json_values import dumps
-from shoal.formats.reading.source import reason
+from shoal.formats import Block, dumps, reason
 from shoal.pipeline.encryption import Damaged, FileCipher
 from shoal.pipeline.pipeline_file import DeadLetters
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from shoal.connectors import Position
 from shoal.errors import StateError
-from shoal.formats.writing.sink import guarded
+from shoal.formats import guarded
 from shoal.pipeline.encryption import Damaged, FileCipher
 
 

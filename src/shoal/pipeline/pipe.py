@@ -21,10 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
-from shoal.connectors import Payload, Position
-from shoal.connectors.connector import Sink, Source
-from shoal.connectors.file import FileSink
-from shoal.connectors.registry import SINKS, SOURCES, connector_class
+from shoal.connectors import SINKS, SOURCES, FileSink, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block, Parser, parser
 from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests

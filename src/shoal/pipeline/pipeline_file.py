@@ -18,12 +18,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from shoal.config.model import FrozenModel, Span, refusal
-from shoal.config.problem import dotted, nested_owner, problems
-from shoal.config.yaml_text import read_yaml
-from shoal.connectors import Secret
-from shoal.connectors.registry import SINKS, SOURCES, connector_class
-from shoal.connectors.settings import LocalPath
+from shoal.config import FrozenModel, Span, dotted, nested_owner, problems, read_yaml, refusal
+from shoal.connectors import SINKS, SOURCES, LocalPath, Secret, connector_class
 from shoal.errors import PolicyError
 
 

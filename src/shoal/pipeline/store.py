@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shoal.errors import StateError
-from shoal.formats.reading.source import reason
+from shoal.formats import reason
 from shoal.pipeline.encryption import HEADER, Damaged, FileCipher
 from shoal.pipeline.journal import Entry, Journal, entries, private
 

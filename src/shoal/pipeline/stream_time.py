@@ -10,8 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.anonymizer import Rejection
-from shoal.columns.encode import event_times
-from shoal.columns.rejection import Rejections
+from shoal.columns import Rejections, event_times
 from shoal.formats import Block
 from shoal.pipeline.pipeline_file import Late
 from shoal.policy import Policy

@@ -1,6 +1,19 @@
 """What to protect and how: attributes, hierarchies, nulls, privacy, window, algorithm."""
 
-from shoal.policy.algorithm import FILTER, KNOWN, NAMES, WINDOWED, Algorithm, Fads, Fast, Idea, Kvarp, Parameters
+from shoal.policy.algorithm import (
+    DEFAULT_NAME,
+    FILTER,
+    KNOWN,
+    NAMES,
+    WINDOWED,
+    Algorithm,
+    Fads,
+    Fast,
+    Idea,
+    Kvarp,
+    Parameters,
+    needs_reuse_age,
+)
 from shoal.policy.attribute import Attribute
 from shoal.policy.canonical import canonical
 from shoal.policy.hierarchy import Hierarchy
@@ -12,7 +25,8 @@ from shoal.policy.sensitive import Diversity, Requirement
 from shoal.policy.zanon import Tuned, Zanon
 
 __all__ = [
-    "DEFAULT", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "WINDOWED", "Algorithm", "Attribute", "Diversity",
-    "Fads", "Fast", "Hierarchy", "Idea", "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Requirement", "Reuse",
-    "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "parse_file", "parse_tree", "schema_text",
+    "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "WINDOWED", "Algorithm", "Attribute",
+    "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Requirement",
+    "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "needs_reuse_age", "parse_file", "parse_tree",
+    "schema_text",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import Field
 
-from shoal.config.model import Amount, Count, Few, FrozenModel, Limit, Seconds, Share, Span
+from shoal.config import Amount, Count, Few, FrozenModel, Limit, Seconds, Share, Span
 from shoal.policy.sections import Window
 from shoal.policy.zanon import Zanon
 
@@ -164,4 +164,4 @@ KNOWN: tuple[type[FrozenModel], ...] = get_args(Algorithm)
 NAMES: tuple[str, ...] = tuple(map(_name, KNOWN))
 WINDOWED: tuple[str, ...] = tuple(map(_name, get_args(Windowed)))
 FILTER = _name(Zanon)
-DEFAULT = _name(Tide)
+DEFAULT_NAME = _name(Tide)

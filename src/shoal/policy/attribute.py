@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, PlainValidator, ValidationInfo, WithJsonSchema, model_validator
 
-from shoal.config.model import Closeness, FrozenModel, Positive, number, refusal
+from shoal.config import Closeness, FrozenModel, Positive, number, refusal
 from shoal.errors import PolicyError
 from shoal.hierarchies import SCHEMA, is_named
 from shoal.policy.canonical import canonical

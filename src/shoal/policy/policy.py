@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from shoal.config.yaml_text import read_yaml
+from shoal.config import read_yaml
 from shoal.errors import PolicyError
 from shoal.policy.algorithm import Algorithm, Parameters
 from shoal.policy.attribute import Attribute

@@ -21,8 +21,7 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from shoal.config.model import Few, FrozenModel, Name, Weight, refusal, whole
-from shoal.config.problem import Place, dotted, missing, problems, unknown
+from shoal.config import Few, FrozenModel, Name, Place, Weight, dotted, missing, problems, refusal, unknown, whole
 from shoal.errors import PolicyError
 from shoal.policy.algorithm import FILTER, KNOWN, NAMES, Algorithm, Tide
 from shoal.policy.attribute import Attribute

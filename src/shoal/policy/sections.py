@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
-from shoal.config.model import Closeness, Count, FrozenModel, Name, Span, number, refusal
+from shoal.config import Closeness, Count, FrozenModel, Name, Span, number, refusal
 from shoal.policy.attribute import Tree
 from shoal.policy.sensitive import Diverse
 

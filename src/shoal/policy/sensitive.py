@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import PlainValidator, WithJsonSchema
 
-from shoal.config.model import number, refusal, whole
+from shoal.config import number, refusal, whole
 from shoal.policy.canonical import canonical
 
 _FORM = "write a number, {entropy: l} or {recursive: [c, l]}"

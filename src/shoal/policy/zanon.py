@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from shoal.config.model import Count, FrozenModel, Span, name, number, refusal, whole
+from shoal.config import Count, FrozenModel, Span, name, number, refusal, whole
 
 SHORTEST = 0.001  # seconds
 

@@ -16,11 +16,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import MapType, StructField, StructType
 
-from shoal.anonymizer.filter import Filter
-from shoal.anonymizer.secret import secret
-from shoal.anonymizer.split_tree import SplitTree, learned_tree, sample_size
-from shoal.anonymizer.windowed import Windowed
-from shoal.columns.encode import Encoder
+from shoal.anonymizer import Filter, SplitTree, Windowed, learned_tree, sample_size, secret
+from shoal.columns import Encoder
 from shoal.errors import InputError, PolicyError, StateError
 from shoal.path import head
 from shoal.pipeline import FileCipher

@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.anonymizer.filter import Filter
-from shoal.anonymizer.remote_lane import RemoteLane, Result
-from shoal.anonymizer.snapshot import Snapshot
-from shoal.anonymizer.transfer import Transfer
-from shoal.columns.encode import event_times
-from shoal.columns.rejection import Rejections
+from shoal.anonymizer import Filter, RemoteLane, Result, Snapshot, Transfer
+from shoal.columns import Rejections, event_times
 from shoal.spark.job import Job
 from shoal.spark.message import Message, streams
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.anonymizer.snapshot import streamed
+from shoal.anonymizer import streamed
 
 SCHEMA = (
     "key int, part int, seq bigint, newest double, counts binary, tuples binary, published binary, "

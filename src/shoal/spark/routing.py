@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.anonymizer.split_tree import SplitTree
+from shoal.anonymizer import SplitTree
 
 _SEED, _BITS = 42, 0xFFFFFFFF
 

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from pyspark import TaskContext
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from shoal.anonymizer.snapshot import streamed
-from shoal.anonymizer.transfer import Transfer
-from shoal.columns.encode import Encoder
-from shoal.columns.observations import ObservationEncoder
+from shoal.anonymizer import Transfer, streamed
+from shoal.columns import Encoder, ObservationEncoder
 from shoal.spark.job import Job
 from shoal.spark.lane import ROW, KeyedLane, lane
 from shoal.spark.message import Message, from_batch, from_pandas, to_batch

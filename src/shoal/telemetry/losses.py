@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.policy import Policy
-from shoal.policy.attribute import Attribute
+from shoal.policy import Attribute, Policy
 from shoal.telemetry.history import Floats, History
 
 

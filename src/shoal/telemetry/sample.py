@@ -14,8 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.policy import Policy
-from shoal.policy.attribute import Attribute
+from shoal.policy import Attribute, Policy
 from shoal.telemetry.losses import value_of
 from shoal.text import interval_text
 

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import PolicyError, ShoalError
 from shoal.lab import WHOLE, Form, FormField, Lab, Message, Role, Short, Superseded
-from shoal.policy.algorithm import WINDOWED
+from shoal.policy import WINDOWED
 from shoal.web.access import LOCKED, Access, add_front, guard
 from shoal.web.server import running
 

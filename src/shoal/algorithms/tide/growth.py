@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.tide.wave import MISSING, NOWHERE, units
-from shoal.blocks.domain import common_ancestor
-from shoal.blocks.window import STRIDE
+from shoal.blocks import STRIDE, common_ancestor
 from shoal.compiled import inlined, inner
 
 _FAR = np.int32(2**23)  # above every sum of 64 losses

@@ -14,20 +14,36 @@ from numpy.typing import NDArray
 from shoal.algorithms.tide.growth import grow
 from shoal.algorithms.tide.repair import dissolve, improve, settle, take_cheapest
 from shoal.algorithms.tide.wave import LARGEST, Wave, fill_wave, rounded, wave
-from shoal.blocks.arrival import is_at_end, is_due, is_open, take_in
-from shoal.blocks.core import core
-from shoal.blocks.distance import by_shared, by_values, distance
-from shoal.blocks.diversity import count_shown, is_diverse, unmet
-from shoal.blocks.domain import domain
-from shoal.blocks.groups import EXTENDED, generalize
-from shoal.blocks.handover import hand_over
-from shoal.blocks.nearest import count_persons
-from shoal.blocks.neighbours import measure_from, nearest_helper
-from shoal.blocks.outcome import call_release_chosen
-from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED
-from shoal.blocks.reuse import call_best_cover, can_serve, row_of
-from shoal.blocks.state import State
-from shoal.blocks.window import BUFFER, TIME
+from shoal.blocks import (
+    BUFFER,
+    CLUSTER,
+    EXTENDED,
+    REUSE,
+    SUPPRESSED,
+    TIME,
+    State,
+    by_shared,
+    by_values,
+    call_best_cover,
+    call_release_chosen,
+    can_serve,
+    core,
+    count_persons,
+    count_shown,
+    distance,
+    domain,
+    generalize,
+    hand_over,
+    is_at_end,
+    is_diverse,
+    is_due,
+    is_open,
+    measure_from,
+    nearest_helper,
+    row_of,
+    take_in,
+    unmet,
+)
 from shoal.compiled import inlined, inner, kernel
 from shoal.policy import Policy
 

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.domain import Domain, common_ancestor
-from shoal.blocks.window import STRIDE, even
+from shoal.blocks import STRIDE, Domain, common_ancestor, even
 from shoal.compiled import inlined, inner, popcount
 
 UNITS, SHARES = 65_536, 4096

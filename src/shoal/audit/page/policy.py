@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from shoal.audit.page.element import Markup, Part, section, table, tag
 from shoal.audit.page.number import count, decimal, plural, span
 from shoal.audit.promises.sensitive import in_short
-from shoal.policy import Attribute, Hierarchy, Policy
-from shoal.policy.sensitive import Requirement
+from shoal.policy import Attribute, Hierarchy, Policy, Requirement
 
 if TYPE_CHECKING:
     from shoal.audit.report import WindowReport

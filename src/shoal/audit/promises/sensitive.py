@@ -15,7 +15,7 @@ from shoal.audit.keys import NO_CLASS
 from shoal.audit.promises.in_time import INSTANT, clock
 from shoal.audit.text import canonical
 from shoal.audit.values import Flags, Floats, Ints, distinct
-from shoal.policy.sensitive import Diversity, Requirement
+from shoal.policy import Diversity, Requirement
 
 _CELLS = 1 << 20
 NO_VALUE = -1
