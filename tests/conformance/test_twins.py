@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from random import Random
 
 import pytest
@@ -36,7 +37,7 @@ def test_releases_equal_the_naive_twins_over_several_vectors(name: str, quasi: i
 
 @pytest.mark.parametrize("codes", [2, 5])
 def test_hierarchies_with_more_leaves_than_codes(codes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.blocks.domain.CODES", codes)
+    monkeypatch.setattr(import_module("shoal.blocks.domain"), "CODES", codes)
     stream = _of_several_vectors(8, 5, 130)
     assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
 
