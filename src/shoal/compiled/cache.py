@@ -108,7 +108,8 @@ def _folder(function: Callable[..., Any]) -> Path:
             f"{file}: {function.__name__} is a kernel, but the cache would not notice an edit of this file; "
             f"move it to one of {', '.join(_LAYERS)}, or to a file of formats that says `from shoal.compiled import`"
         )
-    imported = {str(value.folder) for value in function.__globals__.values() if hasattr(value, "py_func")}
+    used = [value for value in function.__globals__.values() if hasattr(value, "folder") and hasattr(value, "py_func")]
+    imported = {str(value.folder) for value in used if _resolved(value.py_func.__code__.co_filename) != file}
     return FOLDER / "elsewhere" / _digest(file.read_bytes() if file.is_file() else b"", *map(str.encode, sorted(imported)))
 
 
