@@ -118,11 +118,14 @@ def compared(rows: Sequence[str], trees: Sequence[Tree], asked: argparse.Namespa
     found, rounds, clock = machine(), asked.rounds, "cpu" if asked.cpu else "seconds"
     first = {row: [tree.ask(row) for tree in trees] for row in rows}  # compiles or loads the kernels; not timed
     seconds: dict[str, list[list[float]]] = {row: [[], []] for row in rows}
+    shares = []  # of the time that a process had its core
     for turn in range(rounds):
         for number, row in enumerate(rows):
             print(f"\rround {turn + 1} of {rounds}, {row:24}", end="", file=sys.stderr, flush=True)
             for side in (0, 1) if (turn + number) % 2 == 0 else (1, 0):
-                seconds[row][side].append(trees[side].ask(row)[clock])
+                taken = trees[side].ask(row)
+                seconds[row][side].append(taken[clock])
+                shares.append(taken["cpu"] / taken["seconds"])
     print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     found["load"] += [os.getloadavg()[0]]
     lines = []
@@ -138,6 +141,8 @@ def compared(rows: Sequence[str], trees: Sequence[Tree], asked: argparse.Namespa
         "below 1 the new tree is faster. Spread: the middle half of these ratios.",
         f"{described(found)}.",
     ]
+    if (busy := median(shares)) < 0.95:
+        notes.append(f"Other work took {100 * (1 - busy):.0f} % of the core: repeat this on an idle machine.")
     return Table("Two trees in turns", header, lines, notes).markdown()
 
 
