@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shoal import InputError
-from shoal.bench.plot import check
+from shoal.bench import check_plot
 from shoal.cli import app
 from shoal.experiments.figure import Figure, Panel
 from shoal.extras import pyplot
@@ -37,7 +37,7 @@ def test_a_command_that_draws_names_the_extra(arguments: list[str]) -> None:
 
 def test_functions_that_draw_name_the_extra(tmp_path: Path) -> None:
     figure = Figure("loss", "Loss", [Panel("all", "k", "loss", {"FADS": ([1, 2], [0.1, 0.2])})])
-    for draw in (pyplot, lambda: check("speed.png", ["speed"]), lambda: figure.write(tmp_path)):
+    for draw in (pyplot, lambda: check_plot("speed.png", ["speed"]), lambda: figure.write(tmp_path)):
         with pytest.raises(InputError) as error:
             draw()
         assert str(error.value) == MESSAGE

@@ -18,7 +18,7 @@ import shoal.audit
 import shoal.policy
 from shoal.audit.text import canonical
 from shoal.audit.values import canonical_column, numbers
-from shoal.columns import uniform
+from shoal.columns import convert
 
 DECLARED = {"Attribute", "Requirement", "Diversity", "Hierarchy", "Item", "Policy", "Zanon"}
 TEXT = st.text() | st.text("a\u00e9e\u0301\u00a0 1.0\t\u1e9b\u0323", max_size=6)
@@ -88,7 +88,7 @@ def test_a_value_without_a_text(value: object) -> None:
 def test_a_column_of_texts_is_compared_as_the_engine_compares_it(values: list[str | None]) -> None:
     column = pa.array(values, pa.string())
     text, bad = canonical_column(column)
-    assert text.to_pylist() == uniform.texts(column, ()).to_pylist()
+    assert text.to_pylist() == convert.texts(column, ()).to_pylist()
     assert not bad.any()
 
 
@@ -96,7 +96,7 @@ def test_a_column_of_texts_is_compared_as_the_engine_compares_it(values: list[st
 @given(st.lists(st.none() | NUMBERS, max_size=8), st.sampled_from([(), ("?", ""), ("?", "-1")]))
 def test_a_column_of_numbers_is_read_as_the_engine_reads_it(values: list[str | None], nulls: tuple[str, ...]) -> None:
     column = pa.array(values, pa.string())
-    found, (expected, wrong) = numbers(column, nulls), uniform.numbers(column, nulls)
+    found, (expected, wrong) = numbers(column, nulls), convert.numbers(column, nulls)
     refused = wrong | np.isinf(expected)
     assert found.bad.tolist() == refused.tolist()
     assert np.array_equal(found.value[~refused], expected[~refused], equal_nan=True)
