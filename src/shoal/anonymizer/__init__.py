@@ -23,13 +23,13 @@ __all__ = [
     "Transfer", "UserCounts", "Windowed", "compile_kernels", "learned_tree", "sample_size", "secret", "streamed",
 ]  # fmt: skip
 
-_LATER = {  # these load kernels
+_LAZY = {  # these load kernels
     "Filter": "filter", "RemoteLane": "remote_lane", "Result": "remote_lane", "SplitTree": "split_tree",
     "learned_tree": "split_tree", "sample_size": "split_tree", "Transfer": "transfer", "Windowed": "windowed",
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

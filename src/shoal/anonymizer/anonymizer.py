@@ -42,7 +42,7 @@ class Anonymizer:
     """
 
     def __init__(self, policy: Policy, secret: bytes | None = None) -> None:
-        """`secret` is that of the pseudonyms of z-anonymity; without it the environment or the policy names one."""
+        """`secret` is for the pseudonyms of z-anonymity; by default it is read from the policy's file or the environment."""
         self.policy = policy
         self.rejected: list[Rejection] = []
         """The records of the last call that were not accepted."""
@@ -54,13 +54,13 @@ class Anonymizer:
         self._metadata = MetadataFilter()
 
     def push(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Take in one record; the tuples that leave because of it. For many records `push_batch` is far faster."""
+        """Take in one record; returns the tuples that leave because of it. For many records, `push_batch` is far faster."""
         return self.to_records(self.push_batch(to_batch(record, self._engine.fields), names=list(record)))
 
     def push_batch(
         self, batch: pa.RecordBatch, rows: NDArray[np.int64] | None = None, names: Collection[str] | None = None
     ) -> pa.RecordBatch:
-        """Take in a batch; the tuples that leave because of it, in order.
+        """Take in a batch; returns the tuples that leave because of it, in order.
 
         `rows` are the row numbers of the records, if some rows of the source never became records; `names` are the fields of
         the records, if the batch holds only some of them.
@@ -84,14 +84,14 @@ class Anonymizer:
         return joined(answers)
 
     def refuse(self, rejections: Iterable[Rejection]) -> None:
-        """Count records that were rejected, here or before they came here."""
+        """Count records that were rejected, by the anonymizer or before they reached it."""
         for rejection in rejections:
             self.rejected.append(rejection)
             self._reasons[rejection.kind] += 1
             self._received = max(self._received, rejection.row + 1)
 
     def tick(self, now: float | datetime) -> pa.RecordBatch:
-        """Move the clock of a time window on while no records come; the tuples that fall due."""
+        """Move the clock of a time window while no records arrive; returns the tuples that fall due."""
         if isinstance(now, datetime):
             now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()
         if not math.isfinite(now):
@@ -100,7 +100,7 @@ class Anonymizer:
         return self._published(self._engine.tick(float(now)))
 
     def flush(self) -> pa.RecordBatch:
-        """The end of the stream: everything that still waits leaves."""
+        """End the stream: all tuples that still wait leave."""
         self._begin()
         return self._published(self._engine.flush())
 
@@ -127,17 +127,17 @@ class Anonymizer:
         return self._engine.sizes
 
     def user_counts(self) -> UserCounts | None:
-        """Under z-anonymity, how many users were there in the last window, and how many of them exposed each item."""
+        """Under z-anonymity: how many users the last window had, and how many of them exposed each item."""
         return self._engine.user_counts()
 
     def snapshot(self) -> bytes:
-        """The whole state. It holds the records that wait, and the users that were counted: protect it like the input."""
+        """The whole state. It contains the waiting records, or the users that were counted: protect it like the input."""
         header, arrays, kept = self._engine.saved()
         own = {"policy": self.policy.fingerprint, "received": self._received, "reasons": dict(self._reasons)}
         return Snapshot({**own, "drift": self._watch.saved(), **header}, arrays, kept).to_bytes()
 
     def restore(self, data: bytes) -> None:
-        """Go on from a snapshot that was made under the same policy."""
+        """Continue from a snapshot that was made under the same policy."""
         snapshot = Snapshot.from_bytes(data, self.policy.fingerprint)
         self._engine.restore(snapshot)
         self._begin()
@@ -146,7 +146,7 @@ class Anonymizer:
         self._watch.restore(snapshot.header["drift"])
 
     def _make_traces(self) -> list[pa.RecordBatch]:
-        """The traces of the last answers, made now, since they cannot be made after the next answer."""
+        """The traces of the last answers. They must be made now: the next answer overwrites their arrays."""
         made = [trace if isinstance(trace, pa.RecordBatch) else trace() for trace in self._traces]
         self._traces = [*made]
         return made
@@ -161,7 +161,7 @@ class Anonymizer:
 
 
 def _engine(policy: Policy, secret: bytes | None) -> Engine:
-    """The engine that a policy needs; the other, with its kernels, is not even loaded."""
+    """The engine that a policy needs; the other engine and its kernels are not loaded."""
     if policy.is_filter:
         from shoal.anonymizer.filter import Filter
 

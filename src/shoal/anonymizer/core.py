@@ -1,4 +1,4 @@
-"""The core of a windowed engine: a lane, or several, with the payloads of the tuples that wait. Take in, publish, snapshot."""
+"""The core of a windowed engine: one lane or several, and the payloads of the waiting tuples."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _SLACK = 4096
 
 
 class Payload(NamedTuple):
-    """What is passed through of some tuples, and their row numbers."""
+    """The columns that are passed through unchanged, for some tuples, and the row numbers of these tuples."""
 
     kept: pa.Table
     rows: NDArray[np.int64]
 
 
 class PayloadBuffer:
-    """Payloads of the tuples that wait, in order of arrival; a tuple in the window knows its row here."""
+    """The payloads of the waiting tuples, in order of arrival. The window stores the buffer row of each tuple."""
 
     def __init__(self, passed: Sequence[str]) -> None:
         self.content = Payload(pa.table({name: pa.nulls(0) for name in passed}), np.zeros(0, np.int64))
 
     def add(self, kept: pa.RecordBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Append payloads; the rows of the buffer that they are in."""
+        """Append payloads; returns their rows in the buffer."""
         first = len(self.content.rows)
         table = pa.Table.from_batches([kept])
         if first or any(not pa.types.is_null(kind) for kind in self.content.kept.schema.types):
@@ -57,7 +57,7 @@ class PayloadBuffer:
 
 
 class WindowCore:
-    """What all windowed engines share."""
+    """The part that all windowed engines share."""
 
     def __init__(self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str]) -> None:
         self.lane = lane
@@ -65,11 +65,11 @@ class WindowCore:
         self.payloads = PayloadBuffer(passed)
 
     def arrivals(self, encoded: Encoded) -> Batch:
-        """Encoded records, to be taken in."""
+        """Encoded records as a batch for the lane. Their payloads are added to the buffer."""
         return arrivals(encoded, self.payloads.add(encoded.kept, encoded.rows))
 
     def publish(self, left: Released) -> tuple[pa.RecordBatch, NDArray[np.int64]]:
-        """Tuples that left, as they are published, and their row numbers. Then call `compact`."""
+        """The published form of the tuples that left, and their row numbers. Call `compact` afterwards."""
         payload = self.payloads.take(left.tuples.payload)
         tuples, groups = left.tuples, left.groups
         published = self.publisher.publish(
@@ -78,7 +78,7 @@ class WindowCore:
         return published, payload.rows
 
     def compact(self) -> None:
-        """Free the payloads of tuples that left. A tuple must be in the window by now, or its payload is lost."""
+        """Free the payloads of tuples that left. A payload is lost if its tuple is not in the window yet."""
         self.payloads.compact(self.lane.payload_rows)
 
     def saved(self, header: Mapping[str, Any]) -> Snapshot:
@@ -99,7 +99,7 @@ def arrivals(encoded: Encoded, payload: NDArray[np.int64]) -> Batch:
 
 
 def demands(policy: Policy, key: NDArray[np.uint64]) -> Diversity:
-    """What the policy demands of sensitive values, which are known by their fingerprints."""
+    """The policy's requirements for sensitive values, with a fingerprint in place of each value."""
     given = [(demand.name, value) for demand in policy.requirements for value in demand.distribution or ()]
     words = one_word(pa.array([value for _, value in given], pa.large_string()), key)
     return new_diversity(policy, dict(zip(given, words.tolist(), strict=True)))

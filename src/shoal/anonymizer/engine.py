@@ -1,4 +1,4 @@
-"""The engine behind an anonymizer: one kind holds a window, the other releases or withholds at once."""
+"""The engine of an anonymizer. One kind holds a window; the other releases or withholds each record at once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Answer(NamedTuple):
     """The records that leave, how they left, and the records that were not accepted."""
 
     published: pa.RecordBatch
-    trace: Callable[[], pa.RecordBatch]  # can be called until there is another answer
+    trace: Callable[[], pa.RecordBatch]  # can be called only until the next answer is made
     rejected: list[Rejection]
 
 
 class UserCounts(NamedTuple):
-    """The users of the last window of z-anonymity, as numbers."""
+    """The numbers of users in the last window of z-anonymity."""
 
     users: int
     exposed: NDArray[np.int64]  # for each item of that window: how many users exposed it
@@ -32,7 +32,7 @@ class UserCounts(NamedTuple):
 
 class Engine(ABC):
     fields: tuple[str, ...]
-    """The fields of a record that it reads."""
+    """The fields of a record that the engine reads."""
 
     generalized: frozenset[str]
     """The published fields that may be intervals."""
@@ -55,7 +55,7 @@ class Engine(ABC):
         """Release everything that waits."""
 
     def relearn(self) -> None:
-        """Learn again, from the next records, how to split the stream; does nothing where it is not split."""
+        """Learn again, from the next records, how to split the stream; does nothing if the stream is not split."""
         return
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Engine(ABC):
         """How much is held, by kind."""
 
     def user_counts(self) -> UserCounts | None:
-        """What the model of z-anonymity needs to know; None for other engines. Counting takes some time."""
+        """The counts that the model of z-anonymity needs; None for other engines. Counting takes some time."""
         return None
 
     @abstractmethod
@@ -76,10 +76,10 @@ class Engine(ABC):
 
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a saved state."""
+        """Continue from a saved state."""
 
 
 def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """One batch; batches without rows do not decide its types, unless all are empty."""
+    """All batches as one. Empty batches do not decide the types, unless all batches are empty."""
     some = [batch for batch in batches if batch.num_rows] or batches[-1:]
     return some[0] if len(some) == 1 else pa.concat_batches(some)

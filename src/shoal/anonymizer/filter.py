@@ -22,9 +22,9 @@ from shoal.policy import Policy, Tuned, Zanon
 PAUSE = 65_536
 """The least number of observations between two sweeps."""
 
-_OFTEN = 8  # observations per item that is left, until the next sweep
+_SWEEP_FACTOR = 8  # observations until the next sweep, for each item that the last sweep kept
 
-_MANY = 1_000_000  # entries; with more, users are estimated from a part of them
+_MAX_EXACT = 1_000_000  # entries up to which users are counted exactly; above, the number of users is estimated
 _NONE = np.zeros(0, np.int64)
 _OUTCOMES = pa.array(zanon.OUTCOMES)
 
@@ -35,7 +35,7 @@ class Filter(Engine):
     generalized = frozenset[str]()
 
     def __init__(self, policy: Policy, key: bytes | None = None) -> None:
-        """`key` is the secret of the pseudonyms; without it the environment or the policy names one."""
+        """`key` is the secret of the pseudonyms; by default it is read from the policy's file or the environment."""
         assert isinstance(policy.algorithm, Zanon)
         self._policy, self._parameters = policy, policy.algorithm
         self._publisher = ObservationPublisher(policy, Pseudonyms(key or secret(policy.algorithm)))
@@ -73,7 +73,7 @@ class Filter(Engine):
         return Answer(published, lambda: _trace(observed.rows[leaving], decided.how[leaving], decided.z), sorted(rejected))
 
     def decide(self, time: NDArray[np.float64], user: NDArray[np.uint64], item: NDArray[np.uint64]) -> zanon.Observations:
-        """Count observations, given as keys, and decide them; nothing is published."""
+        """Count observations, given as keys, and decide which are released; nothing is published."""
         quarter = periods(time, self._parameters.window / 4) if self._tuning else _NONE
         decided = zanon.observations(time, user, item, quarter)
         self._decide(decided)
@@ -81,7 +81,7 @@ class Filter(Engine):
         return decided._replace(leaving=decided.leaving[:size], shown=decided.shown[:size], z=decided.z[:size])
 
     def tick(self, now: float) -> Answer:
-        """Nothing waits."""
+        """No record waits, so none leaves."""
         return self.flush()
 
     def flush(self) -> Answer:
@@ -92,7 +92,7 @@ class Filter(Engine):
         rule.row = rule.leaving = 0
         while rule.row < size:
             if rule.due == 0:
-                rule.due = max(PAUSE, _OFTEN * zanon.sweep(self._exposures, rule.window))
+                rule.due = max(PAUSE, _SWEEP_FACTOR * zanon.sweep(self._exposures, rule.window))
             rule.last = min(size, rule.row + rule.due)
             rule.due -= rule.last - rule.row
             self._count(batch)
@@ -113,7 +113,7 @@ class Filter(Engine):
         self._note(batch, row, left)
 
     def _note(self, batch: zanon.Observations, row: int, left: int) -> None:
-        """Report to the tuner what became of the rows since `row`, before which `left` observations had left."""
+        """Report the outcome of the rows from `row` on to the tuner; `left` observations had left before these rows."""
         if self._tuning:
             rows, leaving = slice(row, int(self._rule.row)), slice(left, int(self._rule.leaving))
             self._tuning.note(self._exposures, batch, rows, leaving, int(self._rule.quarter) >> 2)
@@ -140,12 +140,12 @@ class Filter(Engine):
     def user_counts(self) -> UserCounts | None:
         x = self._exposures
         limit = x.counters.newest - self._rule.window
-        counts = np.zeros(len(x.items) + 1, np.int64)  # the last entry counts all users, where they are counted
+        counts = np.zeros(len(x.items) + 1, np.int64)  # a spare entry, read by `census` if it has no count of all users
         users = int(zanon.census(x, limit, counts)) or _users(x, limit)
         return UserCounts(users, counts[counts > 0]) if users else None
 
     def saved(self) -> Snapshot:
-        """It holds the users that were counted for each item, but nothing of the secret."""
+        """The whole state, with the users that were counted for each item, but without the secret."""
         header: dict[str, Any] = {"key": self._key.tolist()}
         arrays = {**zanon.saved_exposures(self._exposures), "rule": np.array([self._rule])}
         if self._tuning:
@@ -162,14 +162,14 @@ class Filter(Engine):
 
 
 def _users(x: zanon.Exposures, limit: float) -> int:
-    """How many different users have an entry since the limit; with very many entries, estimated from one user in so many."""
+    """How many different users have an entry since `limit`; with very many entries, an estimate from one user in `one_in`."""
     items = x.items[: int(x.counters.fresh_item)]
     items = items[(items["length"] > 0) & (items["newest"] >= limit)]
     length = items["length"].astype(np.int64)
     base, head, size = (np.repeat(items[name].astype(np.int64), length) for name in ("base", "head", "size"))
     step = np.arange(len(base)) - np.repeat(np.cumsum(length) - length, length)
     entries = x.entries[base + ((head + step) & (size - 1))]
-    user, one_in = entries["user0"], 1 + len(entries) // _MANY
+    user, one_in = entries["user0"], 1 + len(entries) // _MAX_EXACT
     there = (entries["time"] >= limit) & (user % np.uint64(one_in) == 0)
     return one_in * len(np.unique(user[there]))
 

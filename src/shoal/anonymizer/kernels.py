@@ -23,7 +23,7 @@ _FILTER = {
 
 
 def compile_kernels(name: str) -> None:
-    """Run an algorithm on a few records, which compiles every kernel that is not in the cache."""
+    """Compile every kernel of an algorithm that is not in the cache, by running the algorithm on a few records."""
     if name == FILTER:
         from shoal.anonymizer.filter import Filter
 

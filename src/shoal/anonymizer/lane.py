@@ -30,7 +30,7 @@ from shoal.blocks import (
 )
 from shoal.policy import Policy
 
-_SLOTS = 4096  # that the window has for arrivals, besides those held; it grows when they do not suffice
+_SLOTS = 4096  # free slots of the window for arrivals; the window grows when all are taken
 
 
 class HandedOver(NamedTuple):
@@ -41,7 +41,7 @@ class HandedOver(NamedTuple):
 
     @staticmethod
     def concat(parts: Sequence[HandedOver]) -> HandedOver:
-        """In the order in which they were handed over, older tuples first."""
+        """All tuples, in the order in which they were handed over; of one moment, the older tuple is first."""
         some = [part for part in parts if len(part.arrivals)] or parts[:1]
         tuples, arrivals = concat([part.tuples for part in some]), np.concatenate([part.arrivals for part in some])
         order = np.lexsort((tuples.arrival, arrivals))
@@ -58,12 +58,15 @@ class Lane:
         self._none = no_tuples(policy)
 
     def count_other_lanes(self, half: float = math.inf) -> None:
-        """Count the arrivals of other lanes too; hand over tuples that waited this long while fewer than k persons are here."""
+        """Count the arrivals of other lanes too.
+
+        While this lane has fewer than k persons, tuples that have waited for `half` are handed over.
+        """
         clock = self.state.window.clock
         clock.laned, clock.half = True, half
 
     def make_room(self, arrivals: int) -> None:
-        """Have room for all tuples that can leave while so many arrive."""
+        """Make room for all tuples that can leave during this number of arrivals."""
         self.state = with_exits(self.state, arrivals)
 
     def share(self, other: Lane) -> None:
@@ -84,7 +87,7 @@ class Lane:
 
     @property
     def arrivals(self) -> int:
-        """How many tuples ever arrived, in other lanes too."""
+        """How many tuples have arrived so far, including those of other lanes."""
         return int(self.state.window.clock.arrivals)
 
     @property
@@ -125,10 +128,10 @@ class Lane:
         entering = batch.entering if self.state.window.clock.laned else size
         s = with_exits(self.state, entering, size - entering)
         s.window.clock.row, s.window.clock.stop = 0, size
-        slots = entering if closing else min(entering, _SLOTS)  # at the end all tuples must be in before any leaves
+        slots = entering if closing else min(entering, _SLOTS)  # when closing, all tuples enter before any leaves
         s = with_slots(s, slots, self._grown)
         self.kernel(s, batch, closing)
-        while s.window.clock.row < size:  # all slots are taken
+        while s.window.clock.row < size:  # the kernel stopped because all slots are taken
             s = with_slots(s, _SLOTS, self._grown)
             self.kernel(s, batch, closing)
         self.state = s
@@ -164,7 +167,7 @@ class Lane:
         return saved(self.state)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from there; only a new lane can."""
+        """Continue from a saved state; only a new lane can do this."""
         self.state = restored(self.state, arrays, self._grown)
 
 

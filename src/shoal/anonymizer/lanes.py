@@ -1,10 +1,10 @@
 """Lanes: one stream on several cores, in windows that share nothing.
 
-Every lane sees the whole stream pass. It takes in the arrivals that the split tree sends to it; arrivals in other lanes only
-move its clock. So its clock is the stream's. A tuple that has waited half of its time in a lane with fewer than k persons goes
-on waiting in the common lane, which also takes in the stream's beginning, until the tree is learned, and what waits at its end.
-What a lane does depends on the input alone, whatever the threads do; releases are put in order by the arrival at which they
-happened, then by lane.
+Every lane sees the whole stream. It takes in the arrivals that the split tree sends to it; the arrivals of other lanes only
+move its clock. So its clock is the clock of the stream. If a lane has fewer than k persons, a tuple that has waited half of
+its time moves to the common lane and waits there. The common lane also takes in all arrivals until the tree is learned, and
+all tuples that wait at the end of the stream. What a lane does depends only on the input, never on the timing of threads.
+Releases are sorted by the arrival at which they happened, then by lane.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from shoal.anonymizer.split_tree import SplitLearner, SplitTree
 from shoal.blocks import ANNOUNCED, ARRIVAL, ELSEWHERE, TALLY, Batch, Diversity, concat
 from shoal.policy import Policy
 
-_FEW = 512  # arrivals for which no threads are used
+_FEW = 512  # with fewer arrivals, no threads are used
 
 
 class LaneSet(ABC):
-    """Lanes that work side by side on one stream, on threads."""
+    """Lanes that work on one stream in parallel, on threads."""
 
     def __init__(self, policy: Policy, lanes: Sequence[Lane], threads: int) -> None:
         self._all = list(lanes)
@@ -45,7 +45,7 @@ class LaneSet(ABC):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of all lanes; a person, or a pattern, in two of them counts twice."""
+        """The sums over all lanes; a person or a pattern that is in two lanes counts twice."""
         each = [lane.sizes for lane in self._all]
         return {name: sum(one[name] for one in each) for name in each[0]}
 
@@ -60,11 +60,11 @@ class LaneSet(ABC):
     @property
     @abstractmethod
     def tally(self) -> np.record:
-        """Of all lanes together."""
+        """The tally of all lanes together."""
 
     @abstractmethod
     def take_in(self, batch: Batch) -> Released:
-        """Take in arrivals; the tuples that leave because of them."""
+        """Take in arrivals; returns the tuples that leave because of them."""
 
     def tick(self, now: float) -> Released:
         for lane in self._all:
@@ -87,7 +87,7 @@ class LaneSet(ABC):
         return {f"{i}.{name}": array for i, lane in enumerate(self._all) for name, array in lane.saved().items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from there; only new lanes can."""
+        """Continue from a saved state; only new lanes can do this."""
         for i, lane in enumerate(self._all):
             prefix = f"{i}."
             lane.restore({name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)})
@@ -98,7 +98,7 @@ class LaneSet(ABC):
         return ThreadPoolExecutor(self._threads, "shoal")
 
     def side_by_side(self, work: Callable[[int], None], lanes: int, arrivals: int) -> None:
-        """Do the work of every lane; if one fails, the others come to their end."""
+        """Run `work` for every lane. On threads, the other lanes finish even if one fails."""
         if self._threads == 1 or arrivals < _FEW:
             for number in range(lanes):
                 work(number)
@@ -110,7 +110,7 @@ class LaneSet(ABC):
 
 
 class SplitLanes(LaneSet):
-    """Lanes by the split tree, and the common lane."""
+    """The lanes of the split tree, and the common lane."""
 
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
         self._lanes = [Lane(for_one_lane(policy), demands()) for _ in range(policy.lanes)]
@@ -120,7 +120,8 @@ class SplitLanes(LaneSet):
         self._common.count_other_lanes()
         super().__init__(policy, [*self._lanes, self._common], min(policy.lanes, cores()))
         self._learner = SplitLearner(policy)
-        self._moves = policy.window.kind == "buffer"  # a tuple would never fall due in a lane that no other tuple joins
+        # Under `buffer` a tuple falls due only if others enter its lane; none enters the common lane once the tree is learned.
+        self._moves = policy.window.kind == "buffer"
 
     @property
     def tally(self) -> np.record:
@@ -147,7 +148,7 @@ class SplitLanes(LaneSet):
         return Released.concat(parts)
 
     def flush(self) -> Released:
-        """From the common lane."""
+        """All tuples move to the common lane, and leave from there."""
         handed = HandedOver.concat([lane.hand_over_all() for lane in self._lanes])
         self._common.advance(handed.tuples, closing=True)
         return self.leave()
@@ -168,7 +169,7 @@ class SplitLanes(LaneSet):
             self._learner.tree = SplitTree(*(arrays[f"tree.{name}"] for name in SplitTree._fields))
 
     def _pass(self, batch: Batch) -> Released:
-        """The lanes side by side, then the common lane, with the tuples that were handed over to it on the way."""
+        """Run the lanes in parallel, then the common lane with the tuples that the lanes handed over."""
         tree, before, common = self._learner.tree, self._common.arrivals, len(self._lanes)
         chosen = tree.lanes(batch.values) if tree else np.full(len(batch.time), common)
 
@@ -181,7 +182,7 @@ class SplitLanes(LaneSet):
         return self.leave()
 
     def _move_to_lanes(self) -> Released:
-        """The tuples in the common lane move to the lanes that the tree names."""
+        """Move the tuples of the common lane to the lanes of the tree."""
         tuples, tree = self._common.hand_over_all().tuples, self._learner.tree
         assert tree is not None
         chosen = tree.lanes(tuples.values)
@@ -190,7 +191,7 @@ class SplitLanes(LaneSet):
         return self.leave()
 
     def leave(self) -> Released:
-        """Lane by lane."""
+        """The tuples that left, lane by lane; group numbers become unique among all lanes."""
         parts = []
         for number, lane in enumerate(self._all):
             left = lane.leave()
@@ -202,7 +203,7 @@ class SplitLanes(LaneSet):
 
 
 def arriving_in(batch: Batch, is_here: NDArray[np.bool_]) -> Batch:
-    """The arrivals as one lane sees them."""
+    """The arrivals as one lane sees them: an arrival that is not `is_here` belongs to another lane."""
     return batch._replace(kind=np.where(is_here, ARRIVAL, ELSEWHERE))
 
 
@@ -212,14 +213,14 @@ def cores() -> int:
 
 
 def half_wait(policy: Policy) -> float:
-    """How long a tuple waits in a lane with fewer than k persons; under `buffer` a tuple is never late."""
+    """How long a tuple waits in a lane with fewer than k persons before it goes to the common lane; endless under `buffer`."""
     if policy.window.kind == "buffer":
         return math.inf
     return min(policy.window.length, algorithm(policy).deadline) / 2
 
 
 def for_one_lane(policy: Policy) -> Policy:
-    """Each lane has its share of a buffer."""
+    """The policy of a single lane, which gets its share of the buffer."""
     window = policy.window
     if window.buffer:
         window = window.model_copy(update={"buffer": window.buffer // policy.lanes})
@@ -227,9 +228,9 @@ def for_one_lane(policy: Policy) -> Policy:
 
 
 def merged(batch: Batch, handed: HandedOver, before: int) -> Batch:
-    """Arrivals, with the tuples that were handed over at each of them: after it is announced, before its own row.
+    """Arrivals and handed-over tuples in one batch; `before` tuples had arrived earlier.
 
-    `before` tuples had arrived earlier.
+    An arrival at which tuples are handed over is first announced. Then come these tuples, then the row of the arrival itself.
     """
     if not len(handed.arrivals):
         return batch

@@ -1,4 +1,4 @@
-"""Records as they come in and go out: dictionaries to a batch and back, and batches without metadata or inner dictionaries."""
+"""Conversion of records: Python dictionaries to a batch and back; removal of metadata and of nested Arrow dictionaries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _column(name: str, value: Any) -> pa.Array:
 
 
 def to_records(batch: pa.RecordBatch, generalized: Collection[str]) -> list[dict[str, Any]]:
-    """Dictionaries as JSON lines would hold them: an interval is a list, and whole numbers are whole.
+    """Records as Python dictionaries, in the form of JSON lines: an interval is a list, and a whole number is an `int`.
 
     >>> to_records(pa.RecordBatch.from_pylist([{"age": {"lo": 15.0, "hi": 20.5}}]), {"age"})
     [{'age': [15, 20.5]}]
@@ -59,7 +59,7 @@ def _plain_value(value: Any, shape: tuple[str, ...]) -> Any:
 
 
 class MetadataFilter:
-    """Strips the batches of a stream; a batch with the same schema as the last stripped one passes at once."""
+    """Applies `stripped` to the batches of a stream; a batch with the schema of the last result is returned as it is."""
 
     def __init__(self) -> None:
         self._known: pa.Schema | None = None
@@ -73,9 +73,9 @@ class MetadataFilter:
 
 
 def stripped(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows without metadata, except our own, and with values in place of dictionaries inside structs, lists and maps.
+    """The same rows without metadata, except shoal's own, and without Arrow dictionaries inside structs, lists and maps.
 
-    Both may hold values of records that are never published, and would be passed through with records that are.
+    Metadata and dictionaries may hold values of records that are never published. They would leave with the published ones.
 
     >>> coded = pa.DictionaryArray.from_arrays([1, 1], ["secret", "flu"])
     >>> stripped(pa.record_batch({"note": pa.StructArray.from_arrays([coded], ["ill"])})).schema.field("note").type
@@ -96,7 +96,7 @@ def _own(field: pa.Field) -> dict[bytes, bytes] | None:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """A type whose inner fields have neither dictionaries nor metadata."""
+    """The same type, but its nested fields have neither dictionaries nor metadata."""
     if pa.types.is_struct(kind):
         return pa.struct([_inner(field) for field in kind])
     if pa.types.is_map(kind):

@@ -14,11 +14,11 @@ class ReleasedTuples(NamedTuple):
 
     payload: NDArray[np.int64]  # the row of the payload buffer
     pattern: NDArray[np.uint64]
-    group: NDArray[np.int64]  # the row of its group; -1 when suppressed
+    group: NDArray[np.int64]  # the row of the tuple's group; -1 if the tuple was suppressed
     how: NDArray[np.int64]
     arrived: NDArray[np.float64]
     released: NDArray[np.float64]
-    arrivals: NDArray[np.int64]  # how many tuples had arrived when it left
+    arrivals: NDArray[np.int64]  # how many tuples had arrived when this tuple left
 
 
 class ReleasedGroups(NamedTuple):
@@ -57,7 +57,7 @@ class Released(NamedTuple):
 
     @staticmethod
     def concat(parts: Sequence[Released]) -> Released:
-        """One after the other; there is at least one part."""
+        """The parts one after the other; there must be at least one."""
         if len(parts) == 1:
             return parts[0]
         tuples, first = [], 0

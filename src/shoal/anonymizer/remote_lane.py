@@ -1,8 +1,8 @@
 """A remote lane: one lane of a stream whose other lanes run in other processes or on other machines.
 
-Nothing is shared, so all lanes get the same messages: how many tuples arrived in each lane, and what the newest time is.
-Arrivals of one message have no order among lanes. Where a window counts arrivals, each lane spreads its own evenly among those
-of the others, by one rule for all lanes, so that no two tuples have the same number.
+The lanes share no memory. Each lane gets the same messages: how many tuples arrived in each lane, and what the newest time is.
+A message does not say in which order the tuples of different lanes arrived. Under a count window, each lane therefore spreads
+its own arrivals evenly among the arrivals of the other lanes. All lanes follow one rule, so no two tuples get the same number.
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ from shoal.blocks import ELSEWHERE, Batch, among_others, blank, concat
 from shoal.policy import Policy
 
 _STEP = 65_536  # arrivals taken in at a time
-_UNKNOWN = np.uint64(0xFFFFFFFFFFFFFFFF)  # the second word of an unknown person: each such record is a person of its own
-_MILLISECONDS, _SAME, _BEFORE = 1000, 19, 2**42  # of arrival numbers made from times: so many bits for tuples of one moment
+_UNKNOWN = np.uint64(0xFFFFFFFFFFFFFFFF)  # the second word of an unknown person; each such record counts as a new person
+_MILLISECONDS = 1000  # per second
+_SAME = 19  # bits; the lowest bits of an arrival number that is made from a time count the tuples of one millisecond
+_OFFSET = 2**42  # is added to a time in milliseconds, so that it is not negative
 
 
 class Result(NamedTuple):
-    """What became of tuples: they were published, or go to the common lane."""
+    """The outcome of a step: published records, and tuples that go to the common lane."""
 
     published: list[pa.RecordBatch]
     handed_over: Transfer
 
 
 class RemoteLane:
-    """A lane by its number, or the common lane, which has the number after the last."""
+    """The lane with this number; the common lane has the number after the last lane."""
 
     def __init__(self, policy: Policy, key: NDArray[np.uint64], whole: NDArray[np.bool_], number: int) -> None:
-        """`key` is that of the fingerprints, the same for all lanes; `whole` says which quasi-identifiers are whole numbers."""
+        """`key` is for the fingerprints, the same in all lanes; `whole` says which quasi-identifiers are whole numbers."""
         self._policy, self._number = policy, number
         is_common = number == policy.lanes
         self._kind = policy.window.kind
@@ -57,7 +59,7 @@ class RemoteLane:
 
     @property
     def next(self) -> float | None:
-        """When something may have to be done even if nothing arrives; None if nothing waits, or not for a time."""
+        """The time at which `tick` is due if nothing arrives; None if no tuple waits, or the window does not measure time."""
         if self._kind != "time" or not self.held:
             return None
         clock, since = self._lane.state.window.clock, self._lane.state.window.since[: self.held]
@@ -82,7 +84,7 @@ class RemoteLane:
         return _all([*steps, self.tick(newest)])
 
     def join(self, handed: Transfer, arrived: int, newest: float) -> Result:
-        """Into the common lane: take in tuples that were handed over while so many arrived."""
+        """In the common lane: take in tuples that were handed over while `arrived` tuples arrived."""
         handed = handed.select(np.lexsort((handed.rows, handed.tuples.time, handed.handed_at)))
         steps = []
         if self._kind == "count":
@@ -119,13 +121,16 @@ class RemoteLane:
         return self._core.saved(header).to_bytes()
 
     def restore(self, data: bytes) -> None:
-        """Go on from there; only a new lane can."""
+        """Continue from a snapshot; only a new lane can do this."""
         snapshot = Snapshot.from_bytes(data, self._policy.fingerprint)
         self._core.restore(snapshot)
         self._unknown = snapshot.header["unknown"]
 
     def _entering(self, some: Transfer) -> Batch:
-        """The tuples of one step. At its end the payloads of tuples that are not in the window are freed."""
+        """The tuples of one step, with their payloads in the buffer.
+
+        The step must take in all of them: at its end, the payloads of tuples that are not in the window are freed.
+        """
         kept = some.kept.combine_chunks().to_batches()[:1] or [pa.RecordBatch.from_pylist([], some.kept.schema)]
         return some.tuples._replace(payload=self._core.payloads.add(kept[0], some.rows))
 
@@ -134,14 +139,17 @@ class RemoteLane:
         return blank(len(self._policy.quasi), len(self._policy.requirements), size, ELSEWHERE)
 
     def _one_by_one(self, tuples: Batch, newest: float) -> Batch:
-        """Tuples that were handed over by time, each after the moment when half of its wait was over, or the newest time."""
+        """Tuples that were handed over, each after a row that moves the clock.
+
+        The clock moves to the end of the tuple's half wait, but not beyond the newest time. Under `buffer` it does not move.
+        """
         wait, size = half_wait(self._policy), len(tuples.time)
         time = np.minimum(tuples.time + wait, newest) if wait < math.inf else np.full(size, -np.inf)
         both = concat([self._elsewhere(size)._replace(time=time), tuples])
         return both.select(np.arange(2 * size).reshape(2, size).T.ravel())
 
     def _numbered(self, person: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Unknown persons, each with a number that no other has."""
+        """The persons; each unknown person gets a number of its own."""
         unknown = person[:, 1] == _UNKNOWN
         if not unknown.any():
             return person
@@ -165,13 +173,15 @@ class RemoteLane:
 
 
 def places(counts: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-    """The places of a lane's arrivals among those of all lanes, each lane's spread evenly; of equals, the lower lane is first.
+    """The places of one lane's arrivals among the arrivals of all lanes.
+
+    The arrivals of each lane are spread evenly. At equal places, the lower lane is first.
 
     >>> [places(np.array([4, 2, 1]), lane).tolist() for lane in range(3)]
     [[0, 2, 4, 6], [1, 5], [3]]
     """
     own = int(counts[number])
-    middle = 2 * np.arange(own) + 1  # of the share of each arrival in the whole, in 2·own parts
+    middle = 2 * np.arange(own) + 1  # of each arrival's share of the whole, in units of 1 / (2·own)
     place = np.arange(own)
     for lane, count in enumerate(counts.tolist()):
         if lane != number:
@@ -181,12 +191,13 @@ def places(counts: NDArray[np.int64], number: int) -> NDArray[np.int64]:
 
 
 def numbers(time: NDArray[np.float64], since: NDArray[np.float64], held: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Arrival numbers by time, for tuples that come in order: each above all held ones of its millisecond or before.
+    """Arrival numbers made from times, for tuples in order of time.
 
-    `held` are the numbers of the tuples held since the times `since`. No two tuples have the same number: where a millisecond
-    has no more numbers, those of the next ones are taken, and where these are taken too, numbers above all.
+    Each number is above the numbers of all held tuples of the same millisecond or an earlier one. `held` are the numbers of the
+    held tuples, and `since` are their times. No two tuples get the same number. If a millisecond has no free number, the tuple
+    gets one of a later millisecond. If such a number is in use, all new numbers are above every held number.
 
-    >>> (numbers(np.array([0.0, 0.0, 0.001]), np.array([0.0]), np.array([_BEFORE << _SAME])) - (_BEFORE << _SAME)).tolist()
+    >>> (numbers(np.array([0.0, 0.0, 0.001]), np.array([0.0]), np.array([_OFFSET << _SAME])) - (_OFFSET << _SAME)).tolist()
     [1, 2, 524288]
     """
     own, there = _milliseconds(time), _milliseconds(since)
@@ -198,11 +209,11 @@ def numbers(time: NDArray[np.float64], since: NDArray[np.float64], held: NDArray
 
 
 def _milliseconds(time: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.clip(time * _MILLISECONDS, -_BEFORE, _BEFORE - 1).astype(np.int64) + _BEFORE
+    return np.clip(time * _MILLISECONDS, -_OFFSET, _OFFSET - 1).astype(np.int64) + _OFFSET
 
 
 def _rising(first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The lowest numbers from `first` on of which each is above the one before."""
+    """The lowest strictly increasing numbers that are not below `first`."""
     step = np.arange(len(first))
     return np.maximum.accumulate(first - step) + step
 

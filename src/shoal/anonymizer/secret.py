@@ -18,11 +18,11 @@ def secret(parameters: Zanon) -> bytes:
     Raises
     ------
     PolicyError
-        There is none, or it is too short.
+        There is no secret, or it is too short.
     """
     file = parameters.secret_file
     place = VARIABLE if file is None else "algorithm.secret_file"
-    found = _set() if file is None else _read(Path(file))
+    found = _from_environment() if file is None else _from_file(Path(file))
     if found is None:
         raise PolicyError([
             f"{VARIABLE}: is not set, and algorithm.secret_file names no file; pseudonyms need a secret of at least "
@@ -33,13 +33,13 @@ def secret(parameters: Zanon) -> bytes:
     return found
 
 
-def _set() -> bytes | None:
+def _from_environment() -> bytes | None:
     text = os.environ.get(VARIABLE)
     return os.fsencode(text) if text else None
 
 
-def _read(path: Path) -> bytes:
-    """The content of a file without the end of its last line."""
+def _from_file(path: Path) -> bytes:
+    """The content of a file, without line breaks at its end."""
     try:
         return path.read_bytes().rstrip(b"\r\n")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Snapshots: an anonymizer's whole state as bytes. They hold what waits in the window: protect them like the input."""
+"""Snapshots: an anonymizer's whole state as bytes. They contain the waiting records: protect them like the input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 class Snapshot(NamedTuple):
-    """Figures and names, arrays, and what is passed through of the tuples that wait."""
+    """A header, arrays, and the columns that are passed through, for the waiting tuples."""
 
     header: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]

@@ -1,8 +1,8 @@
 """The split tree: a decision tree that names the lane of a tuple, so that similar tuples share a lane.
 
-Each question is about one quasi-identifier: is the value at most so large? The tree is learned from tuples of the stream,
-which it splits in halves again and again. Of the splits with halves of about the wanted sizes, the best is the one whose
-halves would lose least; the loss is estimated by groups of nearest neighbours in the same half, around some of the tuples.
+Each question compares one quasi-identifier with a bound: is value <= bound? The tree is learned from a sample of the stream, by
+repeated splits into two parts. Among the splits whose parts have about the wanted sizes, the best split has the least loss.
+The loss is estimated with groups: some tuples of the sample form groups with their nearest neighbours in the same part.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from numpy.typing import NDArray
 from shoal.policy import Attribute, Policy
 
 SAMPLE = 1024
-"""Tuples that the tree is learned from; or more, where there are many lanes."""
+"""The least number of tuples that the tree is learned from; many lanes need more."""
 
-_EACH = 32  # tuples for each lane
-_UNEVEN = 0.1  # by how much a half may be larger than it should
-_GROUPS = 64
-_FINE = 2**32  # distances that differ by less are equal
-YES, NO = -1, -2  # the lanes of a split, as branches
+_EACH = 32  # the least number of sample tuples per lane
+_UNEVEN = 0.1  # how far the share of a part may be from the wanted share
+_GROUPS = 64  # groups that the loss is estimated with
+_RESOLUTION = 2**32  # distances are compared in units of 1 / _RESOLUTION
+YES, NO = -1, -2  # the two lanes of a split, as entries of `branches`
 
 
 class SplitTree(NamedTuple):
     quasi: NDArray[np.int64]  # one row per question: the quasi-identifier
-    bound: NDArray[np.float64]  # is the value at most so large?
+    bound: NDArray[np.float64]  # the answer is yes if value <= bound
     branches: NDArray[np.int64]  # columns for yes, no and missing: the next question, or lane i as -1 - i
 
     def lanes(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The lanes of tuples, whose values come in one row per quasi-identifier.
+        """The lane of each tuple; `values` has one row per quasi-identifier.
 
         >>> tree = SplitTree(np.array([0, 1]), np.array([5.0, np.inf]), np.array([[-1, 1, -3], [-2, -3, -3]]))
         >>> tree.lanes(np.array([[4.0, 6.0, np.nan], [np.nan, 1.0, np.nan]])).tolist()
@@ -50,21 +50,21 @@ class SplitTree(NamedTuple):
 
 
 class SplitLearner:
-    """Learns a tree from the stream's beginning, and again when asked."""
+    """Learns a tree from the first tuples of the stream, and a new one after `relearn`."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self.tree: SplitTree | None = None
-        self.sample: NDArray[np.float64] | None = None  # None: nothing is to be learned
+        self.sample: NDArray[np.float64] | None = None  # None: no tree is being learned
         self.relearn()
 
     @property
     def wanted(self) -> int | None:
-        """How many more tuples are needed to learn; None if nothing is to be learned."""
+        """How many more tuples are needed to learn; None if no tree is being learned."""
         return None if self.sample is None else sample_size(self._policy) - self.sample.shape[1]
 
     def see(self, values: NDArray[np.float64]) -> bool:
-        """Add tuples to the sample, no more than are wanted; whether a tree was learned."""
+        """Add at most `wanted` tuples to the sample; returns whether a tree was learned."""
         if self.sample is None:
             return False
         self.sample = np.hstack([self.sample, values])
@@ -74,7 +74,7 @@ class SplitLearner:
         return True
 
     def relearn(self) -> None:
-        """Learn from the next tuples; until then the old tree holds."""
+        """Learn a new tree from the next tuples; the old tree is used until then."""
         self.sample = np.zeros((len(self._policy.quasi), 0))
 
 
@@ -106,13 +106,16 @@ def learned_tree(policy: Policy, values: NDArray[np.float64]) -> SplitTree:
             branches[first + i] = [sides[-1 - branch] if branch < 0 else first + branch for branch in row]
         return first
 
-    if grow(values, policy.lanes) < 0:  # no question divides them
+    if grow(values, policy.lanes) < 0:  # no question splits the tuples
         quasi, bound, branches = [0], [np.inf], [[-1, -1, -1]]
     return SplitTree(np.array(quasi), np.array(bound), np.array(branches))
 
 
 def best_split(policy: Policy, values: NDArray[np.float64], share: float) -> SplitTree | None:
-    """The split with about this share in the first lane whose halves would lose least; None if there is none."""
+    """The split with the least loss among those that put about `share` of the tuples in the first lane.
+
+    If every split is too uneven, the most even one; None if no question splits the tuples.
+    """
     tuples = _Tuples(policy, values)
     best, least = None, (True, np.inf)
     for split in tuples.splits(share):
@@ -140,11 +143,11 @@ class _Tuples:
         self._steps = self._sorted[:, 1:] > self._sorted[:, :-1]
         size = values.shape[1]
         self._centres = np.arange(min(size, _GROUPS)) * size // min(size, _GROUPS)
-        distance = (self._distances(values[:, self._centres]) * _FINE).astype(np.int64)
-        self._near = distance * size + np.arange(size)  # no two are equal, so that any way of sorting finds the same
+        distance = (self._distances(values[:, self._centres]) * _RESOLUTION).astype(np.int64)
+        self._near = distance * size + np.arange(size)  # all different, so that every sorting algorithm gives the same order
 
     def splits(self, share: float) -> Iterator[SplitTree]:
-        """For each quasi-identifier, the best bound among tuples that have it, and the question whether a tuple has it."""
+        """For each quasi-identifier: splits at the bound nearest to `share`, and the split by whether the value is missing."""
         for q, (column, steps) in enumerate(zip(self._sorted, self._steps, strict=True)):
             ends, present = np.flatnonzero(steps), int((~np.isnan(column)).sum())
             if len(ends):
@@ -154,7 +157,7 @@ class _Tuples:
                 yield _split(q, np.inf, NO)
 
     def loss(self, yes: NDArray[np.bool_]) -> float:
-        """What tuples would lose in these halves: in groups of the nearest in the same half, around some of the tuples."""
+        """The estimated loss of a split, in groups of some tuples with their nearest neighbours in the same part."""
         size = min(self._policy.privacy.k, int(yes.sum()), int((~yes).sum()))
         near = np.where(yes[self._centres][:, None] == yes, self._near, np.iinfo(np.int64).max)
         members = self._values[:, np.argpartition(near, size - 1, axis=1)[:, :size]]
@@ -170,10 +173,10 @@ class _Tuples:
         return float(self._sorted[q, end] + self._sorted[q, end + 1]) / 2
 
     def _with_missing(self, q: int, bound: float, any_missing: bool) -> Iterator[SplitTree]:
-        """Splits by one question, which differ in where tuples without the value go.
+        """Splits by one question, one for each way to treat tuples without the value.
 
-        Under `maybe` they follow the surrogate, to the tuples that they may share a group with. Where equal missing patterns
-        must meet, all of them go to one side.
+        If `nulls_match` is `maybe`, a surrogate question decides their lane, so that similar tuples share a lane. Otherwise
+        a group needs equal missing patterns, and all tuples without the value go to one lane.
         """
         if any_missing and not self._strict:
             yield self._with_surrogate(q, bound)
@@ -183,7 +186,11 @@ class _Tuples:
             yield _split(q, bound, YES)
 
     def _with_surrogate(self, q: int, bound: float) -> SplitTree:
-        """The surrogate is the question that most often has the same answer, if it does so more often than the usual answer."""
+        """A split in which a second question, the surrogate, decides the lane of tuples without the value.
+
+        The surrogate is the question about another quasi-identifier that predicts the first answer most often. If the more
+        frequent answer is as good a prediction, there is no surrogate, and these tuples go to the lane of that answer.
+        """
         column = self._values[q]
         signs = np.where(np.isnan(column), 0, np.where(column <= bound, 1, -1))
         usual = YES if signs.sum() > 0 else NO
@@ -200,9 +207,9 @@ class _Tuples:
         return SplitTree(questions, bounds, np.array([[YES, NO, 1], [*sides, usual]]))
 
     def _distances(self, some: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From some tuples to all: the mean over the values that both have.
+        """The distances from some tuples to all tuples: the mean over the values that both tuples have.
 
-        Where equal missing patterns must meet, a value that only one of the two has counts as 1.
+        Unless `nulls_match` is `maybe`, a value that only one of the two tuples has counts as distance 1.
         """
         here, there = (~np.isnan(values) * 1.0 for values in (some, self._values))
         counted = here.T @ there

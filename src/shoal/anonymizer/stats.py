@@ -13,20 +13,20 @@ import pyarrow as pa
 from shoal.path import head, in_batch
 
 MOST = 1000
-"""New fields that are counted one by one; a stream may make up names without end."""
+"""The highest number of new fields that is counted; a stream may invent names without end."""
 
 _FAULTS = ("too_small", "uncovered", "thin", "uniform", "late", "twice")
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How the fields of the records differ from the policy's and from how the stream began.
+    """How the fields of the records differ from the fields in the policy and from those of the first batch.
 
-    A new field is never named, since a name may be data.
+    New fields are counted, but never named, because a name may be data.
     """
 
-    new: int = 0  # fields that first came after the beginning; they are ignored
-    absent: Mapping[str, int] = field(default_factory=dict)  # by field of the policy: records that came without it
+    new: int = 0  # fields that the first batch did not have; they are ignored
+    absent: Mapping[str, int] = field(default_factory=dict)  # for each field of the policy: how many records lack it
 
     def __bool__(self) -> bool:
         return bool(self.new or self.absent)
@@ -34,7 +34,7 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
-    """Where tuples are held until they leave in a group."""
+    """The figures of a window algorithm, which holds tuples until they leave in a group."""
 
     received: int
     rejected: int
@@ -45,26 +45,26 @@ class Stats:
     clustered: int
     reused: int
     suppressed: int
-    loss: float  # the mean over the released tuples, of what was published
+    loss: float  # the mean loss of the released tuples, as they were published
     smallest_group: int | None  # persons, at the moment of publication
     longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
-    stretched: int  # tuples that waited longer than the window, since fewer than k persons were there
-    faults: Mapping[str, int]  # what the door stopped: empty unless an algorithm is wrong
-    drift: Drift = field(default_factory=Drift, compare=False)  # as seen batch by batch
+    stretched: int  # tuples that waited longer than the window, because it held fewer than k persons
+    faults: Mapping[str, int]  # releases that the door stopped, by reason; empty unless an algorithm has a bug
+    drift: Drift = field(default_factory=Drift, compare=False)  # depends on how the stream is cut into batches
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilterStats:
-    """Where observations are released or withheld at once."""
+    """The figures of z-anonymity, which releases or withholds each observation at once."""
 
     received: int
     rejected: int
     reasons: Mapping[str, int]  # why records were rejected, and how many
-    released: int  # with their item, or with what it was generalized to
-    generalized: int  # of these
+    released: int  # with the item itself, or with a generalization of it
+    generalized: int  # how many of the released ones show a generalization
     withheld: int
-    z: int | None  # now; None while a z that follows the stream lets nothing through yet
-    drift: Drift = field(default_factory=Drift, compare=False)  # as seen batch by batch
+    z: int | None  # the current z; None while a tuned z is not known yet and nothing is released
+    drift: Drift = field(default_factory=Drift, compare=False)  # depends on how the stream is cut into batches
 
 
 def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record) -> Stats:
@@ -80,7 +80,7 @@ def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record
 
 
 class DriftWatch:
-    """Looks at the names of fields, batch by batch.
+    """Finds drift in the field names of each batch.
 
     >>> watch = DriftWatch(["age", "who.city"])
     >>> watch.see(pa.RecordBatch.from_pylist([{"age": 3, "who": {"city": "x"}, "note": 1}]))
@@ -100,7 +100,7 @@ class DriftWatch:
         return Drift(len(self._new), dict(self._absent))
 
     def see(self, batch: pa.RecordBatch, names: Collection[str] | None = None) -> None:
-        """`names` are those of all fields of the records, if the batch holds only some of them."""
+        """`names` are all field names of the records, if the batch holds only some of the fields."""
         if not batch.num_rows:
             return
         present = set(batch.schema.names if names is None else names)

@@ -1,4 +1,4 @@
-"""A transfer: encoded tuples on their way to a lane in another process, with what is passed through."""
+"""A transfer: encoded tuples for a lane in another process, with the columns that are passed through."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from shoal.columns import Encoded
 
 
 class Transfer(NamedTuple):
-    tuples: Batch  # without rows of a payload buffer
+    tuples: Batch  # the rows of a payload buffer are not set
     kept: pa.Table
     rows: NDArray[np.int64]
     handed_at: NDArray[np.int64]  # how many tuples had arrived when each was handed over; 0 for arrivals
 
     @staticmethod
     def of(encoded: Encoded) -> Transfer:
-        """Encoded records, on their way to their lanes."""
+        """A transfer of records that were just encoded."""
         none = np.zeros(len(encoded.rows), np.int64)
         return Transfer(arrivals(encoded, none), pa.Table.from_batches([encoded.kept]), encoded.rows, none)
 
@@ -35,7 +35,7 @@ class Transfer(NamedTuple):
 
     @staticmethod
     def concat(parts: Sequence[Transfer]) -> Transfer:
-        """There is at least one part."""
+        """All parts as one; there must be at least one."""
         if len(parts) == 1:
             return parts[0]
         return Transfer(

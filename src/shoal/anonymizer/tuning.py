@@ -1,4 +1,4 @@
-"""A z that follows the stream: after each quarter of a period, the tuner gets the counts of the last Δt."""
+"""A tuned z, which follows the stream: after each quarter of a period, the tuner gets the counts of the last Δt."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from shoal.model import NOTHING, Tuner
 from shoal.policy import Tuned
 
 NEVER = -(1 << 63)
-"""No quarter of a period."""
+"""The quarter before the first observation."""
 
 _USER = ["user0", "user1"]
 _PUBLISHED = [*_USER, "mark"]
 _NONE = np.zeros((0, len(_PUBLISHED)), np.uint64)
-_MORE = 65_536  # rows that are noted before duplicates are removed
+_MAX_NOTED = 65_536  # new rows after which duplicates are removed
 
 
 class Tuning:
-    """Keeps z where a user is k-anonymous with the wanted probability.
+    """Adjusts z so that a user is k-anonymous with the wanted probability.
 
     Until a whole window was counted, nothing is released.
     """
@@ -30,8 +30,8 @@ class Tuning:
         self._window = window
         self._tuner = Tuner(wanted.auto.k, wanted.auto.probability, wanted.floor)
         self._begun = np.nan
-        self._published = _NONE  # in this period: a user and the mark of an item, 0 for none; each pair once
-        self._noted: list[NDArray[np.uint64]] = []  # pairs that may be there already
+        self._published = _NONE  # pairs of this period, each once: a user, and the mark of a published item or 0
+        self._noted: list[NDArray[np.uint64]] = []  # newer pairs, perhaps with duplicates
 
     @property
     def z(self) -> int:
@@ -39,28 +39,28 @@ class Tuning:
 
     @property
     def knows(self) -> bool:
-        """Whether there is a z yet."""
+        """Whether z has a value yet."""
         return self.z < NOTHING
 
     def note(self, x: zanon.Exposures, batch: zanon.Observations, rows: slice, leaving: slice, period: int) -> None:
-        """Remember which user published which item in rows of a batch, for the rows of this period."""
+        """Note which user published which item, for those rows of a batch that are in this period."""
         published = np.zeros((rows.stop - rows.start, len(_PUBLISHED)), np.uint64)
         published[:, :2] = batch.user[rows]
         mark = np.empty(leaving.stop - leaving.start, np.uint64)
         zanon.marks(x, batch.shown[leaving], mark)
         published[batch.leaving[leaving] - rows.start, 2] = mark
         self._noted.append(published[(batch.how[rows] != zanon.LATE) & (batch.quarter[rows] >> 2 == period)])
-        if sum(map(len, self._noted)) > _MORE + len(self._published):
+        if sum(map(len, self._noted)) > _MAX_NOTED + len(self._published):
             self._gather()
 
     def _gather(self) -> None:
-        """Merge what was noted."""
+        """Merge the noted pairs, without duplicates."""
         noted = _table(np.concatenate([self._published, *self._noted])).group_by(_PUBLISHED).aggregate([])
         self._published = np.column_stack([noted.column(name).to_numpy() for name in _PUBLISHED])
         self._noted = []
 
     def turn(self, x: zanon.Exposures, quarter: int, later: int, time: float) -> None:
-        """A quarter of a period is over, and the first observation of a later one has come."""
+        """End a quarter of a period, because the first observation of a later quarter has arrived."""
         is_over = quarter >> 2 < later >> 2
         if quarter == NEVER:
             self._begun = time
@@ -73,7 +73,7 @@ class Tuning:
             self._published, self._noted = _NONE, []
 
     def _achieved(self) -> float | None:
-        """The share of the period's users whose published items are those of at least k users."""
+        """The share of the period's users whose set of published items is the same for at least k users."""
         self._gather()
         if not len(self._published):
             return None

@@ -25,13 +25,13 @@ from shoal.columns import Encoder, Rejection
 from shoal.errors import ShoalError, WorkerError
 from shoal.policy import Policy
 
-_PIECE = 16_384  # arrivals that several lanes take in at a time
+_PIECE = 16_384  # arrivals per piece, if there are several lanes
 _FAILED = "while tuples were taken in; nothing of this call has left: go on from the last snapshot, or run it again"
 _STOPPED = "an earlier call failed; restore the last snapshot, and go on from there"
 
 
 class Windowed(Engine):
-    """Holds a window, or several; its algorithm decides which tuples leave together."""
+    """Holds one window, or one per lane; the algorithm decides which tuples leave together."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -39,13 +39,13 @@ class Windowed(Engine):
 
     def _start(self, key: NDArray[np.uint64]) -> None:
         self._key = key
-        self._failed = False  # whether an earlier call failed half done: then only `restore` is left
+        self._failed = False  # an earlier call failed half-way: only `restore` may follow
         self._encoder = Encoder(self._policy, key, typed=True)
         self._lane = _lane(self._policy, key)
         self._core = WindowCore(self._policy, self._lane, self._policy.passed)
         self.fields = self._policy.fields
         self.generalized = frozenset(self._policy.generalized)
-        self._nothing: tuple[object, Answer] | None = None
+        self._empty_answer: tuple[object, Answer] | None = None
 
     @property
     def no_trace(self) -> pa.RecordBatch:
@@ -60,7 +60,10 @@ class Windowed(Engine):
             return self._pipelined(self._lane, batch, rows)
 
     def _pipelined(self, lanes: LaneSet, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
-        """Piece by piece: while the lanes work on one, the next is encoded and what left by the last is published."""
+        """Take in a batch piece by piece.
+
+        While the lanes work on one piece, the next piece is encoded, and the tuples that left before are published.
+        """
         answers: list[Answer] = []
         rejected: list[Rejection] = []
         with ThreadPoolExecutor(1, "shoal-lanes") as thread:
@@ -101,7 +104,7 @@ class Windowed(Engine):
         return self._lane.sizes
 
     def saved(self) -> Snapshot:
-        """It holds what waits in the window."""
+        """The whole state, with the records that wait in the window."""
         self._check()
         return self._core.saved({"key": self._key.tolist(), "whole": self._core.publisher.whole.tolist()})
 
@@ -113,7 +116,7 @@ class Windowed(Engine):
 
     @contextmanager
     def _whole_step(self) -> Iterator[None]:
-        """Around work that must not stay half done. A `ShoalError` comes before anything is done, and passes through."""
+        """Guard work that must not stop half-way. A `ShoalError` is raised before the state changes, so it passes through."""
         self._check()
         self._failed = True
         try:
@@ -130,15 +133,15 @@ class Windowed(Engine):
             raise WorkerError(_STOPPED)
 
     def _answer(self, left: Released, rejected: list[Rejection]) -> Answer:
-        """What is published; often nothing, and that answer is kept."""
+        """The answer for the tuples that left. Often none left, so the empty answer is cached."""
         if not left.is_empty:
             answer = self._published(left, rejected)
             self._core.compact()
             return answer
         kind = self._core.payloads.content.kept.schema, self._core.publisher.whole.tolist()
-        if self._nothing is None or self._nothing[0] != kind:
-            self._nothing = kind, self._published(left, [])
-        return self._nothing[1]._replace(rejected=rejected)
+        if self._empty_answer is None or self._empty_answer[0] != kind:
+            self._empty_answer = kind, self._published(left, [])
+        return self._empty_answer[1]._replace(rejected=rejected)
 
     def _published(self, left: Released, rejected: list[Rejection]) -> Answer:
         left = left.by_arrival() if isinstance(self._lane, LaneSet) else left

@@ -1,9 +1,9 @@
 """Workers: FAST's rounds on several threads, over disjoint tuples, with one reuse set.
 
-A worker is a lane that gets its tuples by turns, whatever their values. All workers publish through one door, one at a time,
-into one table of groups; a published group can be reused by every worker whose clock has come so far. Which tuples leave
-together depends on which thread comes first. Releases are put in order by the arrival at which they happened, then by the
-order in which they came through the door.
+A worker is a lane. Tuples are given to the workers in turn, whatever their values. All workers publish through one door, one
+worker at a time, and into one table of groups. A worker can reuse a published group once its own clock has reached the time
+of publication. Which tuples leave together depends on which thread is first. Releases are sorted by the arrival at which they
+happened, then by the order in which they passed the door.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Workers(LaneSet):
         return self._all[0].leave().with_used_groups()
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        """What the workers share is saved once, with the first."""
+        """The shared state is saved once, with the first worker."""
         return {name: array for name, array in super().saved().items() if name.startswith("0.") or not _is_shared(name)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -65,13 +65,16 @@ class Workers(LaneSet):
         return self.leave()
 
     def flush(self) -> Released:
-        """From the first worker."""
+        """All tuples move to the first worker, and leave from there."""
         first, *others = self._all
         first.advance(HandedOver.concat([worker.hand_over_all() for worker in others]).tuples, closing=True)
         return self.leave()
 
     def _share(self, arrivals: int) -> None:
-        """One door, one table of groups, one reuse set, with room for all tuples that can leave while so many arrive."""
+        """Let all workers use the door, the groups and the reuse set of the first.
+
+        They get room for all tuples that can leave during this number of arrivals.
+        """
         first, *others = self._all
         first.make_room(sum(worker.held for worker in others) + arrivals)
         for worker in others:
@@ -86,7 +89,7 @@ class Workers(LaneSet):
         self.side_by_side(advance, len(self._all), len(batch.time))
 
     def _turns(self, arrival: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which worker takes the arrivals with these numbers: a round for each worker at first, then one for each in turn."""
+        """The worker of each arrival number: at first one whole round per worker, then one arrival per worker in turn."""
         workers = len(self._all)
         return np.where(arrival < workers * self._round, arrival // self._round, arrival % workers)
 

@@ -1,16 +1,16 @@
 """The decorators of kernels: numba without the GIL, without reference counts, and with a cache that notices every edit.
 
-Kernels work in arrays that they are given and never allocate. So nothing needs a reference count, and counting each array
-that is passed from function to function would cost more than all the work.
+Kernels get all their arrays as arguments and never allocate. So no array needs a reference count, and counting the references
+to every array at every call would cost more than the work itself.
 
 Numba's own cache looks only at the file that defines a function: after an edit of an imported kernel, old machine code would
 run. Here the cache folder is named after a digest of all sources of shoal that can hold kernels, or constants of kernels. A
-kernel in any other file of shoal is refused. A kernel outside of shoal has a folder that is named after its own file too, and
-after the folders of the kernels that this file imports.
+kernel in any other file of shoal is refused. A kernel outside of shoal has a subfolder, which is named after a digest of its
+file and of the folders of the kernels that this file imports.
 
-Together with a function's machine code, numba's cache stores the code that other functions could inline, and loading it loads
-the compiler. No function inlines a kernel that Python calls, so of that code only the names are kept, and the compiler is
-loaded when there is something to compile. A run takes 55 MB less, and starts in four fifths of the time.
+Beside the machine code of a function, numba's cache stores code that other functions could inline. Loading this code loads the
+compiler. But no function inlines a kernel that Python calls. So the cache stores only the names in this code, and the compiler
+is loaded only when something must be compiled. A run takes 55 MB less, and starts in four fifths of the time.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """A kernel that only kernels call. It has no entry for Python, which takes long to compile where there are many arrays.
+    """A kernel that only kernels call. A call from Python would crash.
 
-    A call from Python would crash.
+    It has no entry point for Python, because that takes long to compile if there are many arrays.
     """
     return _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """An inner kernel that LLVM inlines: for small ones, where passing the arrays would cost more than the work."""
+    """An inner kernel that LLVM inlines: for small kernels, if passing the arrays would cost more than the work."""
     return _compile(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def spelled_out(function: Callable[..., Any]) -> Any:
-    """A function whose body replaces its call: for what no compiled function can return, such as a tuple with records."""
+    """A function whose body replaces its call: for results that compiled functions cannot return, such as tuples of records."""
     return numba.njit(inline="always")(function)
 
 
@@ -99,7 +99,7 @@ def _resolved(file: str) -> Path:
 
 
 def _folder(function: Callable[..., Any]) -> Path:
-    """Where the machine code of a function is kept."""
+    """The cache folder for the machine code of a function."""
     file = _resolved(function.__code__.co_filename)
     if file in _SOURCES:
         return FOLDER
@@ -114,7 +114,7 @@ def _folder(function: Callable[..., Any]) -> Path:
 
 
 class _MachineCode(CompileResultCacheImpl):  # type: ignore[misc]
-    """What is kept of a kernel: all but the code that others would inline."""
+    """What the cache stores of a kernel: everything except the code that other functions could inline."""
 
     def reduce(self, result: Any) -> Any:
         (name, kind, (code, whole)), *rest = super().reduce(result)
@@ -122,7 +122,7 @@ class _MachineCode(CompileResultCacheImpl):  # type: ignore[misc]
 
     def rebuild(self, context: Any, kept: Any) -> Any:
         result = super().rebuild(context, kept)
-        result.library._shared_module = None  # so that a kernel that inlines it fails, instead of inlining empty functions
+        result.library._shared_module = None  # a kernel that inlines it must fail, not inline empty functions
         return result
 
 
@@ -130,13 +130,13 @@ class _Kernels(FunctionCache):  # type: ignore[misc]
     _impl_class = _MachineCode
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """As numba does it, but for `context.refresh()`."""
+        """The same as numba's method, but without `context.refresh()`."""
         with self._guard_against_spurious_io_errors():
             return self._load_overload(signature, context)
 
 
 def _outline(code: bytes) -> bytes:
-    """A module that has the same names as this one, and nothing behind them."""
+    """A module with the same functions and variables as this one, by name only: all are empty."""
     module = binding.parse_bitcode(code)
     functions = (f'define void @"{f.name}"() {{ ret void }}' for f in module.functions if not f.is_declaration)
     variables = (f'@"{v.name}" = global i8 0' for v in module.global_variables if not v.is_declaration)

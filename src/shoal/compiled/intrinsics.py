@@ -1,4 +1,4 @@
-"""Single machine instructions, and short loops in registers, that numba would not make by itself. They check nothing."""
+"""Single machine instructions, and short loops in registers, that numba does not generate itself. No bounds are checked."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from numba.core import cgutils
 from numba.core.extending import intrinsic
 
 ENTRIES = 64
-"""Entries that `up_to` looks at."""
+"""How many entries `up_to` compares."""
 COLUMNS = 8
-"""Columns that `ends` and `add_losses` look at: a cache line."""
+"""How many columns `ends` and `add_losses` process: one cache line."""
 COPIED = 32
-"""Bytes that `copy` copies."""
+"""How many bytes `copy` copies."""
 
 _WORD, _INT, _DOUBLES = ir.IntType(64), ir.IntType(32), ir.VectorType(ir.DoubleType(), COLUMNS)
 
 
 def _array(call: Any, number: int) -> Any:
-    """An argument that is an array; `call` is what `build` is given: context, builder, signature, arguments."""
+    """An array argument; `call` holds the arguments of `build`: context, builder, signature, arguments."""
     context, builder, signature, arguments = call
     return context.make_array(signature.args[number])(context, builder, arguments[number])
 
 
 def _pointer(call: Any, number: int, index: Any, kind: Any = None) -> Any:
-    """A pointer to array[index], as one to `kind`."""
+    """A pointer to array[index], cast to a pointer to `kind` if given."""
     place = call[1].gep(_array(call, number).data, [index])
     return place if kind is None else call[1].bitcast(place, kind.as_pointer())
 
 
-def _filled(builder: Any, value: Any, size: int) -> Any:
-    """A vector with this value in all places."""
+def _broadcast(builder: Any, value: Any, size: int) -> Any:
+    """A vector with this value in every element."""
     first = builder.insert_element(ir.Constant(ir.VectorType(value.type, size), ir.Undefined), value, _INT(0))
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(_INT, size), [0] * size))
 
 
 @intrinsic
 def popcount(typing_context: Any, bits: Any) -> Any:
-    """The number of ones in a 64-bit word."""
+    """The number of 1 bits in a 64-bit word."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.zext(builder.ctpop(arguments[0]), _WORD)
@@ -51,7 +51,7 @@ def popcount(typing_context: Any, bits: Any) -> Any:
 
 @intrinsic
 def first_one(typing_context: Any, bits: Any) -> Any:
-    """The index of the lowest one in a 64-bit word that is not 0."""
+    """The index of the lowest 1 bit in a 64-bit word, which must not be 0."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(1))
@@ -76,15 +76,15 @@ def up_to(typing_context: Any, array: Any, start: Any, limit: Any) -> Any:
     def build(*call: Any) -> Any:
         _, builder, _, (_, start, limit) = call
         entries = builder.load(_pointer(call, 0, start, ir.VectorType(ir.FloatType(), ENTRIES)), align=4)
-        return builder.bitcast(builder.fcmp_ordered("<=", entries, _filled(builder, limit, ENTRIES)), ir.IntType(ENTRIES))
+        return builder.bitcast(builder.fcmp_ordered("<=", entries, _broadcast(builder, limit, ENTRIES)), ir.IntType(ENTRIES))
 
     return types.uint64(array, types.int64, types.float32), build
 
 
 @intrinsic
 def ends(typing_context: Any, table: Any, rows: Any, start: Any, low: Any, high: Any) -> Any:
-    """low[start + i], high[start + i] = the least and the greatest table[row, start + i] of some rows, for 8 columns; NaN is
-    neither. They stay in registers, while a loop would write and read them again for every row."""
+    """low[start + i], high[start + i] = the least and the greatest table[row, start + i] over `rows`, for 8 columns. NaN
+    is ignored. The results stay in registers; a plain loop would write and read them again for every row."""
 
     def build(*call: Any) -> Any:
         context, builder, _, (_, _, start, _, _) = call
@@ -105,8 +105,8 @@ def ends(typing_context: Any, table: Any, rows: Any, start: Any, low: Any, high:
 
 @intrinsic
 def add_losses(typing_context: Any, low: Any, high: Any, loss: Any, weight: Any, values: Any, lost: Any) -> Any:
-    """lost[i] += weight[q] * loss[q, i] for every q in turn, for 8 columns; infinite where values[q] is not within low and
-    high, nothing where it is NaN. The sums stay in registers, as those of `ends` do."""
+    """lost[i] += weight[q] * loss[q, i] for every q in turn, for 8 columns. The added loss is infinite if values[q] is not
+    between low and high, and 0 if values[q] is NaN. The sums stay in registers, as in `ends`."""
 
     def build(*call: Any) -> Any:
         context, builder, _, _ = call
@@ -114,14 +114,14 @@ def add_losses(typing_context: Any, low: Any, high: Any, loss: Any, weight: Any,
         def columns(number: int, row: Any) -> Any:
             return _pointer(call, number, builder.mul(row, row.type(COLUMNS)), _DOUBLES)
 
-        def everywhere(number: int, row: Any) -> Any:
-            return _filled(builder, builder.load(_pointer(call, number, row)), COLUMNS)
+        def broadcast(number: int, row: Any) -> Any:
+            return _broadcast(builder, builder.load(_pointer(call, number, row)), COLUMNS)
 
         rows = builder.extract_value(_array(call, 0).shape, 0)
         total = cgutils.alloca_once_value(builder, builder.load(columns(5, rows.type(0)), align=8))
         with cgutils.for_range(builder, rows) as loop:
             low, high, loss = (builder.load(columns(number, loop.index), align=8) for number in (0, 1, 2))
-            weight, value = everywhere(3, loop.index), everywhere(4, loop.index)
+            weight, value = broadcast(3, loop.index), broadcast(4, loop.index)
             inside = builder.and_(builder.fcmp_ordered("<=", low, value), builder.fcmp_ordered("<=", value, high))
             more = builder.select(inside, builder.fmul(weight, loss), ir.Constant(_DOUBLES, [math.inf] * COLUMNS))
             more = builder.select(builder.fcmp_ordered("ord", value, value), more, ir.Constant(_DOUBLES, [0.0] * COLUMNS))
@@ -134,7 +134,7 @@ def add_losses(typing_context: Any, low: Any, high: Any, loss: Any, weight: Any,
 
 @intrinsic
 def seized(typing_context: Any, flag: Any) -> Any:
-    """Set flag[0] to 1; whether it was 0. The thread that set it sees all that was written before it was set back."""
+    """Try to take a lock: set flag[0] to 1, and return whether it was 0. If so, writes before the last `give_back` are seen."""
 
     def build(*call: Any) -> Any:
         found = call[1].cmpxchg(_array(call, 0).data, _WORD(0), _WORD(1), "acq_rel", "monotonic")
@@ -145,7 +145,7 @@ def seized(typing_context: Any, flag: Any) -> Any:
 
 @intrinsic
 def give_back(typing_context: Any, flag: Any) -> Any:
-    """Set flag[0] to 0, once all that was written before can be seen."""
+    """Release a lock: set flag[0] to 0, after all earlier writes are visible to other threads."""
 
     def build(*call: Any) -> Any:
         call[1].store_atomic(_WORD(0), _array(call, 0).data, "release", 8)
@@ -156,7 +156,7 @@ def give_back(typing_context: Any, flag: Any) -> Any:
 
 @intrinsic
 def step_aside(typing_context: Any) -> Any:
-    """Let another thread run on this core, if one wants to."""
+    """Let another thread run on this core, if one is ready."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         name = "SwitchToThread" if os.name == "nt" else "sched_yield"
@@ -168,7 +168,7 @@ def step_aside(typing_context: Any) -> Any:
 
 @intrinsic
 def copy(typing_context: Any, source: Any, start: Any, target: Any, at: Any) -> Any:
-    """Copy 32 bytes of one array of bytes, from `start`, into another, from `at`."""
+    """Copy 32 bytes from source[start:] to target[at:], both arrays of bytes."""
 
     def build(*call: Any) -> Any:
         context, builder, _, (_, start, _, at) = call
@@ -181,7 +181,7 @@ def copy(typing_context: Any, source: Any, start: Any, target: Any, at: Any) -> 
 
 @intrinsic
 def word(typing_context: Any, array: Any, at: Any) -> Any:
-    """The 8 bytes of an array of bytes from `at`, the first one lowest."""
+    """The 8 bytes of an array of bytes from `at` on, as a little-endian word."""
 
     def build(*call: Any) -> Any:
         return call[1].load(_pointer(call, 0, call[3][1], _WORD), align=1)

@@ -47,35 +47,35 @@ def anonymize(
     df
         The records. Rows of a streaming query come out when they leave, in append mode.
     policy
-        A policy, the mapping or the path of one.
+        A policy, or the mapping or the path of a policy.
     lanes
-        Windows side by side, one task each, among which the tuples are split. z-anonymity is split by items.
+        How many windows run in parallel, one task each. Similar tuples share a window; under z-anonymity, equal items do.
     sample
-        For a streaming query with several lanes: a batch DataFrame of the same columns, some thousand rows, from which the
-        split tree is learned: which tuples share a lane. It is read once, when there is no `split_tree` yet.
+        For a streaming query with several lanes: a batch DataFrame with the same columns and some thousand rows. From it the
+        split tree is learned, which decides which tuples share a lane. It is read once, if no split tree was saved yet.
     split_tree
-        For a streaming query with several lanes: a folder, such as one beside the checkpoint, where the split tree is kept.
+        For a streaming query with several lanes: a folder, such as one beside the checkpoint, in which the split tree is saved.
     key
-        For a streaming query: the secret that its state is encrypted with, at least 32 bytes; by default that of SHOAL_KEY.
+        For a streaming query: the secret that encrypts its state, at least 32 bytes; by default the value of SHOAL_KEY.
 
     Raises
     ------
     PolicyError, InputError, StateError
-        The policy, the DataFrame, or what is kept of the query cannot be used.
+        The policy, the DataFrame, or the saved state of the query cannot be used.
     """
     if isinstance(policy, Mapping):
         policy = Policy.parse(policy)
     elif not isinstance(policy, Policy):
         policy = Policy.load(policy)
-    policy, lanes = _fitting(policy, lanes)
+    policy, lanes = _with_lanes(policy, lanes)
     records = _records(df, policy)
     job = _job(records, policy, lanes, sample, split_tree, key)
     steps = _streaming if df.isStreaming else _batch
     return steps(records, job).mapInArrow(DecodeStep(job).__call__, _types(df, job.published))
 
 
-def _fitting(policy: Policy, lanes: int) -> tuple[Policy, int]:
-    """The policy with this number of lanes, and the number that it can be split into."""
+def _with_lanes(policy: Policy, lanes: int) -> tuple[Policy, int]:
+    """The policy with this number of lanes, and the number of lanes that the query can use."""
     if lanes < 1:
         raise PolicyError([f"lanes: {lanes} is below 1; use at least 1"])
     own = policy.algorithm
@@ -118,7 +118,7 @@ def _job(
     secret_key = given or os.environ.get(VARIABLE) or ("" if streaming else secrets.token_hex(32))
     if not secret_key:
         raise StateError(f"key: there is none, and {VARIABLE} is not set; a streaming query keeps raw records, encrypted")
-    FileCipher(secret_key)  # refuses a short one
+    FileCipher(secret_key)  # raises an error if the key is too short
     schema = to_arrow_schema(records.drop(ROW).schema)
     nothing = pa.RecordBatch.from_pylist([], schema)
     pseudonyms = secret(policy.algorithm) if isinstance(policy.algorithm, Zanon) else None
@@ -165,7 +165,7 @@ def _learned(records: DataFrame, policy: Policy) -> SplitTree | None:
 
 
 def _types(df: DataFrame, published: pa.Schema) -> StructType:
-    """The types of the published columns; those that are passed through keep their Spark type."""
+    """The types of the published columns; a column that is passed through keeps its Spark type."""
     known = {field.name: field.dataType for field in df.schema.fields}
     same = dict(zip(known, to_arrow_schema(df.schema).types, strict=True))
     return StructType([
@@ -182,7 +182,7 @@ def _streaming(records: DataFrame, job: Job) -> DataFrame:
         grouped: GroupedData = rows.groupBy("key")
         return grouped.transformWithStateInPandas(StreamStep(job, here), SCHEMA, "Append", mode)
 
-    return _through(records, job, step)
+    return _run_lanes(records, job, step)
 
 
 def _batch(records: DataFrame, job: Job) -> DataFrame:
@@ -193,14 +193,14 @@ def _batch(records: DataFrame, job: Job) -> DataFrame:
         ordered = rows.repartition(len(job.routing.keys), "key").sortWithinPartitions("key", "part", "seq")
         return ordered.mapInArrow(BatchStep(job, here).__call__, SCHEMA)
 
-    return _through(records, job, step)
+    return _run_lanes(records, job, step)
 
 
-def _through(records: DataFrame, job: Job, step: Callable[[DataFrame, tuple[int, ...]], DataFrame]) -> DataFrame:
-    """Through the lanes, and, where there are several windows, through the common lane."""
+def _run_lanes(records: DataFrame, job: Job, step: Callable[[DataFrame, tuple[int, ...]], DataFrame]) -> DataFrame:
+    """Run the records through the lanes and, if there are several windows, through the common lane."""
     *own, common = job.routing.keys
     messages = records.mapInArrow(EncodeStep(job).__call__, SCHEMA)
-    if job.policy.is_filter:  # its lane finds which observations come too late
+    if job.policy.is_filter:  # counted after the lanes, which reject late observations
         return _counted(step(messages, tuple(own)))
     left = step(_counted(messages), tuple(own))
     return left if job.lanes == 1 else step(left, (common,))

@@ -1,6 +1,6 @@
 """The parent of Spark's Python workers (`spark.python.daemon.module`): shoal is loaded once, before workers are forked.
 
-SHOAL_WARM names the algorithm whose kernels are loaded too, from SHOAL_CACHE; if they are not there they are compiled, once.
+SHOAL_WARM names an algorithm. Its kernels are loaded too, from SHOAL_CACHE, or compiled once if they are not there.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def warm() -> None:
 def only_if_changed(forget: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:
     """Read an archive again only if it has changed.
 
-    Before every task a worker clears its cache of archives. Spark itself is an archive, and would be read again for each of
-    its packages, which takes longer than a small task.
+    A worker clears its cache of archives before every task. Spark itself is an archive: it would be read again for each of its
+    packages, and that takes longer than a small task.
     """
     seen: dict[str, tuple[int, int] | None] = {}
 
@@ -64,5 +64,5 @@ def _state(path: str) -> tuple[int, int] | None:
 if __name__ == "__main__":
     zipimporter.invalidate_caches = only_if_changed(zipimporter.invalidate_caches)  # type: ignore[assignment,method-assign]
     warm()
-    importlib.invalidate_caches()  # so that what was read by now is not read again
+    importlib.invalidate_caches()  # archives that were read so far are not read again
     manager()

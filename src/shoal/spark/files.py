@@ -1,4 +1,4 @@
-"""Files at the ends of a pipeline on Spark."""
+"""Files as the source and the sink of a pipeline on Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINES = {"ignoreNullFields": "false"}
 
 
 class FileSource:
-    """A file, or files by a pattern, to which others are added while it is followed."""
+    """A file, or all files that match a pattern; if the source is followed, new files are read too."""
 
     def __init__(self, settings: Any) -> None:
         self._path, self.follows = str(settings.path), bool(settings.follow)
@@ -26,7 +26,7 @@ class FileSource:
             yield "source.file.path: is a format that is not there on Spark; use .jsonl, .csv or .parquet"
 
     def schema(self, spark: SparkSession) -> StructType:
-        """The types of the columns, from the files that are there."""
+        """The types of the columns, from the existing files."""
         return self._of(spark.read).load(self._path).schema
 
     def read(self, reader: Any, schema: StructType) -> DataFrame:
@@ -50,5 +50,5 @@ class FileSink:
         found.write.mode("error").options(**_LINES).json(self._path)
 
     def writer(self, found: DataFrame) -> Any:
-        """For a stream."""
+        """The writer of a streaming query."""
         return found.writeStream.format("json").options(**_LINES, path=self._path)

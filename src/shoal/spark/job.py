@@ -1,4 +1,4 @@
-"""A job: all that the steps of one query need to know. It goes to the executors inside the query, with its secrets."""
+"""A job: all data that the steps of one query need. Spark sends it to the executors with the query, secrets included."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Job:
     policy: Policy
     routing: Routing
     whole: tuple[bool, ...]
-    """By quasi-identifier: whether it is published in whole numbers."""
+    """For each quasi-identifier: whether it is published as whole numbers."""
 
     published: pa.Schema
     secret: str = field(repr=False)
-    """For the encryption of the state, and for the key of the fingerprints."""
+    """It encrypts the state, and the key of the fingerprints is derived from it."""
 
     pseudonyms: bytes | None = field(default=None, repr=False)
-    """The secret of z-anonymity."""
+    """The secret of the pseudonyms under z-anonymity."""
 
     @cached_property
     def key(self) -> NDArray[np.uint64]:
-        """The key of the fingerprints: the same in every lane, and whenever a step is run again."""
+        """The key of the fingerprints: the same in every lane, and the same if a step is run again."""
         derived = HKDF(SHA256(), 16, self.policy.fingerprint.encode(), b"shoal fingerprints").derive(self.secret.encode())
         return np.frombuffer(derived, np.uint64).copy()
 
@@ -51,7 +51,7 @@ class Job:
         return len(self.routing.keys) - 1
 
     def sealed(self, header: dict[str, Any], state: bytes) -> bytes:
-        """The encrypted state of a lane, as it is kept between batches."""
+        """The encrypted state of a lane, as it is stored between batches."""
         out = io.BytesIO()
         writer = self.cipher.writer(out)
         writer.add(json.dumps({"routing": self.routing.digest, **header}).encode())
@@ -59,12 +59,12 @@ class Job:
         return out.getvalue()
 
     def opened(self, data: bytes) -> tuple[dict[str, Any], bytes]:
-        """The header and the state of a lane that was sealed.
+        """The decrypted header and state of a lane.
 
         Raises
         ------
         StateError
-            It is damaged, or was sealed with another key or under another split tree.
+            The state is damaged, or was encrypted with another key or under another split tree.
         """
         try:
             header, state = self.cipher.pieces(data)

@@ -1,4 +1,4 @@
-"""Topics of Kafka at the ends of a pipeline on Spark, by Spark's own connector, which must be installed beside Spark."""
+"""Kafka topics as the source and the sink of a pipeline on Spark. Spark's own connector must be installed for them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pyspark.sql.types import StructType
 from shoal.errors import InputError
 
 PACKAGE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
-"""The connector, as Maven knows it."""
+"""The Maven name of the connector."""
 
 SOME = 10_000
-"""Messages from which the types of the columns are learned."""
+"""How many messages are read to find the types of the columns."""
 
 
 class TopicSource:
@@ -32,7 +32,7 @@ class TopicSource:
         yield from _problems("source", self._settings)
 
     def options(self) -> dict[str, str]:
-        """The connector's options; positions are in the checkpoint, so only the name of the group is used."""
+        """The options of the connector. The checkpoint stores the offsets, so the group is only a prefix of names."""
         return {
             "kafka.bootstrap.servers": self._settings.brokers,
             "subscribe": self._settings.topic,
@@ -47,9 +47,9 @@ class TopicSource:
         Raises
         ------
         InputError
-            There are none, or the connector is not there.
+            The topic has no messages, or the connector is not installed.
         """
-        _look_for_connector(spark, "source")
+        _check_connector(spark, "source")
         messages = spark.read.format("kafka").options(**self.options()).load()
         found = columns(lines(messages.limit(SOME)))
         if not found.fields:
@@ -61,7 +61,7 @@ class TopicSource:
 
 
 class TopicSink:
-    """A topic to which every tuple goes at least once, one JSON object per message."""
+    """A topic that gets every tuple at least once, one JSON object per message."""
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
@@ -73,16 +73,16 @@ class TopicSink:
         return {"kafka.bootstrap.servers": self._settings.brokers, "topic": self._settings.topic}
 
     def write(self, found: DataFrame) -> None:
-        _look_for_connector(found.sparkSession, "sink")
+        _check_connector(found.sparkSession, "sink")
         messages(found).write.format("kafka").options(**self.options()).save()
 
     def writer(self, found: DataFrame) -> Any:
-        _look_for_connector(found.sparkSession, "sink")
+        _check_connector(found.sparkSession, "sink")
         return messages(found).writeStream.format("kafka").options(**self.options())
 
 
 def lines(messages: DataFrame) -> DataFrame:
-    """The records of messages, of which each is one or more JSON lines."""
+    """The JSON lines of messages, one row per line; a message may have several lines."""
     each = F.explode(F.split(F.col("value").cast("string"), "\n")).alias("line")
     return messages.select(each).where(F.trim("line") != "")
 
@@ -109,13 +109,13 @@ def _problems(place: str, settings: Any) -> Iterator[str]:
         yield f"{place}.kafka.options: are of another client than Spark's; call shoal.spark.anonymize with Spark's own options"
 
 
-def _look_for_connector(spark: SparkSession, place: str) -> None:
-    """See that Spark has its connector for Kafka.
+def _check_connector(spark: SparkSession, place: str) -> None:
+    """Check that Spark has its connector for Kafka.
 
     Raises
     ------
     InputError
-        It is not there.
+        The connector is not installed.
     """
     try:
         spark.read.format("kafka").option("kafka.bootstrap.servers", "localhost").option("subscribe", "any").load()

@@ -1,4 +1,4 @@
-"""The lanes of a query by their keys: what becomes of the messages for a lane, the common lane, or a lane of z-anonymity."""
+"""The lanes of a query, one per key: a lane with a window, the common lane, or a lane of z-anonymity takes in messages."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from shoal.spark.job import Job
 from shoal.spark.message import Message, streams
 
 LAST = 2**31 - 1
-"""The part that comes after all others."""
+"""The part number at the end of the stream, after all others."""
 
 ROW = "shoal_row"
-"""A digest of a record, which orders records of one time: the same order whenever a batch is run again."""
+"""The column with the digest of each record. It orders records of the same time: a repeated batch has the same order."""
 
 
 class KeyedLane(ABC):
-    """The lane that a key of Spark's stands for."""
+    """The lane of one Spark key."""
 
     next: float | None = None
-    """When something may have to be done even if nothing arrives."""
+    """The time at which `tick` is due if nothing arrives; None if it is not."""
 
     newest = -math.inf
     """The newest time in any message."""
@@ -37,18 +37,18 @@ class KeyedLane(ABC):
 
     @abstractmethod
     def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
-        """Take in messages that belong together; if their tuples are not in order yet, order them by time and digest."""
+        """Take in messages that belong together. Unless `in_order`, their tuples are first sorted by time and digest."""
 
     def _published(self, batches: Iterable[pa.RecordBatch], cause: Message) -> list[Message]:
-        """Published records, in answer to a message."""
+        """Messages with the published records, in answer to `cause`."""
         return [Message(self._key, cause.part, cause.seq, published=some) for some in streams(batches)]
 
     def tick(self, now: float) -> list[Message]:
-        """Move the clock on while nothing arrives."""
+        """Move the clock while nothing arrives."""
         return []
 
     def close(self) -> list[Message]:
-        """The end of the stream."""
+        """End the stream."""
         return []
 
     @abstractmethod
@@ -108,7 +108,7 @@ class WindowLane(KeyedLane):
 
 
 class CommonLane(WindowLane):
-    """The lane to which lanes with fewer than k persons hand over."""
+    """The lane that takes over tuples from lanes with fewer than k persons."""
 
     def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
         arrived = max(int(message.arrived.sum()) for message in messages)
@@ -130,7 +130,7 @@ class CommonLane(WindowLane):
 
 
 class FilterLane(KeyedLane):
-    """A lane of z-anonymity: an item is counted in its own lane only."""
+    """A lane of z-anonymity: all observations of an item are in the same lane."""
 
     def __init__(self, job: Job, number: int) -> None:
         super().__init__(job, number)
@@ -165,7 +165,7 @@ class FilterLane(KeyedLane):
 
 
 def lane(job: Job, key: int) -> KeyedLane:
-    """The lane that a key stands for."""
+    """The lane of a key."""
     number = job.routing.keys.index(key)
     kind: Any = FilterLane if job.policy.is_filter else CommonLane if number == job.lanes else WindowLane
     return kind(job, number)

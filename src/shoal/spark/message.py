@@ -1,7 +1,7 @@
-"""The messages between the steps of a query: rows of Spark that hold many tuples each, so that Spark moves bytes and no values.
+"""The messages between the steps of a query: Spark rows that hold many tuples each, as bytes that Spark need not read.
 
-A message is for one lane. It says how many tuples arrived in each lane, and the newest time: so every lane is called whenever
-a tuple arrives in any of them, and its clock is the stream's.
+A message goes to one lane. It says how many tuples arrived in each lane, and what the newest time is. So every lane runs
+whenever a tuple arrives in any lane, and its clock is the clock of the stream.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ARROW = pa.schema([
 ])  # fmt: skip
 
 MOST = 32_768
-"""Published records in one message."""
+"""The highest number of published records in one message."""
 
 
 class Message(NamedTuple):

@@ -1,4 +1,4 @@
-"""A pipeline's file on Spark: the same policy between a source and a sink that Spark has itself."""
+"""Runs a pipeline file on Spark: the same policy, with Spark's own sources and sinks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _SOURCES: dict[str, Any] = {"file": FileSource, "kafka": TopicSource}
 _SINKS: dict[str, Any] = {"file": FileSink, "kafka": TopicSink}
 _LANES = 8
 _MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**29), "MALLOC_TOP_PAD_": str(2**26)}
-"""With these glibc keeps the memory that a worker frees, for its next batch; new pages would take a tenth of a query's time."""
+"""These make glibc keep the memory that a worker frees for the next batch; new pages would take a tenth of a query's time."""
 
 
 def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambda query: None) -> None:
     """Run a pipeline on a cluster, or on `local[2]`, until its source ends or it is stopped.
 
-    `started` gets the query of a source that does not end.
+    `started` is called with the running query, if the source does not end.
 
     Raises
     ------
     PolicyError, InputError
-        The file asks for something that there is not on Spark.
+        The file uses a feature that is not available on Spark, or the input cannot be used.
     """
     problems = list(_problems(file))
     if problems:
@@ -61,7 +61,7 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
 
 
 def session(master: str, algorithm: str, lanes: int) -> SparkSession:
-    """A session with encryption turned on, and workers that start warm."""
+    """A session with encryption turned on, and workers that start with shoal already loaded."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in {VARIABLE: algorithm, **_MEMORY}.items():
         os.environ.setdefault(name, value)
@@ -117,7 +117,7 @@ def _lines(found: DataFrame) -> DataFrame:
 
 
 def _schema(spark: SparkSession, folder: str, key: str, source: Any) -> StructType:
-    """The types of the source's columns, found once and saved, so that the query goes on with the same types."""
+    """The types of the source's columns. They are found once and saved, so that a restarted query has the same types."""
     found = load(spark, folder, key)
     if found is None:
         found = source.schema(spark).json().encode()

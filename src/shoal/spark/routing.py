@@ -1,4 +1,4 @@
-"""Routing: the split tree of a query, and the keys of its lanes. A query keeps both, and goes on with them."""
+"""Routing: the split tree of a query, and the keys of its lanes. Both are saved, and used again after a restart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEED, _BITS = 42, 0xFFFFFFFF
 
 
 class Routing(NamedTuple):
-    tree: SplitTree | None  # None where one lane takes all tuples, or items choose their lanes
+    tree: SplitTree | None  # None if there is one lane for all tuples, or if lanes are chosen by item
     keys: tuple[int, ...]  # of the lanes, and of the common lane
 
     @property
@@ -44,7 +44,7 @@ class Routing(NamedTuple):
 
 
 def keys(lanes: int, partitions: int) -> tuple[int, ...]:
-    """Numbers for the lanes, and for the common lane, that Spark spreads evenly over so many partitions.
+    """Keys for the lanes and the common lane, chosen so that Spark spreads them evenly over the partitions.
 
     >>> [_hash(key) % 4 for key in keys(5, 4)]
     [0, 1, 2, 3, 0, 1]

@@ -1,4 +1,4 @@
-"""A state file: one sealed value that is kept with a query, in a folder of any file system that Spark knows."""
+"""A state file: one encrypted value of a query, in a folder of any file system that Spark supports."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from shoal.pipeline import Damaged, FileCipher
 
 
 def save(spark: SparkSession, folder: str, secret: str, value: bytes) -> None:
-    """Write a value where there is none yet."""
+    """Encrypt and write a value; an older value is overwritten, so call `load` first."""
     out = io.BytesIO()
     FileCipher(secret).writer(out).add(value)
     spark.createDataFrame([(bytearray(out.getvalue()),)], "sealed binary").coalesce(1).write.mode("overwrite").parquet(folder)
 
 
 def load(spark: SparkSession, folder: str, secret: str) -> bytes | None:
-    """The value that was saved there; None if there is none, or it was not written to its end.
+    """The value that was saved in a folder; None if there is none, or if writing it was interrupted.
 
     Raises
     ------
     StateError
-        It is damaged, or was sealed with another key.
+        The value is damaged, or was encrypted with another key.
     """
     try:
         rows = spark.read.schema("sealed binary").parquet(folder).collect()

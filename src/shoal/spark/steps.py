@@ -1,4 +1,4 @@
-"""The steps of a query: records to messages, the lanes of a streaming or a batch query, messages to records."""
+"""The steps of a query: encode records as messages, run the lanes of a streaming or a batch query, decode messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shoal.spark.lane import ROW, KeyedLane, lane
 from shoal.spark.message import Message, from_batch, from_pandas, to_batch
 
 CHUNK = 65_536
-"""Records that are encoded together."""
+"""Small batches are joined until they have this many records, then encoded."""
 
 _STATE = "sealed binary, timer bigint"
 
@@ -73,10 +73,10 @@ class EncodeStep:
 
 
 class StreamStep(StatefulProcessor):  # type: ignore[misc]
-    """The lanes of a streaming query, each with one sealed snapshot as its state; messages for other keys pass through.
+    """The lanes of a streaming query; the state of a lane is one encrypted snapshot. Messages for other keys pass through.
 
-    The clock of the stream stands where the newest record put it, and moves on with the times of Spark's batches. Spark keeps
-    these times with the batches, so that a batch that is run again does the same.
+    The clock of the stream is the time of the newest record, plus the processing time since that record came. Spark stores the
+    processing time of each batch, so a batch that is run again gives the same result.
     """
 
     def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
@@ -107,10 +107,10 @@ class StreamStep(StatefulProcessor):  # type: ignore[misc]
         yield from _frames(answer)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """There is nothing to close."""
 
     def _restored(self, key: int) -> tuple[KeyedLane, float, int, int]:
-        """A lane; the newest time of the stream, when it came, and the time of the lane's timer."""
+        """The lane, the newest time of the stream, the processing time when it came, and the time of the lane's timer."""
         here = lane(self._job, key)
         if not self._state.exists():
             return here, -math.inf, 0, 0
@@ -134,7 +134,7 @@ class StreamStep(StatefulProcessor):  # type: ignore[misc]
 
 
 class BatchStep:
-    """The lanes of a batch query, each from its first message to its last; messages for other keys than `keys` pass through."""
+    """The lanes of a batch query. Each lane runs from its first message to its last; messages for other keys pass through."""
 
     def __init__(self, job: Job, keys: tuple[int, ...]) -> None:
         self._job, self._keys = job, keys
@@ -154,7 +154,7 @@ class BatchStep:
 
 
 class DecodeStep:
-    """The last step: published messages become rows, in the types that the query promised."""
+    """The last step: published messages become rows, with the types of the query's schema."""
 
     def __init__(self, job: Job) -> None:
         self._schema = job.published
@@ -175,7 +175,7 @@ def _frames(messages: list[Message]) -> Iterator[Any]:
 
 
 def plain(kind: Any) -> Any:
-    """A type without dictionaries, also at the ends of an interval.
+    """A type without dictionaries, inside structs (such as intervals) too.
 
     >>> plain(pa.dictionary(pa.int32(), pa.string()))
     DataType(string)
@@ -201,7 +201,7 @@ def _part() -> int:
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches together."""
+    """The same records in larger batches: small batches are joined."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
