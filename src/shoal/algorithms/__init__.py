@@ -8,15 +8,15 @@ deadline(policy, stretch)
     The longest wait that it promises; by default the window's length times `stretch`.
 memory(policy)
     A named tuple of arrays that it keeps from call to call; `run` finds it in `s.memory`. Snapshots save its arrays, but not
-    what lies in a named tuple inside it: that is room to work in.
+    those of a named tuple inside it: these are work arrays.
 grown(memory, s, slots)
-    The memory with room for a window of so many slots, where its size depends on the window.
+    The memory with room for a window of `slots` slots, if its size depends on the window.
 shared(memory, other)
     The memory of a worker that releases through the same door as the worker with the memory `other`.
 SAME_PATTERN
     Whether a published group may be reused only by tuples that have exactly its quasi-identifiers.
 
-What columns and policies must know of an algorithm, such as that it imputes, is said by its class in `policy/algorithm.py`.
+The class of an algorithm in `policy/algorithm.py` says what columns and policies must know about it, such as that it imputes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Algorithm(NamedTuple):
 
     run: Callable[..., None]  # takes in a batch and releases what has to leave; compiled
     parameters: dict[str, float]  # besides k and those of the reuse set
-    deadlines: tuple[float, float]  # the longest wait that it promises, on the window's clock: usually, and at all
+    deadlines: tuple[float, float]  # the longest wait on the window's clock: with k persons in the window, and with fewer
     memory: tuple[NDArray[Any], ...]
     grown: Callable[[Any, Any, int], Any]
     shared: Callable[[Any, Any], Any]
@@ -46,7 +46,7 @@ class Algorithm(NamedTuple):
 
     @property
     def deadline(self) -> float:
-        """The longest wait, however few persons there are."""
+        """The longest wait, also while the window holds few persons."""
         return self.deadlines[1]
 
 

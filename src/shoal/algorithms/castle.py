@@ -13,7 +13,7 @@ clusters (beta; 50)
 recent (mu; 100)
     How many of the last published groups tau averages over.
 reuse_limit (200)
-    The most generalizations kept for reuse; the oldest leaves.
+    The most generalizations kept for reuse; beyond that, the oldest is dropped.
 reuse_age (unbounded), reuse_loss (unbounded)
     The age from which a generalization is no longer reused, and the loss below which a new group is kept.
 
@@ -34,7 +34,7 @@ Examples
 {'age': [30, 32]}
 {'age': [30, 32]}
 
-30 and 60 opened a cluster each; 32 and 61 found both taken, and joined the one that they enlarge least.
+30 and 60 opened a cluster each, which are as many as allowed. 32 and 61 each joined the one that it enlarges least.
 
 Decisions
 ---------
@@ -48,14 +48,14 @@ Decisions
   anew left to right.
 - A cluster of k persons leaves without looking for a cover; a smaller one tries reuse first.
 - Outlier: more than half of all unpublished clusters, C itself in the count, have more tuples than C. The same
-  happens when all clusters together hold fewer than k persons. Then t alone is suppressed, its cluster stays.
+  happens when all clusters together hold fewer than k persons. Then only t is suppressed; the rest of its cluster stays.
 - Merge: one cluster at a time, the one that enlarges C least, with the same ties, until persons(C) >= k.
-- Split: while the rest holds 2k persons, the oldest of the rest and its k-1 nearest in the rest leave; what is left
-  is the last group.
-- A group enters the reuse set after tau has taken it in, and must pass both loss <= tau and loss < reuse_loss.
-- The paper's l-diverse form is `privacy: {l: ...}`, which every algorithm keeps.
-- Sums over a cluster go by quasi-identifier first (fast); wherever that could decide a comparison otherwise than a
-  sum over its tuples in order of arrival, the latter decides.
+- Split: while the remaining tuples count 2k persons, the oldest of them and its k-1 nearest neighbours among them leave;
+  the tuples that are then left are the last group.
+- A group enters the reuse set after tau was updated with it, and must pass both loss <= tau and loss < reuse_loss.
+- The paper's l-diverse form is `privacy: {l: ...}`, which every algorithm supports.
+- Sums over a cluster go by quasi-identifier first (fast); where rounding could change a comparison, a sum
+  over the tuples in order of arrival decides.
 
 Guarantee
 ---------
@@ -104,7 +104,7 @@ from shoal.policy import Policy
 
 PARAMETERS = ("clusters", "recent")
 
-ROUGH_ERROR = 1e-9  # far more than a rough loss, which is summed in another order, can differ from the exact one
+ROUGH_ERROR = 1e-9  # far above the difference of a rough loss, which is summed in another order, from the exact one
 
 
 class Memory(NamedTuple):
@@ -116,7 +116,7 @@ class Memory(NamedTuple):
     high: NDArray[np.float64]
     weight: NDArray[np.float64]  # the sum, over the members that have it, of its share in what they have: 1/|Q_t|
     common: NDArray[np.uint64]  # what all members have
-    enlargement: NDArray[np.float64]  # to work in
+    enlargement: NDArray[np.float64]  # a work array
     recent: NDArray[np.float64]  # the losses of the last published groups, as a ring
     openings: NDArray[np.int64]
     published: NDArray[np.int64]
@@ -134,6 +134,7 @@ def memory(policy: Policy) -> Memory:
     )  # fmt: skip
 
 
+# `blocks.state` explains the arguments of all kernels below.
 @kernel
 def run(s, batch, closing):
     c = s.window.clock
@@ -194,7 +195,7 @@ def expire(s):
 
 @inlined
 def _output(s, own, persons):
-    """Publish a cluster in groups of k persons or more; where one cannot be diverse enough, its oldest leaves alone."""
+    """Publish a cluster in groups of k persons or more; if a group cannot be diverse enough, its oldest tuple leaves alone."""
     w, g, k, chosen = s.window, s.groups, s.rule.k, s.scratch.chosen
     last = joined = False
     while not last:
@@ -342,7 +343,7 @@ def _persons(s, cluster):
 
 @inner
 def _least_enlargement(s, x, merging, bound):
-    """The cluster that `x` enlarges least, or when merging, that enlarges `x` least; -1 if none stays within `bound`.
+    """The cluster that cluster `x` enlarges least; when merging, the one that enlarges `x` least; -1 if all exceed `bound`.
 
     Ties: fewer tuples, then the one opened earlier. Rough losses decide unless they are too close.
     """
@@ -389,7 +390,7 @@ def _goes_first(m, c, d):
 
 @inlined
 def _attribute_loss(s, a, b, q):
-    """The loss of quasi-identifier q in the box around two clusters; all of it if a member lacks it and nulls match nulls."""
+    """The loss of quasi-identifier q in the box around two clusters; 1 if a member lacks it, unless nulls match any value."""
     domain, m = s.domain, s.memory
     low, high = min(m.low[a, q], m.low[b, q]), max(m.high[a, q], m.high[b, q])
     if low > high:

@@ -31,16 +31,18 @@ Examples
 {'age': [60, 61]}
 {'age': [60, 61]}
 
-At the end of the stream 31 leaves with the first group's generalization, and 90 finds neither a group nor a cover.
+At the end of the stream 31 leaves with the first group's generalization. For 90 there is neither a group nor a cover.
 
 >>> anonymizer.to_records(anonymizer.flush())
 [{'age': [30, 34]}, {'age': [0, 100]}]
 
 Decisions
 ---------
-- FADS knows no missing values. Here they are marginalised: a distance is a mean over what both tuples have, 1 if that
-  is nothing; a tuple shows the group's generalization where it has a value, and null where it has none.
-- k counts persons, not tuples: of one person's tuples only the closest can be chosen, and none of t's own.
+- FADS knows no missing values. Here they are marginalised: a distance is a mean over the quasi-identifiers that both
+  tuples have, and 1 if they share none. A tuple shows the group's generalization where it has a value, and null where
+  it has none.
+- k counts persons, not tuples: of the tuples of one person only the closest can be chosen, and none of t's own
+  person.
 - A cover serves only if it is strictly better for t itself: loss(t, cover) < loss(t, G(C)). On a tie the group
   leaves, since it frees k places.
 - With fewer than k persons in the window: the best cover; if there is none, t is suppressed.
@@ -76,6 +78,7 @@ from shoal.blocks import (
 from shoal.compiled import inlined, kernel
 
 
+# `blocks.state` explains the arguments of all kernels below.
 @kernel
 def run(s, batch, closing):
     """FADS."""

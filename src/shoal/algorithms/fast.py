@@ -2,12 +2,12 @@
 
 A round takes the next delta tuples of the source and lets the first of them leave as FADS does: with its k-1 nearest
 neighbours among these tuples, or by reuse. Every other tuple goes back to the head of the source if it can afford one
-more round, and is suppressed at once if not. What a round costs is estimated by the longest one so far.
+more round, and is suppressed at once if not. The length of a round is estimated by the longest one so far.
 
 Parameters
 ----------
 round (delta; the smaller of 6*k and the deadline)
-    Tuples a round; k <= round <= deadline. With several workers the default is the smaller of 6*k and half a worker's share
+    Tuples per round; k <= round <= deadline. With several workers the default is the smaller of 6*k and half a worker's share
     of the deadline, k at least. Under `time`, where the deadline in seconds is a number below k, it is 6*k.
 deadline (T_e; the window's length)
     The longest a tuple waits: arrivals under `count` and `buffer`, seconds under `time`.
@@ -45,36 +45,36 @@ Decisions
 - Algorithm 3 chooses k-1 "unique tuples"; k counts persons. With fewer than k persons in a round: the best cover,
   else t is suppressed; the paper leaves it open.
 - A cover must be strictly better for t, as in FADS. A reused entry's time is renewed, in the suppress step too; age,
-  ties and the bound on their number then go by the renewed time, after that by insertion.
+  ties and the choice of the oldest then go by the renewed time, after that by insertion.
 - The estimate is the longest round so far, the current one included. The paper averages, and a mean lets tuples miss
   T_e.
-- What a round lasts is how far the clock moved while it read, not how long it computed: runs are reproducible. The
+- The length of a round is how far the clock moved while it read, not how long it computed: so runs are reproducible. The
   clock is the number of tuples first read, or under `time` the newest time read.
 - Under `time` the first round lasts from its first to its last tuple.
-- A tick moves no round, and not FAST's own clock: it reads nothing. So under `time` tuples wait for a full round
-  however long that takes, and FAST promises no deadline in seconds.
-- Under `time` the default round is 6*k, since tuples and seconds do not compare.
-- A tuple that cannot wait is suppressed plainly, without trying a cover, and published at once, after the round's own
+- A tick starts no round and does not move FAST's own clock, since it reads no tuple. So under `time` tuples wait for a
+  full round however long that takes, and FAST promises no deadline in seconds.
+- Under `time` the default round is 6*k, since tuples and seconds cannot be compared.
+- A tuple that cannot wait is suppressed without trying a cover, and published at once, after the round's own
   release. This holds after a suppress step too.
 - `released` in the trace is the number of the newest arrival, under `time` the newest time read.
 - The window gives only the clock's unit and the default of the deadline; under `buffer` no wait is promised.
 - At the end of the stream rounds go on with what is left, however few.
-- Of several workers each reads what its round handed back at once again, so that no tuple is in two rounds. New tuples
-  are dealt out: to each worker one round at first, then one tuple to each in turn. A worker's clock is the stream's, as far as
-  it has come; a tuple may reuse what any worker had published by then on that clock. Workers wait for each other every
-  few thousand arrivals.
-- With several workers the estimate is the mean, as in the paper, and a tuple that is due all the same starts a round at
-  once. So the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end all leave from one
-  worker.
-- In a lane of several, rounds are started by tuples that are due, too, so that nothing has to be estimated: only tuples
-  that are due beside the first of a round are suppressed. The clock is the stream's; the rounds of each lane have
-  delta tuples. A lane has one worker.
+- With several workers, each worker reads again at once what its own round handed back, so that no tuple is in two rounds.
+  New tuples are distributed: first one round to each worker, then one tuple to each in turn. A worker's clock is the
+  stream's clock at the last tuple that it has read; a tuple may reuse what any worker had published by then on that clock.
+  Workers wait for each other every few thousand arrivals.
+- With several workers the estimate is the mean, as in the paper, and a tuple that becomes due nevertheless starts a round
+  at once. So the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end of the stream all
+  tuples leave from one worker.
+- With several lanes, a tuple that is due starts a round, too, so that nothing has to be estimated: besides the first tuple
+  of a round, only tuples that are due are suppressed. The clock is the stream's; the rounds of each lane have delta tuples.
+  A lane has one worker.
 
 Guarantee
 ---------
 Each group counts at least k persons at the moment it leaves, and a tuple that reuses it later lies inside it. A
 missing value stays missing. Under `count` no tuple waits longer than the deadline; under `time` that holds only while
-rounds fill. With several workers all this holds in every interleaving; what leaves with what is another each time.
+rounds fill. With several workers all this holds in every interleaving; which tuples leave together differs from run to run.
 
 References
 ----------
@@ -128,7 +128,7 @@ class Memory(NamedTuple):
     longest: NDArray[np.float64]  # the longest round so far
     spent: NDArray[np.float64]  # all rounds together
     rounds: NDArray[np.int64]
-    played: NDArray[np.int64]  # 1: nothing arrived since the last round, which the next one waits for
+    played: NDArray[np.int64]  # 1: nothing arrived since the last round; the next round waits for an arrival
     lock: NDArray[np.int64]  # of the reuse set and the door, where several workers share them
     draft: Groups  # where a group is generalized before other workers may see it
 
@@ -149,6 +149,7 @@ def deadline(policy: Policy, stretch: float) -> float:
     return longest * stretch if policy.window.kind == "count" else math.inf
 
 
+# `blocks.state` explains the arguments of all kernels below.
 @kernel
 def run(s, batch, closing):
     """Algorithm 1, FAST: a round as soon as the source holds enough tuples, or at its end."""
@@ -219,5 +220,5 @@ def publish(s, at_end):
 
 @spelled_out
 def drafting(s):
-    """The state with a table of groups of its own."""
+    """The same state with `draft` as its groups."""
     return State(s.domain, s.window, s.memory.draft, s.reuse, s.exits, s.scratch, s.rule, s.memory, s.handover)

@@ -8,7 +8,7 @@ with less loss serves instead. The reuse set is bounded by number and admits onl
 Parameters
 ----------
 reuse_limit (beta; 200)
-    The most generalizations kept for reuse; the oldest leaves.
+    The most generalizations kept for reuse; beyond that, the oldest is dropped.
 reuse_loss (tau; 0.5)
     Only a group with a smaller loss is kept for reuse.
 reuse_age (unbounded)
@@ -44,12 +44,12 @@ Decisions
 - Algorithm 3, line 3 and Algorithm 5, line 7 compare `infoLoss`: read as the loss for t, and the cover must be
   strictly better.
 - Algorithm 5, line 3 "partitions similar to p": all partitions at the smallest attribute distance to Q_t, in one
-  step. Q_t stays the yardstick when the union grows.
+  step. The distance is measured to Q_t also when the union has grown.
 - Algorithm 5, line 6 chooses among the whole union, t's own partition included; the prose of section 3.2 fills the
-  cluster partition by partition. The algorithm stands.
+  cluster partition by partition. We follow the algorithm.
 - Algorithm 4, line 1: infoLoss is the mean of loss(t, G(C)) over the cluster's tuples, and must be below tau.
-- Tuples left over (Algorithm 5, line 13) never moved: a union is a mark on partitions.
-- Example 3 drops the "-1" of equation 3; the equation stands.
+- Tuples left over (Algorithm 5, line 13) need not be moved back: a union only marks partitions.
+- Example 3 drops the "-1" of equation 3; we follow the equation.
 
 Guarantee
 ---------
@@ -89,6 +89,7 @@ from shoal.blocks import (
 from shoal.compiled import inlined, kernel
 
 
+# `blocks.state` explains the arguments of all kernels below.
 @kernel
 def run(s, batch, closing):
     """Algorithm 1, IDEA."""

@@ -35,12 +35,13 @@ The second tuple never had a pulse.
 
 Decisions
 ---------
-- Read from what K-VARP says of it (sections 1, 4.1 and 4.2, Table 4); where that is silent, it does as K-VARP does.
+- It is reconstructed from what the K-VARP paper says about it (sections 1, 4.1 and 4.2, Table 4); where that says
+  nothing, it follows K-VARP.
 - Merge order: the highest Jaccard to Q_t, then more tuples, then the older first tuple. The paper draws at random
   among the most similar; a fixed choice keeps runs reproducible.
 - The "first tuple" of a partition is the oldest one that is still held.
-- Table 4 prints the pair only where a value is missing. Here every value of a merged group bears it, also where all
-  members had one, so that the form does not depend on the data; values of an in-partition group never do.
+- Table 4 prints the pair only where a value is missing. Here every value of a merged group has it, also where all
+  members had a value, so that the form does not depend on the data; values of an in-partition group never have it.
 - Only groups formed inside one partition are reused, and only by tuples with exactly that set of quasi-identifiers.
 - A cover serves if loss(t, cover) <= loss(t, G(C)); in a merge it is taken at once. Both as K-VARP.
 - An imputed value has loss 1, and the loss of a tuple is the mean over all that its group shows.
@@ -90,6 +91,7 @@ from shoal.compiled import inlined, kernel
 SAME_PATTERN = True  # see Decisions
 
 
+# `blocks.state` explains the arguments of all kernels below.
 @kernel
 def run(s, batch, closing):
     while next_due(s, batch, closing):

@@ -33,8 +33,8 @@ Examples
 {'age': [30, 34], 'pulse': [70, 70]}
 {'age': [30, 34], 'pulse': None}
 
-The first tuple was alone in its partition, so the partition of those with an age was merged. What was missing stays
-missing.
+The first tuple was alone in its partition, so the partition of the tuples with only an age was merged. What was
+missing stays missing.
 
 Decisions
 ---------
@@ -46,13 +46,13 @@ Decisions
 - Algorithm 4, line 1 "Find K-1 cluster": the best cover. It is taken at once, without a comparison.
 - Algorithm 4, line 7 misprints >=; the loop runs while persons(P') < k.
 - Algorithm 4, line 8 "most similar": the highest Jaccard to Q_t, then the highest R-likeness to t, then more tuples,
-  then the older first tuple. A partition is merged whole. Q_t stays the yardstick after merges, and t the centre of
-  R-likeness.
+  then the older first tuple. A partition is merged whole. After merges, Jaccard is still measured to Q_t, and
+  R-likeness to t.
 - R-likeness counts all tuples of a partition within R, also those of t's own person.
 - The "first tuple" of a partition is the oldest one that is still held.
 - Algorithm 4 forgets to keep the merged cluster for reuse; section 4.2 says that it is kept, and it is.
-- Tuples left over after a merge never moved: a union is a mark on partitions, so line 14 has nothing to do.
-- The worked example (section 4) drops the "-1" of equation 5; the equation stands.
+- Tuples left over after a merge need not be moved back: a union only marks partitions, so line 14 has nothing to do.
+- The worked example (section 4) drops the "-1" of equation 5; we follow the equation.
 - Two tuples that share nothing are at distance 1; the paper leaves it open.
 
 Guarantee
@@ -94,6 +94,7 @@ from shoal.compiled import inlined, kernel
 PARAMETERS = ("radius",)
 
 
+# `blocks.state` explains the arguments of all kernels below.
 @kernel
 def run(s, batch, closing):
     """Algorithm 1, K-VARP."""

@@ -1,6 +1,6 @@
 """X-BAND: of the few oldest tuples, the one that makes the best group leads it.
 
-When the oldest tuple is due, each of the band (the few oldest tuples) is tried as the seed of a group, and the group
+When the oldest tuple is due, each tuple of the band (the few oldest tuples) is tried as the seed of a group, and the group
 with the smallest loss leaves. Band tuples that are older than the newest one published go into a pocket: they still
 serve as neighbours of later groups, and after omega they leave by reuse or suppressed. The distance weighs how far
 the values are apart against how different the sets of quasi-identifiers are.
@@ -49,18 +49,18 @@ Decisions
   than k tuples in the buffer: suppress step on the oldest.
 - Between K and K + Gamma the band is max(1, |buffer| - k): the text says |S_t| - K, which would be 0 at K.
 - Algorithm 2's first branch forgets to publish; both branches publish (lines 10-13).
-- C_t, P_t and P_g are one thing, the pocket; S_p in Algorithm 1, line 11 is S_t.
+- C_t, P_t and P_g are the same set, the pocket; S_p in Algorithm 1, line 11 is S_t.
 - Seeds may take neighbours from buffer and pocket; ties between groups go to the older seed.
 - No cover is looked for while a group can be formed; reuse happens in the suppress step only (Algorithm 3).
 - After a publication every band tuple older than the newest published band tuple moves to the pocket, oldest first. A
   member that was in the pocket does not count as a band tuple.
 - The stay in the pocket is bounded by omega, counted from when a tuple went in. (The paper prints delta.) It is
-  tested before each arrival is inserted, at each tick and after each publication, each time for as many as are due.
+  tested before each arrival is inserted, at each tick and after each publication, each time for all tuples that are due.
 - At a tick, and before an arrival, the pocket goes before the window; at the end of the stream the window before the
   pocket, oldest first.
 - Under `buffer: n` the pocket does not count into n; memory is bounded by about n + omega.
 - The paper also retries pocket tuples by reuse in each round, and widens numeric ranges as values arrive. Neither is
-  done: the range is the policy's, since one learned from the stream would publish its extremes.
+  done here: the range is the policy's, since a range learned from the stream would publish its extreme values.
 
 Guarantee
 ---------
@@ -107,6 +107,7 @@ def deadline(policy: Policy, stretch: float) -> float:
     return math.inf if policy.window.kind == "buffer" else policy.window.length * stretch + policy.reuse.age
 
 
+# `blocks.state` explains the arguments of all kernels below.
 @kernel
 def run(s, batch, closing):
     """Algorithm 1, X-BAND: the pocket goes before the window, and at the end the window before the pocket."""

@@ -1,4 +1,4 @@
-"""Arrivals: the batch is taken in until the oldest must leave."""
+"""Arrivals: rows of the batch enter the window until a tuple must leave. `blocks.state` explains the arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_due(s):
     """Whether a tuple must leave now; `clock.due` is then its slot.
 
     The oldest tuple must leave once it has waited as long as it may, or once a buffer is full. While the window holds fewer
-    than k persons it may wait longer, if the policy says so; then the oldest tuple that a published group covers must leave.
+    than k persons, the policy may let tuples wait longer. Then the oldest of these that a published group covers must leave.
     """
     c = s.window.clock
     if c.front < 0:
@@ -34,7 +34,8 @@ def is_due(s):
 def _first_covered(s):
     """The oldest tuple that would be due and that a group covers; -1 if there is none.
 
-    A tuple without a cover is not tried again until there is a new group, unless the cover depends on what other tuples show.
+    A tuple without a cover is not tried again until there is a new group, unless there
+    are demands of diversity: then a cover also depends on what other tuples show.
     """
     w, c = s.window, s.window.clock
     known = len(s.exits.diversity.kind) == 0 and c.groups == s.exits.tally.groups
@@ -64,7 +65,9 @@ def is_at_end(c, closing):
 
 @inlined
 def next_due(s, batch, closing):
-    """Take in the batch until a tuple must leave; False once the batch is in, or no slot is free, and none must leave.
+    """Take in rows of the batch until a tuple must leave, and return True.
+
+    False if no tuple must leave, and either all rows were taken in or no slot is free.
 
     The clock moves to an arrival before the arrival is inserted, so that a tuple that falls due at that moment leaves first.
     """
@@ -80,10 +83,10 @@ def next_due(s, batch, closing):
 
 @inlined
 def take_in(s, batch):
-    """One half of an arrival: first the clock moves to it, then it is inserted. Its slot, or -1 after the first half.
+    """Do one half of an arrival: the first call moves the clock, the second inserts the tuple; its slot, -1 after the first.
 
-    An arrival in another lane moves the clock and is counted among the values that all tuples are compared with. For a tuple
-    that was handed over both have happened before.
+    An arrival in another lane moves the clock and counts in the reference distribution of sensitive values; it is not inserted.
+    A tuple that was handed over is only inserted: it was counted when it arrived.
     """
     c, row = s.window.clock, s.window.clock.row
     kind = batch.kind[row]

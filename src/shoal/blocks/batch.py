@@ -15,7 +15,7 @@ HANDED_OVER = np.uint8(1)
 """The tuple arrived earlier, at `time`, as number `arrival`, in another lane that handed it over to this one."""
 
 ELSEWHERE = np.uint8(2)
-"""A tuple arrives now in another lane: only the clock, and what all tuples are compared with, take notice."""
+"""A tuple arrives now in another lane: it only moves the clock and counts in the reference distribution of sensitive values."""
 
 ANNOUNCED = np.uint8(3)
 """The clock moves to an arrival whose own row follows, after tuples that are handed over at that moment."""
@@ -26,9 +26,9 @@ class Batch(NamedTuple):
     pattern: NDArray[np.uint64]  # bit q: the tuple has quasi-identifier q
     person: NDArray[np.uint64]  # two words per tuple
     time: NDArray[np.float64]
-    payload: NDArray[np.int64]  # the row of the payload buffer where what is passed through waits
-    sensitive: NDArray[np.uint64]  # one row per tuple: fingerprints of the values with a demand; 0 is missing
-    arrival: NDArray[np.int64]  # the number of the arrival; read only of tuples that are handed over
+    payload: NDArray[np.int64]  # the row of the payload buffer that holds the fields that are passed through
+    sensitive: NDArray[np.uint64]  # one row per tuple: fingerprints of the attributes with a demand (l or t); 0 is missing
+    arrival: NDArray[np.int64]  # the number of the arrival; used only for tuples that are handed over
     kind: NDArray[np.uint8]  # what the row stands for: ARRIVAL, HANDED_OVER, ELSEWHERE or ANNOUNCED
 
     @property
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
         return int(np.count_nonzero((self.kind == ARRIVAL) | (self.kind == HANDED_OVER)))
 
     def select(self, rows: Any) -> Batch:
-        """Some rows, by a slice, numbers or a mask."""
+        """Some rows, selected by a slice, indices or a mask."""
         values = np.ascontiguousarray(self.values[:, rows])
         return Batch(values, *(column[rows] for column in self[1:]))
 
@@ -51,7 +51,7 @@ def blank(quasi: int, sensitive: int, rows: int, kind: np.uint8 = ARRIVAL) -> Ba
 
 
 def among_others(own: Batch, place: NDArray[np.int64], rows: int) -> Batch:
-    """A batch of so many arrivals: the rows of `own` at their places, and arrivals in other lanes at all other places."""
+    """A batch of `rows` arrivals: those of `own` at their places, and arrivals in other lanes at all other places."""
     batch = blank(len(own.values), own.sensitive.shape[1], rows, ELSEWHERE)
     columns: Any = zip(batch[1:], own[1:], strict=True)
     batch.values[:, place] = own.values

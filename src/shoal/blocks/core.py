@@ -1,4 +1,6 @@
-"""The part of the state that all algorithms have in common: a kernel that takes no more is compiled once for all of them."""
+"""The part of the state that all algorithms have in common.
+
+A kernel that takes only a `Core` is compiled once for all algorithms. `blocks.state` explains the arguments."""
 
 from __future__ import annotations
 

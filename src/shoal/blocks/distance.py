@@ -1,7 +1,7 @@
 """Distances between tuples: the exact one, and a rough one to the whole window at once.
 
 The rough one runs over one quasi-identifier at a time and sums up whole units in 16 bits, so that the processor's vectors
-are full. It only narrows the choice: where it cannot decide, the exact one does. `blocks.state` names the arguments.
+are full. It only narrows the choice: where it cannot decide, the exact one does. `blocks.state` explains the arguments.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Metric(NamedTuple):
 
 @inlined
 def by_values(alpha):
-    """Over what both tuples have."""
+    """A metric over the quasi-identifiers that both tuples have."""
     return Metric(np.float64(alpha), _ALL, False)
 
 
 @inlined
 def by_shared(alpha, kept):
-    """Over what will be shown, `kept`, or what the other tuple has; a quasi-identifier that only one of them has counts 1."""
+    """A metric over `kept`, which will be shown, and what the other tuple has; one that is in only one of them counts 1."""
     return Metric(np.float64(alpha), np.uint64(kept), True)
 
 
@@ -41,8 +41,8 @@ def by_shared(alpha, kept):
 def distance(domain, w, t, u, metric):
     """dist(t, u): the mean attribute distance over the shared quasi-identifiers, 1 where none is shared.
 
-    A strict metric gives d_Q(t, u), Q being what it keeps: the mean over all that Q or u has, where what only one of
-    them has is 1. With alpha it is alpha * that + (1 - alpha) * (1 - Jaccard(t, u)).
+    A strict metric gives d_Q(t, u), where Q is `metric.kept`: the mean over the quasi-identifiers in Q or of u; one that is in
+    only one of these sets counts 1. With alpha below 1 it is alpha * mean + (1 - alpha) * (1 - Jaccard(t, u)).
     """
     own, other = w.pattern[t] & metric.kept, w.pattern[u]
     total = 0.0
@@ -67,8 +67,8 @@ def rough_error(domain):
     """How far a rough distance may lie from the exact one.
 
     A scaled value and a loss are rounded to whole units, so that a difference of two is wrong by one unit at most, and a mean
-    by one unit over the least weight. The steps in single precision that follow round nine times at most, each by 2^-24 of
-    a number not above 1; twice that is taken.
+    by one unit divided by the least weight. The steps in single precision that follow round nine times at most, each by 2^-24
+    of a number not above 1; the bound allows twice as much.
     """
     return np.float32(1 / (domain.unit[0] * domain.least[0]) + 2 * 9 * 2.0**-24)
 
@@ -138,8 +138,8 @@ def _add_difference(column, value, units):
 def _climb(domain, q, column, leaf, units):
     """Add the loss of the lowest common ancestor of `leaf` and column[j]; nothing where equal or missing.
 
-    From the leaf up: a leaf outside a node has its common ancestor with `leaf` at the node's parent or above, and loses that
-    much more.
+    The loop climbs from `leaf` to the root. If column[j] lies outside a node, the common ancestor is the node's parent or a
+    higher node, so the loss that the parent has more is added.
     """
     first, span = leaf, np.uint16(0)
     node, lost = domain.node[q] + np.int64(leaf), 0
@@ -163,7 +163,7 @@ def _climb(domain, q, column, leaf, units):
 
 @inlined
 def _is_outside(code, first, span):
-    """Whether a code is none of `first` and the `span` that follow; a missing one is not outside either."""
+    """Whether a code lies outside first ... first + span; a missing code does not."""
     return np.uint16(code - first) > span and code != MISSING
 
 

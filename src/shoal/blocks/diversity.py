@@ -1,8 +1,8 @@
-"""Diversity: whether the sensitive values that a group shows differ enough, and are distributed as those of all tuples.
+"""Diversity: whether the sensitive values of a group differ enough, and are distributed like those of all tuples.
 
-A demand is an l or a t of a sensitive attribute. Each has a shortfall, which is not above 0 where the demand holds. Values are
-compared by fingerprints of 64 bits; two values with the same fingerprint, a chance of 2^-64, count as one. `blocks.state` names
-the arguments; i is the index of a demand.
+A demand is an l or a t of a sensitive attribute. It has a shortfall, which is at most 0 if the demand holds. Values are
+compared by fingerprints of 64 bits; two values with the same fingerprint, a chance of 2^-64, count as one. `blocks.state`
+explains the arguments; i is the index of a demand.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from shoal.policy import Policy
 
 DISTINCT, ENTROPY, RECURSIVE, CLOSE = range(4)
 KINDS = {"distinct": DISTINCT, "entropy": ENTROPY, "recursive": RECURSIVE}
-ROOM = 64  # different values per group that are remembered for reuse
+ROOM = 64  # different values that are stored per group for reuse
 
 _TOLERANCE = 1e-12
-_WHOLE = 2.0**40  # more than any count: a missing value weighs more than how often values are shown
+_WHOLE = 2.0**40  # above any count, so that one more distinct value is worth more than better frequencies
 
 
 class Diversity(NamedTuple):
@@ -86,7 +86,7 @@ def refilled(d: Diversity, key: NDArray[np.uint64], mass: NDArray[np.float64], r
 
 @inlined
 def count_in(d, batch, row):
-    """Count the values of a tuple that was just inserted, here or in another lane."""
+    """Count the sensitive values of a tuple that has just arrived, here or in another lane."""
     for a in range(len(d.learned)):
         if d.learned[a] and batch.sensitive[row, a] != 0:
             number = join(d.values, batch.sensitive[row, a], np.uint64(a))
@@ -129,7 +129,7 @@ def stays_diverse(d, g, row, w, slot, scratch):
 
 @inner
 def remember(d, g, row, scratch):
-    """Keep the values that a group shows, as just counted; of more than there is room for, only that there are more."""
+    """Store the values that a group shows, as just counted in `scratch`; `g.shown` is ROOM + 1 if there are more than ROOM."""
     for a in range(len(d.counted)):
         if d.counted[a]:
             g.shown[row, a] = min(ROOM + 1, scratch.shown[a])

@@ -1,9 +1,9 @@
-"""The domain: what the policy says of the quasi-identifiers, as arrays.
+"""The domain: what the policy says about the quasi-identifiers, as arrays.
 
-A numeric value is itself. A categorical value is the number of its leaf in depth-first order, so that a node of the
+A numeric value stays as it is. A categorical value is the number of its leaf in depth-first order, so that a node of the
 hierarchy is an interval of leaves. A value that the hierarchy lacks but the policy admits (`unknown: root`) gets the
-number past the last leaf: it is a leaf of its own right below the root, and is published as the root. `blocks.state` names the
-arguments.
+number past the last leaf: it is a leaf of its own right below the root, and is published as the root. `blocks.state`
+explains the arguments.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from shoal.compiled import inlined, popcount
 from shoal.policy import Policy
 
 MISSING = 0xFFFF
-"""The code of a missing value; those of all others are lower."""
+"""The code of a missing value; all other codes are lower."""
 CODES = MISSING
-"""For how many nodes of a hierarchy there are codes."""
+"""The most nodes of a hierarchy whose leaves have codes."""
 
 
 class Domain(NamedTuple):
@@ -88,7 +88,7 @@ def domain(policy: Policy) -> Domain:
             last.append(span[p][1])
             node_loss.append(loss[p])
             label.append(root if p == unknown else p - (p > unknown))
-    unit = (MISSING - size) / weight.sum()  # so that a sum over all, each rounded, is a code too
+    unit = (MISSING - size) / weight.sum()  # so that the sum of all rounded losses stays below MISSING
     nodes = np.diff([*node, len(parent)])
     coded = nodes <= CODES
     scale = np.where(categorical, coded, weight * unit / (high - low))

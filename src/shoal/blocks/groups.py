@@ -1,4 +1,4 @@
-"""Groups: the generalizations that tuples are published with, one row per group. `blocks.state` names the arguments."""
+"""Groups: the generalizations that tuples are published with, one row per group. `blocks.state` explains the arguments."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Groups(NamedTuple):
     low: NDArray[np.float64]  # one row per group, as wide as the window's values; leaves where it is categorical
     high: NDArray[np.float64]
     loss: NDArray[np.float64]
-    pattern: NDArray[np.uint64]  # the quasi-identifiers that at least one member has; that all have, unless nulls match any
+    pattern: NDArray[np.uint64]  # the quasi-identifiers that a member has; under `extended` and `root`, that all members have
     persons: NDArray[np.int64]  # at the moment of publication; written by the door alone
     number: NDArray[np.int64]  # in order of publication; written by the door alone
     published: NDArray[np.float64]
-    arrivals: NDArray[np.int64]  # how many had arrived by then, or when its shown values changed: no window may reuse it before
+    arrivals: NDArray[np.int64]  # `clock.arrivals` when it was published or last changed: no window may reuse it earlier
     shown_low: NDArray[np.float64]  # what is published: after the grid; the label where it is categorical
     shown_high: NDArray[np.float64]
     shown_loss: NDArray[np.float64]
@@ -53,7 +53,7 @@ def groups(quasi: int, sensitive: int, capacity: int) -> Groups:
 
 @inlined
 def generalize(s, slots):
-    """Find G(C) of the tuples in `slots`; its row."""
+    """Compute G(C) of the tuples in `slots`; its row."""
     domain, w, g, promise = s.domain, s.window, s.groups, s.exits.promise
     row = g.rows[0]
     for start in range(0, g.low.shape[1], COLUMNS):
@@ -89,7 +89,7 @@ def generalize(s, slots):
 
 @inner
 def supported(w, slots, pattern, least, scratch):
-    """The quasi-identifiers of a pattern that at least so many persons of a group have."""
+    """The quasi-identifiers of a pattern that at least `least` persons of a group have."""
     kept = np.uint64(0)
     for q in range(w.values.shape[1]):
         bit = np.uint64(1) << np.uint64(q)
@@ -106,7 +106,7 @@ def supported(w, slots, pattern, least, scratch):
 
 @inlined
 def impute(w, slots, g, row):
-    """Make all members of a group show all its quasi-identifiers, and note of each how many members had it."""
+    """Make all members of a group show all its quasi-identifiers, and count for each how many members had it."""
     g.size[row] = len(slots)
     for q in range(g.had.shape[1]):
         g.had[row, q] = 0
@@ -116,7 +116,7 @@ def impute(w, slots, g, row):
 
 @inlined
 def loss(domain, g, row, pattern):
-    """loss(t, G): the mean of the attributes' losses over those that the tuple has; 0 if it has none."""
+    """loss(t, G): the mean loss over the quasi-identifiers that the tuple has; 0 if it has none."""
     return mean_loss(domain, g.loss, row, pattern)
 
 
@@ -131,7 +131,7 @@ def mean_loss(domain, losses, row, pattern):
 
 @inlined
 def imputed_loss(domain, losses, g, row, pattern):
-    """The mean over the quasi-identifiers of an imputed group; one that the tuple did not have loses 1."""
+    """The mean loss over the quasi-identifiers of an imputed group; one that the tuple did not have counts 1."""
     total = 0.0
     for q in range(losses.shape[1]):
         if g.pattern[row] >> np.uint64(q) & np.uint64(1):
@@ -141,7 +141,7 @@ def imputed_loss(domain, losses, g, row, pattern):
 
 @inlined
 def group_loss(domain, g, row, w, slots):
-    """loss(C): the mean of loss(t, G(C)) over its tuples, which `slots` gives in order of arrival."""
+    """loss(C): the mean of loss(t, G(C)) over its tuples; `slots` must be in order of arrival."""
     total = 0.0
     for slot in slots:
         total += loss(domain, g, row, w.pattern[slot])
@@ -150,8 +150,10 @@ def group_loss(domain, g, row, w, slots):
 
 @inlined
 def covers(g, row, w, slot, match):
-    """covers(G, t): the values of the tuple lie inside G, and G has every quasi-identifier of the tuple; where all members of a
-    group show the same nulls, the tuple has every quasi-identifier of G instead."""
+    """covers(G, t): the values of the tuple lie inside G, and G has every quasi-identifier of the tuple.
+
+    Under `extended` and `root` the tuple must have every quasi-identifier of G instead.
+    """
     outside = w.pattern[slot] & ~g.pattern[row] if match == MAYBE else g.pattern[row] & ~w.pattern[slot]
     for q in range(w.values.shape[1]):
         value = w.values[slot, q]

@@ -1,6 +1,7 @@
 """Handing over: a tuple moves to another lane when half of its wait is over and its lane holds fewer than k persons.
 
 With a single lane no tuple is handed over. A handed-over tuple does not leave: another lane takes it in, and its wait goes on.
+`h` is a `Handover`; `blocks.state` explains the other arguments.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def handover(quasi: int, sensitive: int, capacity: int) -> Handover:
 
 @inlined
 def hand_over(s):
-    """Hand over the tuples that have waited half of their time, if fewer than k persons are here; whether any went."""
+    """Hand over the tuples that have waited half of their time, if their lane holds fewer than k persons; whether any was."""
     c = s.window.clock
     if c.young < 0 or c.now - s.window.since[c.young] < c.half:
         return False

@@ -1,4 +1,6 @@
-"""A lock for kernels on several threads: the thread that has it works alone on what the threads share."""
+"""A lock for kernels on several threads: only the thread that holds it may change shared data.
+
+`lock` is an int64 array of one cell."""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ def lock() -> NDArray[np.int64]:
 
 @inlined
 def acquire(lock):
-    """Wait until no other thread has it."""
+    """Wait until no other thread holds the lock, then hold it."""
     while not seized(lock):
         step_aside()
 

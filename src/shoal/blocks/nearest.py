@@ -1,6 +1,6 @@
 """The m nearest tuples of m different persons, without sorting the window; and the arrays that kernels work in.
 
-`blocks.state` names the arguments.
+`blocks.state` explains the arguments.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ class Scratch(NamedTuple):
     """Arrays to work in, so that no kernel allocates; one entry per slot where nothing else is said."""
 
     distance: NDArray[np.float32]  # rough; infinite for a slot that is excluded
-    units: NDArray[np.uint16]  # the sum that it is made of
-    chosen: NDArray[np.int64]  # slots: the group at hand
+    units: NDArray[np.uint16]  # the sum from which `distance` is computed
+    chosen: NDArray[np.int64]  # slots: the current group
     best_group: NDArray[np.int64]  # slots: X-BAND's best group so far
     best_alike: NDArray[np.int64]  # slots: the best group so far of `choose_alike`
     undecided: NDArray[np.int64]  # slots that only exact distances decide
     exact: NDArray[np.float64]
-    seen: NDArray[np.int64]  # by person: the turn that saw it last
+    seen: NDArray[np.int64]  # by person: the last turn that saw the person
     best: NDArray[np.int64]  # by person: its nearest slot in that turn
-    mark: NDArray[np.int64]  # the turn in which the door released it, so that none leaves twice
+    mark: NDArray[np.int64]  # the turn in which the door released it, so that no tuple leaves twice
     turn: NDArray[np.int64]
     key: NDArray[np.int64]  # what slots are sorted by
     rank: NDArray[np.int64]
     guess: NDArray[np.int32]  # the bits of the last edge that `nearest` found
-    joined: NDArray[np.int64]  # by partition: the union that took it in last
+    joined: NDArray[np.int64]  # by partition: the last union that it joined
     union: NDArray[np.int64]
     similarity: NDArray[np.float64]  # by partition, as are the next two
     likeness: NDArray[np.int64]
     first: NDArray[np.int64]
-    value: NDArray[np.uint64]  # by sensitive attribute: the different values of the group at hand
+    value: NDArray[np.uint64]  # by sensitive attribute: the different values of the current group
     times: NDArray[np.int64]  # how often each is shown
     shown: NDArray[np.int64]  # how many different ones there are, and how many in all
     valued: NDArray[np.int64]
@@ -68,7 +68,7 @@ def scratch(capacity: int, sensitive: int) -> Scratch:
 def nearest(domain, w, t, m, metric, scratch, out):
     """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
 
-    S is the slots whose rough distance in `scratch` is finite, and must hold m persons besides that of `t`.
+    S is the set of slots whose rough distance in `scratch` is finite; it must hold m persons besides the person of `t`.
     Let e be the m-th smallest rough distance. A tuple that is nearer than e by more than twice the rough error is among the
     m nearest, one that is farther by more than that is not; between them the exact distances decide.
     """
@@ -110,10 +110,10 @@ def nearest(domain, w, t, m, metric, scratch, out):
 
 @inlined
 def smallest(values, m, guess):
-    """The m-th smallest of distances: bisection over their bits, which order as they do.
+    """The m-th smallest of distances: bisection over their bits, which have the same order.
 
-    At least m of them are finite, and none of those is above 1 by more than a rounding. The last answer is a good first guess;
-    then every second step interpolates between the counts on both sides.
+    At least m distances are finite, and none of these is above 1 by more than a rounding. The last answer is a good first
+    guess; then every second step interpolates between the counts on both sides.
     """
     keys = values.view(np.int32)
     low, high = _ABOVE_ONE, _ABOVE_ONE
@@ -146,7 +146,7 @@ def smallest(values, m, guess):
 
 @inlined
 def _closest_first(w, slots, exact, m):
-    """Bring the m nearest of `slots` to the front: a heap of the m best so far, the worst on top."""
+    """Move the m nearest of `slots` to the front: a heap of the m best so far, the worst on top."""
     for i in range(len(slots)):
         if i < m:
             child = i
@@ -179,7 +179,7 @@ def _swap(slots, exact, i, j):
 
 @inlined
 def _closest_of_each_person(domain, w, t, metric, rough, scratch):
-    """Make all distances infinite but that of each person's nearest tuple; the person of `t` keeps none."""
+    """Make all distances infinite except that of each person's nearest tuple; all distances of the person of `t` are."""
     scratch.turn[0] += 1
     turn = scratch.turn[0]
     own = w.person[t]

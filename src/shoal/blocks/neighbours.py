@@ -1,7 +1,8 @@
 """Neighbours: the tuples with which a tuple leaves.
 
-These are the nearest ones: k persons in all, and as many more as the sensitive values need to be diverse. Where all members of
-a group must show the same nulls, they are chosen so that little is blanked. `blocks.state` names the arguments.
+These are the nearest tuples: k persons in all, and as many more as are needed for diverse sensitive values. Under `extended`,
+where all members of a group show the same nulls, they are chosen so that little is blanked. `blocks.state` explains the
+arguments.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def choose_nearest(s, t, alpha):
 
 @inlined
 def completed(s, t, size, alpha):
-    """Add to the first `size` chosen what they need to be diverse enough; how many are chosen then, 0 if they cannot be."""
+    """Add tuples to the first `size` chosen ones until these are diverse enough; how many are chosen then, 0 if none helps."""
     return size if len(s.exits.diversity.kind) == 0 else complete(core(s), t, size, alpha)
 
 
@@ -90,13 +91,13 @@ def _only_cluster(w, cluster, scratch):
 
 @inlined
 def _counts_by_pattern(w, cluster):
-    """Whether tuples can be counted by pattern: all are of different persons, and no cluster is named."""
+    """Whether tuples can be counted by pattern: all belong to different persons, and `cluster` is ANY."""
     return cluster == ANY and w.persons.size[0] == w.clock.held
 
 
 @inlined
 def _has_enough(w, t, kept, cluster, least, scratch):
-    """Whether at least so many persons, besides that of `t`, have all that is kept."""
+    """Whether at least `least` persons, besides the person of `t`, have all quasi-identifiers in `kept`."""
     persons = 0
     if _counts_by_pattern(w, cluster):
         for p in range(w.partitions.peak[0]):
@@ -114,8 +115,10 @@ def _has_enough(w, t, kept, cluster, least, scratch):
 
 @inlined
 def _most_lacked(w, t, kept, cluster, lacking):
-    """The bit of the quasi-identifier that most tuples lack that have the rest of what is kept; if no tuple lacks only one,
-    of the one that most lack; 0 if no tuple lacks any."""
+    """The bit of the quasi-identifier to drop from `kept`; 0 if no tuple lacks any.
+
+    It is the one that the most tuples lack as their only one; if all tuples lack several, the one that the most tuples lack.
+    """
     quasi = len(w.code)
     for alone in (True, False):
         for q in range(quasi):
@@ -147,7 +150,7 @@ def _note_lacking(lacks, tuples, alone, lacking):
 
 @inner
 def complete(s, t, size, alpha):
-    """Add the nearest tuples that help to the chosen until all demands hold; how many are chosen then, 0 if none is left."""
+    """Add the nearest tuples that help until all demands hold; how many are chosen then, 0 if no tuple helps."""
     w, d, scratch = s.window, s.exits.diversity, s.scratch
     chosen = scratch.chosen
     if is_diverse(d, w, chosen[:size], scratch):
@@ -182,7 +185,7 @@ def measure_from(s, t, slots, alpha):
 
 @inlined
 def nearest_helper(s, demand, turn):
-    """The slot of the nearest tuple, of a person not seen in this turn, whose value helps; the older on a tie; -1: none."""
+    """The slot of the nearest tuple whose value helps and whose person this turn has not seen; the older on a tie; -1: none."""
     w, d, scratch = s.window, s.exits.diversity, s.scratch
     best, useless = -1, 0
     for j in range(w.clock.held):

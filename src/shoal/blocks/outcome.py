@@ -1,4 +1,6 @@
-"""The end of a step: the chosen tuples leave through the door, and a new group may enter the reuse set."""
+"""The end of a step: the chosen tuples leave through the door, and a new group may enter the reuse set.
+
+`blocks.state` explains the arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def release_chosen(s, size, row, how, reusable=True):
 
 @inner
 def call_release_chosen(core, size, row, how):
-    """`release_chosen` as a call, compiled once for all algorithms: for those that need it in several places, or seldom."""
+    """`release_chosen` as a call, compiled once for all algorithms: for those that use it in several places, or rarely."""
     release_chosen(core, size, row, how)
 
 

@@ -1,6 +1,6 @@
 """Partitions: the tuples of the window that have the same set of quasi-identifiers, and unions of partitions.
 
-`blocks.state` names the arguments.
+`blocks.state` explains the arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def persons_within(w, scratch, partition):
 
 @inlined
 def merge(w, scratch, partition):
-    """Add a partition to the union; how many persons are new in it."""
+    """Add a partition to the union; how many new persons it brings."""
     scratch.joined[partition] = scratch.union[0]
     if w.persons.size[0] == w.clock.held:
         return w.partitions.tuples[partition]

@@ -1,10 +1,10 @@
 """The door: every tuple leaves through `release`, and nothing leaves in any other way.
 
 Whatever an algorithm asks for, the door itself counts the persons of a new group at that moment. It checks that every member
-lies inside what will be published, that enough of them have what it shows, and that their sensitive values are as diverse as
-promised. A group that fails is suppressed; so is a tuple that a reused group does not cover; a tuple that has already left does
-not leave again. Each is counted as a fault of the algorithm. A tuple that leaves after its deadline leaves as asked, and is
-counted too. So a mistake in an algorithm can cost utility, never privacy. `blocks.state` names the arguments.
+lies inside what will be published, that enough persons have each value that it shows, and that the sensitive values are as
+diverse as promised. A group that fails is suppressed. So is a tuple that a reused group does not cover. A tuple that has
+already left does not leave again. Each case is counted as a fault of the algorithm. A late tuple is published as asked, and
+counted too. So a mistake in an algorithm can cost utility, never privacy. `blocks.state` explains the arguments.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ OUTCOMES = ("cluster", "reuse", "suppressed")
 
 PROMISE = np.dtype([
     ("k", np.int64),
-    ("deadline", np.float64), ("usual", np.float64),  # the longest wait, and the longest while k persons are there
-    ("match", np.int64), ("support", np.int64),  # how nulls are read; how many persons must have what is shown
+    ("deadline", np.float64), ("usual", np.float64),  # the longest wait, and the longest while the window holds k persons
+    ("match", np.int64), ("support", np.int64),  # how nulls are compared; the fewest persons with a value that is shown
 ])  # fmt: skip
 TALLY = np.dtype([
     ("waiting", np.int64),  # tuples in `exits` that were not fetched yet
     ("groups", np.int64), ("smallest", np.int64), ("longest", np.float64), ("loss", np.float64),
     ("clustered", np.int64), ("reused", np.int64), ("suppressed", np.int64),
     ("stretched", np.int64),  # tuples that waited longer than usual
+    # faults: failed checks of the size, the cover, the support and the diversity; late tuples; second releases
     ("too_small", np.int64), ("uncovered", np.int64), ("thin", np.int64), ("uniform", np.int64),
     ("late", np.int64), ("twice", np.int64),
 ])  # fmt: skip
@@ -73,7 +74,7 @@ def exits(promise: np.record, diversity: Diversity, capacity: int) -> Exits:
 
 @inlined
 def release(s, slots, row, how):
-    """Let the tuples in `slots` leave in order of arrival, published with row `row`; whether the row was fit for that."""
+    """Let the tuples in `slots` leave in order of arrival, published with row `row`; whether that row passed all checks."""
     w, g, tally, promise, scratch = s.window, s.groups, s.exits.tally, s.exits.promise, s.scratch
     slots = slots[: _only_held(w, tally, scratch, slots)]
     in_order(w, slots, scratch)
@@ -118,7 +119,7 @@ def release(s, slots, row, how):
 
 @inlined
 def _is_supported(s, slots, row):
-    """Whether a group shows as the root all that too few of its persons have."""
+    """Whether a group shows the root for every quasi-identifier that too few of its persons have."""
     w, g = s.window, s.groups
     thin = g.pattern[row] & ~supported(w, slots, g.pattern[row], s.exits.promise.support, s.scratch)
     for q in range(len(s.domain.width)):
@@ -129,7 +130,7 @@ def _is_supported(s, slots, row):
 
 @inlined
 def _only_held(w, tally, scratch, slots):
-    """Bring the slots that hold a tuple to the front, each once; how many they are."""
+    """Move the slots that hold a tuple to the front, each once; how many they are."""
     scratch.turn[0] += 1
     kept = 0
     for slot in slots:
@@ -153,7 +154,7 @@ def _publish(domain, w, g, row, persons, tally):
     tally.groups += 1
     tally.smallest = persons if tally.groups == 1 else min(tally.smallest, persons)
     for q in range(len(domain.width)):
-        if g.low[row, q] == -np.inf:  # blanked, or too few have it
+        if g.low[row, q] == -np.inf:  # blanked, or too few persons have it
             g.shown_low[row, q] = domain.root[q] if domain.categorical[q] else domain.low[q]
             g.shown_high[row, q] = domain.high[q]
             g.shown_loss[row, q] = 1.0
@@ -174,7 +175,9 @@ def _publish(domain, w, g, row, persons, tally):
 
 @inlined
 def _began(w, slot):
-    """When the wait began; of a tuple that went into the pocket late, by a jump of the clock, as if it had not been late."""
+    """When the wait of a tuple began.
+
+    A jump of the clock can put a tuple into the pocket late. Its wait is then counted as if it had gone there in time."""
     pocketed = w.pocketed[slot]
     return max(w.since[slot], pocketed - w.clock.stretched) if pocketed < np.inf else w.since[slot]
 

@@ -2,7 +2,7 @@
 
 The entries are in no order: age, ties and the eviction of the oldest go by the time of publication, then by the group's
 number. Bounds and losses are kept in blocks of eight entries, one row per quasi-identifier, so that one step tests eight.
-`blocks.state` names the arguments.
+`blocks.state` explains the arguments.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Reuse(NamedTuple):
     published: NDArray[np.float64]
     number: NDArray[np.int64]
     loss: NDArray[np.float64]
-    lost: NDArray[np.float64]  # to work in: what the tuple at hand would lose; infinite where it is not covered
+    lost: NDArray[np.float64]  # work array: the loss of the current tuple with each entry; infinite if it is not covered
     rule: np.record
 
 
 def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int) -> Reuse:
     rule = np.zeros(1, RULE).view(np.recarray)[0]
     rule.age, rule.limit, rule.loss, rule.same_pattern = age, limit, loss, same_pattern
-    blocks = limit // COLUMNS + 1  # for the limit and one more
+    blocks = limit // COLUMNS + 1  # room for one entry above the limit
     room = blocks * COLUMNS
     low, high, losses = (np.zeros((blocks, quasi, COLUMNS)) for _ in range(3))
     return Reuse(
@@ -86,7 +86,7 @@ def _measure(s, t):
 
 @inner
 def call_best_cover(core, t):
-    """`best_cover` as a call, compiled once for all algorithms: for those that need it in several places, or seldom."""
+    """`best_cover` as a call, compiled once for all algorithms: for those that use it in several places, or rarely."""
     return best_cover(core, t)
 
 
@@ -142,7 +142,7 @@ def rows(r: Reuse) -> NDArray[np.int64]:
 
 @kernel
 def refill(r, g, entries):
-    """Make the first rows of the groups the entries."""
+    """Fill the reuse set with the first `entries` rows of the groups."""
     for row in range(entries):
         _enter(r, g, row, row)
     r.rule.entries = entries

@@ -17,7 +17,7 @@ from shoal.compiled import inlined, kernel
 
 class Roster(NamedTuple):
     key: NDArray[np.uint64]  # one row of two words per number
-    tuples: NDArray[np.int64]  # how many tuples carry it
+    tuples: NDArray[np.int64]  # how many tuples have this key
     free: NDArray[np.int64]  # a stack of unused numbers
     bucket: NDArray[np.int64]  # a hash table of numbers; -1 is empty
     size: NDArray[np.int64]  # one cell: how many keys are present
@@ -60,14 +60,14 @@ def join(r, a, b):
 
 @kernel
 def join_all(r, keys):
-    """Count all these keys once more each."""
+    """Count each of these keys once more."""
     for i in range(len(keys)):
         join(r, keys[i, 0], keys[i, 1])
 
 
 @inlined
 def find(r, a, b):
-    """The number of the key (a, b); -1 if it is not there."""
+    """The number of the key (a, b); -1 if it is not present."""
     i = _bucket_of(r, a, b)
     while r.bucket[i] >= 0:
         number = r.bucket[i]

@@ -1,31 +1,38 @@
-"""The engine's whole state, as arrays: what a compiled step reads and writes, and what a snapshot keeps.
+"""The engine's whole state, as arrays: a compiled step reads and writes them, and a snapshot saves them.
 
 Names of arguments in kernels
 -----------------------------
-These are the same in all files of `blocks` and `algorithms`. A *slot* (int64) is the index of a tuple in the window's arrays;
-it is valid until a tuple leaves. A *row* (int64) is the index of a group in the arrays of `Groups`, unless it is one of a
-batch. A *pattern* (uint64) has bit q set where a tuple has quasi-identifier q; these are numbered in the policy's order.
+All files of `blocks` and `algorithms` use these names. Kernels have no annotations; the types are given here, those of fields
+in the class of each named tuple. A docstring says what a kernel does and, after the semicolon, what it returns. A *slot*
+(int64) is the index of a tuple in the window's arrays; it is valid until a tuple leaves, since tuples then move. A *row*
+(int64) is the index of a group in the arrays of `Groups`; beside `batch` it is the index of a tuple in the batch. A *pattern*
+(uint64) has bit q set if a tuple has quasi-identifier q; quasi-identifiers are numbered in the policy's order.
 
-======== ============================================================================================================
-s        `State`, or its part `Core`, which all algorithms have in common (`blocks.core`)
-domain   `Domain`: what the policy says of the quasi-identifiers
-w, c     `Window`: the tuples that wait; `w.clock`, its record of times and counts
-g        `Groups`: the generalizations, one row per group
-r        `Reuse`: the groups that later tuples may reuse; in `blocks.roster` a `Roster`
-d        `Diversity`: what is demanded of sensitive values
-m        `s.memory`: what the algorithm keeps for itself; in searches, a number of tuples
-scratch  `Scratch`: arrays to work in, so that no kernel allocates
-batch    `Batch`: the arrivals of a call; `closing` (bool): no others will follow
-t, u     slots: the tuple for which a group is sought, and another one
-slot, j  a slot; `slots`, `chosen` (int64 array): several
-q        a quasi-identifier; `a`: a sensitive attribute; `p`: a partition, which is a set of tuples with one pattern
-k        the fewest persons of a group; `persons`: how many there are
-row, new a row of `g`
-how      how a tuple leaves: `CLUSTER`, `REUSE` or `SUPPRESSED` (`blocks.release`)
-turn     a number that each pass over persons increments: `scratch.seen[person] == turn` means that this pass has seen it
-======== ============================================================================================================
+============ ========================================================================================================
+s            `State`, or `Core`, the part of it that all algorithms have in common (`blocks.core`)
+domain       `Domain`: what the policy says about the quasi-identifiers
+w            `Window`: the tuples that wait; arrays of one entry per slot, `w.values` of slots x quasi-identifiers
+c, clock     `w.clock`: a record of times and counts (`blocks.window.CLOCK`)
+g            `Groups`: the generalizations; arrays of one row per group, `g.low` of groups x quasi-identifiers
+r            `Reuse`: the groups that later tuples may reuse, e the index of one; in `blocks.roster` a `Roster`
+d            `Diversity`: the demands on sensitive values; `demand` (int64): the index of one
+m            `s.memory`: the algorithm's own arrays, a named tuple; in searches, a number of tuples (int64)
+scratch      `Scratch`: work arrays, so that no kernel allocates
+batch        `Batch`: the arrivals of a call; `closing` (bool): no others will follow
+t, u         slots (int64): the tuple for which a group is sought, and another tuple
+slot, j      a slot (int64); `slots`, `chosen`: an int64 array of slots; `size`, `members` (int64): how many are chosen
+q, a, p      indices (int64): q of a quasi-identifier, a of a sensitive attribute, p of a partition (tuples of one pattern)
+k, persons   int64: the fewest persons of a group; how many persons there are
+row, new     rows of `g`: -1 is none; `new` is a group that is not published yet
+how          how a tuple leaves (int64): `CLUSTER`, `REUSE` or `SUPPRESSED` (`blocks.release`)
+match        how nulls are compared (int64): `MAYBE`, `EXTENDED` or `ROOT` (`blocks.groups`)
+metric       `Metric`: how distances are measured; `alpha` (float64): the weight of values against patterns
+kept, shown  patterns (uint64): the quasi-identifiers that a group shows
+turn         int64; each pass over persons increments it: `scratch.seen[person] == turn` means that this pass saw the person
+============ ========================================================================================================
 
-Of z-anonymity, which holds no window, `algorithms.zanon.exposures` names the arguments.
+Two algorithms have structures of their own: `v` is a `Wave` (`algorithms.tide.wave`), and `x` is `Exposures` of z-anonymity,
+which holds no window (`algorithms.zanon.exposures`).
 """
 
 from __future__ import annotations
@@ -70,7 +77,7 @@ def new_state(
     policy: Policy, parameters: Mapping[str, float], deadlines: tuple[float, float], memory: tuple[NDArray[Any], ...],
     same_pattern: bool, diversity: Diversity,
 ) -> State:  # fmt: skip
-    """An empty state without room for tuples; `shoal.algorithms` says what the algorithm's part is."""
+    """An empty state without room for tuples; `shoal.algorithms` explains what an algorithm defines."""
     k, quasi, sensitive = policy.privacy.k, len(policy.quasi), len(policy.requirements)
     rule = np.zeros(1, [("k", np.int64), *((name, np.float64) for name in parameters)]).view(np.recarray)[0]
     rule.k = k
@@ -91,7 +98,7 @@ def new_state(
 
 
 def sharing(s: State, other: State, shared: Callable[[Any, Any], Any]) -> State:
-    """The same state with the door, the groups and the reuse set of another; each counts the sensitive values by itself."""
+    """The same state with the door, the groups and the reuse set of `other`; sensitive values are counted in each."""
     return s._replace(
         groups=other.groups, reuse=other.reuse, exits=other.exits._replace(diversity=s.exits.diversity),
         memory=shared(s.memory, other.memory),
@@ -99,7 +106,7 @@ def sharing(s: State, other: State, shared: Callable[[Any, Any], Any]) -> State:
 
 
 def with_exits(s: State, arrivals: int, elsewhere: int = 0) -> State:
-    """The same state with room for all that can leave while so many tuples arrive here, and some more in other lanes."""
+    """The same state with room for all tuples that can leave while `arrivals` arrive here and `elsewhere` in other lanes."""
     s = s._replace(exits=s.exits._replace(diversity=with_values(s.exits.diversity, arrivals + elsewhere)))
     leaving = int(s.window.clock.held) + arrivals
     if leaving > len(s.exits.payload):
@@ -115,14 +122,14 @@ def with_exits(s: State, arrivals: int, elsewhere: int = 0) -> State:
 
 
 def with_handover(s: State, tuples: int) -> State:
-    """The same state with room for so many tuples that go to another lane."""
+    """The same state with room for `tuples` tuples that go to another lane."""
     if tuples <= len(s.handover.arrivals):
         return s
     return s._replace(handover=handover(len(s.domain.width), len(s.exits.diversity.total), tuples + tuples // 4))
 
 
 def with_slots(s: State, arrivals: int, grown: Grown) -> State:
-    """The same state with a window that has slots for so many more arrivals."""
+    """The same state with a window that has slots for `arrivals` more tuples."""
     clock, sensitive = s.window.clock, len(s.exits.diversity.total)
     slots = int(clock.held) + arrivals
     if slots <= len(s.window.arrival):
@@ -197,7 +204,7 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]], grown: Grown) -> Stat
 
 
 def _kept(memory: tuple[Any, ...]) -> Arrays:
-    """What a snapshot keeps of an algorithm's memory: its arrays, but not those to work in, which lie in a tuple inside it."""
+    """What a snapshot keeps of an algorithm's memory: its arrays, but not the work arrays, which lie in a tuple inside it."""
     columns = memory._asdict() if hasattr(memory, "_asdict") else {}
     return {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
 
@@ -239,4 +246,4 @@ def _insert_all(domain, w, batch, pocketed, cluster):
         w.pocketed[slot] = pocketed[row]
         if pocketed[row] < np.inf:
             w.clock.pocket += 1
-            w.clock.front = -1  # the next tuple, if there is one, stands in front
+            w.clock.front = -1  # the next tuple, if there is one, becomes the front

@@ -1,7 +1,7 @@
 """The window: the tuples that wait, in arrays without gaps, and the clock that says which of them is due.
 
 A tuple is in a slot below `clock.held`. When a tuple leaves, the one in the last slot moves into its slot, so that a scan reads
-only tuples that wait; a doubly linked list keeps the order of arrival. `blocks.state` names the arguments.
+only tuples that wait; a doubly linked list keeps the order of arrival. `blocks.state` explains the arguments.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ KINDS = {"count": COUNT, "time": TIME, "buffer": BUFFER}
 
 CLOCK = np.dtype([
     ("kind", np.int64), ("length", np.float64),
-    ("stretched", np.float64),  # its length while fewer than k persons are there
+    ("stretched", np.float64),  # the length while the window holds fewer than k persons
     ("arrivals", np.int64),  # how many tuples ever arrived
     ("now", np.float64),  # the newest time seen; under count and buffer the number of the newest arrival
     ("before", np.float64),  # the last time that differed from now
     ("room", np.int64),  # slots
     ("held", np.int64), ("oldest", np.int64), ("newest", np.int64),  # how many wait, and the slots at both ends
-    ("pocket", np.int64), ("front", np.int64),  # how many of the oldest are in the pocket, and the slot behind
-    ("laned", np.bool_),  # whether it counts arrivals in other lanes too
-    ("half", np.float64),  # how long a tuple waits in a lane with fewer than k persons; infinite where it stays
-    ("young", np.int64),  # the slot of the oldest tuple that has not waited so long
+    ("pocket", np.int64), ("front", np.int64),  # how many tuples are in the pocket, and the slot of the oldest other tuple
+    ("laned", np.bool_),  # whether `arrivals` includes those in other lanes
+    ("half", np.float64),  # the wait after which a lane with fewer than k persons hands a tuple over; infinite: never
+    ("young", np.int64),  # the slot of the oldest tuple that has not waited for `half`
     ("due", np.int64),  # the slot that must leave
-    ("asked", np.int64), ("groups", np.int64),  # tuples that arrived before had no cover when there were so many groups
+    ("asked", np.int64), ("groups", np.int64),  # arrivals before `asked` had no cover when there were `groups` groups
     ("row", np.int64), ("stop", np.int64),  # the next row of the batch to take in, and where it ends
-    ("announced", np.bool_),  # whether the clock has already seen that row
+    ("announced", np.bool_),  # whether the clock has already moved to that row
 ])  # fmt: skip
 
 
 class Window(NamedTuple):
     values: NDArray[np.float64]  # one row per tuple; NaN is missing, and fills the row to whole vectors
-    code: NDArray[np.uint16]  # one row per quasi-identifier: the same in units, or a leaf, for rough distances
+    code: NDArray[np.uint16]  # one row per quasi-identifier: the value in units, or the leaf, for rough distances
     pattern: NDArray[np.uint64]
     person: NDArray[np.int64]  # number in `persons`
     partition: NDArray[np.int64]  # number in `partitions`
     arrival: NDArray[np.int64]
     since: NDArray[np.float64]
-    pocketed: NDArray[np.float64]  # when it was put into the pocket, where tuples stay that were due; infinite if it was not
-    cluster: NDArray[np.int64]  # the number that the algorithm gave it; -1 without
+    pocketed: NDArray[np.float64]  # when X-BAND put it into the pocket; infinite if it is not there
+    cluster: NDArray[np.int64]  # the cluster in which the algorithm put it; -1: none
     payload: NDArray[np.int64]  # the row of the payload buffer, outside the kernels, with the fields that are passed through
     sensitive: NDArray[np.uint64]  # one row per tuple: fingerprints of values on which there are demands; 0 is missing
     older: NDArray[np.int64]  # slots in order of arrival; -1 at the ends
@@ -115,7 +115,7 @@ def advance(clock, now):
 def insert(domain, w, batch):
     """Put the next row of the batch into the last slot; that slot.
 
-    The clock has just moved to its arrival, or it was handed over and brings its arrival along.
+    Either the clock has just moved to its arrival, or another lane handed it over: then its arrival and time are in the batch.
     """
     c = w.clock
     row, slot = c.row, c.held
@@ -170,7 +170,7 @@ def _link(w, older, newer, follows, precedes):
 
 @inlined
 def remove(w, slots):
-    """Remove the tuples in `slots`. The last ones move into the freed slots: any slot may hold another tuple now."""
+    """Remove the tuples in `slots`. Tuples in the last slots move into the freed ones, so slots read earlier are invalid."""
     c = w.clock
     for slot in slots:
         leave(w.persons, w.person[slot])
@@ -222,7 +222,7 @@ def _move(w, source, target):
 
 @inlined
 def in_order(w, slots, scratch):
-    """Sort slots by arrival, in place: the place of a slot is the number of older ones, if they are few."""
+    """Sort slots by arrival, in place. A few slots are sorted by rank: the rank of a slot is the number of older ones."""
     size = len(slots)
     if size > _FEW:
         _shell_sort(w, slots)

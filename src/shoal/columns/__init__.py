@@ -23,7 +23,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What only z-anonymity needs is imported when it is first used, since it takes a while."""
+    """Import the names that only z-anonymity needs at their first use, since the import takes a while."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"shoal.columns.{'pseudonym' if name == 'Pseudonyms' else 'observations'}"), name)

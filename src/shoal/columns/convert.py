@@ -21,7 +21,7 @@ from shoal.policy import canonical
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|nan", re.IGNORECASE | re.ASCII)
 
 
-_BLANKS = " \t\n\v\f\r\x1c\x1d\x1e\x1f"  # what `str.strip` takes for white space in ASCII
+_BLANKS = " \t\n\v\f\r\x1c\x1d\x1e\x1f"  # the ASCII characters that `str.strip` removes
 _UNITS = {"s": 1, "ms": 1e3, "us": 1e6}
 
 
@@ -102,7 +102,7 @@ def uniques(array: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], list[Any]]
 
 
 def plain(array: pa.Array) -> list[Any]:
-    """Python values; text for values that Python has no type for, such as nanoseconds."""
+    """Python values; a value that Python has no type for, such as nanoseconds, becomes text."""
     try:
         if not pa.types.is_temporal(array.type):
             return array.to_pylist()
@@ -112,7 +112,7 @@ def plain(array: pa.Array) -> list[Any]:
 
 
 def _plain_one(scalar: pa.Scalar) -> Any:
-    """If pandas is installed, Arrow gives values of pandas for times instead of Python's own."""
+    """The Python value. If pandas is installed, Arrow returns pandas objects for times; these are converted."""
     try:
         value = scalar.as_py()
     except (ValueError, OverflowError):
@@ -230,7 +230,7 @@ def is_ascii(array: pa.Array) -> bool:
 
 
 def texts_of_json(texts: pa.Array) -> pa.Array:
-    """The texts of the values that JSON texts stand for.
+    """Parse each JSON text; the texts of the parsed values.
 
     >>> texts_of_json(pa.array(['" flu"', "1.0", "null", "[1]", None])).to_pylist()
     ['flu', '1', None, '[1]', None]

@@ -1,4 +1,4 @@
-"""Records to codes: an Arrow batch becomes the arrays that a window's batch is made of."""
+"""Records to codes: an Arrow batch becomes the arrays of a `Batch` (`blocks.batch`)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from shoal.compiled import kernel
 from shoal.policy import Attribute, Policy, canonical
 
 _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
-_LATEST = 9e12  # seconds; about the last that a 64-bit count of microseconds can hold
+_LATEST = 9e12  # seconds; about the largest time that fits into 64 bits as microseconds
 UNREADABLE = "bytes that are not UTF-8 (value withheld); give text"
 _RETYPED = "not of the type that it had before (value withheld); give one type throughout"
-_EXACT = 2**53  # up to here float64 holds every whole number
+_EXACT = 2**53  # float64 represents every whole number up to this one
 
 
 class Encoded(NamedTuple):
@@ -32,9 +32,9 @@ class Encoded(NamedTuple):
     pattern: NDArray[np.uint64]  # bit q: the record has quasi-identifier q
     person: NDArray[np.uint64]  # two words per record
     time: NDArray[np.float64]
-    sensitive: NDArray[np.uint64]  # one row per record: fingerprints of the values with a demand; 0 is missing
-    kept: pa.RecordBatch  # what is passed through
-    rows: NDArray[np.int64]  # row numbers
+    sensitive: NDArray[np.uint64]  # one row per record: fingerprints of the attributes with a demand (l or t); 0 is missing
+    kept: pa.RecordBatch  # the columns that are passed through
+    rows: NDArray[np.int64]  # the row number of each accepted record
     whole: NDArray[np.bool_]  # by quasi-identifier: whether it can be published in whole numbers
     rejected: list[Rejection]
 
@@ -42,14 +42,14 @@ class Encoded(NamedTuple):
 class Encoder:
     """Checks records against a policy and encodes those that pass.
 
-    `typed` says that a field which is passed through must keep its type, since its values wait in one column.
+    With `typed`, a field that is passed through must keep its type, since its values are buffered in one column.
     """
 
     def __init__(self, policy: Policy, key: NDArray[np.uint64], typed: bool = False) -> None:
         self._policy = policy
         self._key = key
         self._typed = typed
-        self._kinds: dict[str, pa.DataType] = {}  # of the fields that are passed through, as far as they are known
+        self._kinds: dict[str, pa.DataType] = {}  # the known types of the fields that are passed through
         self._whole = [_has_whole_ends(attribute) for _, attribute in policy.quasi]
 
     def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
@@ -207,7 +207,7 @@ def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -
     field = policy.time.field
     seconds, wrong = times(column(batch, field), policy.nulls)
     if not wrong.any() and seconds.min(initial=0.0) >= -_LATEST and seconds.max(initial=0.0) <= _LATEST:
-        return seconds.copy()  # the batch's memory is read-only, for which kernels would have to be compiled again
+        return seconds.copy()  # Arrow's memory is read-only, and kernels would be compiled again for that
     wrong |= np.abs(seconds) > _LATEST
     rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
     rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")

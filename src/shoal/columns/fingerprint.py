@@ -1,7 +1,7 @@
-"""Persons, users and items as keyed fingerprints of 128 bits, which only tell whether two are the same.
+"""Persons, users and items as keyed fingerprints of 128 bits, which show only whether two values are equal.
 
-They are SipHash under a random key that every anonymizer draws for itself. Without the key, nobody can find a person by
-trying names, nor choose two names that collide.
+A fingerprint is SipHash under a random key that each anonymizer generates for itself. Without the key, an attacker can neither
+find a person by trying names nor construct two names that collide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shoal.digits import whole_number
 
 
 def fingerprints(texts: pa.Array, key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Two words per text of a large_string array; nulls are not looked at."""
+    """Two words per text of a large_string array; the words of a null have no meaning."""
     out = np.empty((len(texts), 2), np.uint64)
     if len(texts):
         _fingerprint(*bytes_of(texts), key, out)
@@ -105,7 +105,7 @@ class Keys(NamedTuple):
     """The keys of users or items.
 
     The key of a whole number is the number itself, whether it was given as a number or as text. The key of any other text
-    is a SipHash of 127 bits; one bit tells the two kinds apart.
+    is a SipHash of 127 bits; one bit distinguishes the two kinds.
     """
 
     keys: NDArray[np.uint64]  # two words per row

@@ -10,7 +10,7 @@ from shoal.compiled import kernel
 from shoal.digits import whole_number
 from shoal.errors import InputError
 
-_ONE, _THREE, _SEVEN = np.uint64(1), np.uint64(3), np.uint64(7)  # a signed index would be checked for being negative
+_ONE, _THREE, _SEVEN = np.uint64(1), np.uint64(3), np.uint64(7)  # unsigned: a signed index would be checked for negative values
 _LACKING = "a column has a code that its dictionary lacks; write the data again"
 _WIDE = {pa.int64(): np.int64, pa.float64(): np.float64}
 
@@ -104,7 +104,7 @@ def _take_floats(table, indices, bits, offset, out):
 
 @kernel
 def _mark_used(indices, bits, offset, size, out):
-    """Set out[c] for every code c that occurs; the last entry of `out` is for null. Returns whether every code lies in it."""
+    """Set out[c] for every code c that occurs; the last entry of `out` is for null. Returns whether all codes are valid."""
     null, wrong = np.uint64(len(out) - 1), False
     for i in range(size):
         index, j = np.uint64(indices[i]), np.uint64(offset + i)

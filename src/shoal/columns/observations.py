@@ -1,4 +1,4 @@
-"""Records to the observations that z-anonymity counts, and the released ones back to records, under pseudonyms."""
+"""Records to the observations that z-anonymity counts; released observations back to records, with pseudonyms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LATE = "more than a window older than the newest of its item; sort the stream, 
 
 
 class Observations(NamedTuple):
-    """The accepted records of a batch, and the reasons against the others."""
+    """The accepted records of a batch, and the reasons why the others were rejected."""
 
     batch: pa.RecordBatch
     rows: NDArray[np.int64]  # their row numbers
@@ -33,7 +33,7 @@ class Observations(NamedTuple):
 
 
 class ObservationEncoder:
-    """Checks records against a policy, and gives the users and items of those that pass as keys."""
+    """Checks records against a policy, and turns the users and items of the accepted records into keys."""
 
     def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
         assert policy.person and policy.item and policy.time
@@ -85,8 +85,8 @@ class ObservationPublisher:
     ) -> pa.RecordBatch:  # fmt: skip
         """Publish the rows `leaving`.
 
-        `shown` is the item of each of these rows: -1 if it is withheld, a node of the hierarchy if it is `generalized`, which
-        is None if there is no hierarchy. `user` and `period` are those of all rows of the batch.
+        `shown` is the item of each of these rows: -1 if it is withheld, a node of the hierarchy if it is `generalized`.
+        Without a hierarchy, `generalized` is None. `user` and `period` have an entry for every row of the batch.
         """
         came, named = batch, not pa.types.is_signed_integer(column(batch, self._person).type) and bool(user[:, 1].any())
         if len(leaving) < batch.num_rows:

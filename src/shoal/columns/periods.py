@@ -1,4 +1,4 @@
-"""Periods of time: the number of the one in which a time lies, and the interval that is published for it."""
+"""Periods of time: the number of the period that contains a time, and the interval that is published for it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from shoal.columns.sha256 import LANES, START, WORDS, compress, compress_digest,
 from shoal.compiled import inlined, kernel
 
 DIGITS = 32
-"""Hexadecimal digits of a pseudonym: 128 bits, so that among n users of a period any two collide with less than n²/2^129."""
+"""Hexadecimal digits of a pseudonym: 128 bits. That any two of n users of a period collide has a chance below n²/2^129."""
 
 _BLOCK = 4 * WORDS
 _LONGEST = _BLOCK - 9 - 8  # bytes of text that fit into one block, beside the period, the padding and the length
@@ -48,7 +48,7 @@ class Pseudonyms:
     def of(
         self, keys: NDArray[np.uint64], period: NDArray[np.int64], rows: NDArray[np.int64], person: pa.Array | None
     ) -> pa.Array:
-        """The pseudonyms of the users in these rows. `person` is the text of each, not needed if all keys are whole numbers."""
+        """The pseudonyms of the users in these rows. `person` has their texts, or is None if all keys are whole numbers."""
         size = len(rows)
         content, bounds = bytes_of(pa.array([], pa.large_string()) if person is None else person)
         out = np.empty((size, DIGITS // 8), np.uint64)
@@ -124,9 +124,9 @@ def _name(recent, keys, period, rows, content, bounds, inner, outer, block, betw
 
 @inlined
 def _look_up(recent, keys, period, rows, first, last, new, same):
-    """List the rows that need a new pseudonym in `new`; for each of the others, `same` is an earlier row of that user.
+    """Write the rows that need a new pseudonym into `new`; for every other row, `same` is an earlier row of the same user.
 
-    (how many are new, whether all of these are numbers of at most eight digits, without a sign)
+    Returns how many are new, and whether all of these are numbers of at most eight digits without a sign.
     """
     made, short = 0, True
     for i in range(first, last):
@@ -135,7 +135,7 @@ def _look_up(recent, keys, period, rows, first, last, new, same):
         at = (mixed >> np.uint64(32)) & np.uint64(_RECENT - 1)
         mark = mixed & ~_PLACE | _TAKEN
         same[i - first] = -1
-        if recent[at] & ~_PLACE == mark:  # hardly ever that of another user
+        if recent[at] & ~_PLACE == mark:  # almost always the entry of the same user
             before = np.int64(recent[at] & _PLACE)
             if _alike(keys, period, row, rows[before]):
                 same[i - first] = before
@@ -149,7 +149,7 @@ def _look_up(recent, keys, period, rows, first, last, new, same):
 
 @inlined
 def _list_all(keys, rows, first, last, new):
-    """As `_look_up`, but all rows are taken for new."""
+    """As `_look_up`, but all rows are treated as new."""
     short = True
     for i in range(first, last):
         new[i - first] = i
@@ -245,7 +245,7 @@ def _length_of_short(number):
 
 @inlined
 def _decimal(number):
-    """Eight decimal digits as the bytes of a word, the first one highest: halves, quarters, then digits, all in one word."""
+    """Eight decimal digits as the bytes of a word, the first one highest: split into halves, quarters, digits."""
     x = (number * np.uint64(3_518_437_209)) >> np.uint64(45)  # number // 10,000
     x = x << np.uint64(32) | (number - x * np.uint64(10_000))
     y = ((x * np.uint64(10_486)) >> np.uint64(20)) & np.uint64(0x7F0000007F)

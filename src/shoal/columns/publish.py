@@ -98,7 +98,7 @@ def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer 
 @kernel
 def _take(table, row, out):
     for i in range(len(row)):
-        out[i] = table[np.uint64(row[i])]  # a signed index would be checked for being negative
+        out[i] = table[np.uint64(row[i])]  # unsigned: a signed index would be checked for negative values
 
 
 def _labelled(node: NDArray[np.int32], row: NDArray[np.int64], valid: pa.Buffer, labels: pa.Array) -> pa.Array:

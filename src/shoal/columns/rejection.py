@@ -29,7 +29,7 @@ class Rejection(NamedTuple):
 
 
 class Rejections:
-    """The rejections of one batch; of several reasons against a record, the first is kept."""
+    """The rejections of one batch; if there are several reasons to reject a record, the first is kept."""
 
     def __init__(self, size: int) -> None:
         self._reason = np.zeros(size, np.int64)

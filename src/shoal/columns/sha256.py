@@ -38,7 +38,7 @@ def _compression(fixed: Mapping[int, int], rows: int) -> Any:
     """The compression of one block in all lanes: (state, block, out), arrays of 8, 16 and `rows` rows with one word per lane.
     Bounds are not checked.
 
-    Words of the block that are always the same are `fixed`, so that the compiler computes with them.
+    `fixed` gives the words of the block that are always the same, so that the compiler treats them as constants.
     """
 
     @intrinsic
@@ -96,7 +96,7 @@ compress_short = _compression(dict.fromkeys(range(5, WORDS - 1), 0), 8)
 """A block that is zero between its fifth word and the last one, which is the length."""
 
 compress_digest = _compression({8: 0x80000000, **dict.fromkeys(range(9, WORDS - 1), 0), WORDS - 1: 8 * (4 * WORDS + 32)}, 4)
-"""A block with a digest that follows another block, as in HMAC; the first half of the result."""
+"""A block that holds a digest and follows another block, as in HMAC; only the first half of the result is written."""
 
 
 @intrinsic

@@ -1,7 +1,7 @@
 """Growth: candidates for groups grow from seeds, and the cheapest one becomes a group.
 
-A candidate takes, one at a time, the tuple with which it costs least, out of a shortlist of the 2k tuples that add least
-to its box. It is done when it counts k persons. `algorithms.tide.wave` names the arguments.
+A candidate takes one tuple at a time: the one with which it costs least, out of a shortlist of the 2k tuples that add least
+to its box. It is complete when it counts k persons. `algorithms.tide.wave` explains the arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FAR = np.int32(2**23)  # above every sum of 64 losses
 
 @inner
 def grow(domain, v, k, candidate, size):
-    """Let a candidate, whose first `size` members are given, grow to k persons, who must have free tuples; its price."""
+    """Let a candidate, whose first `size` members are given, grow to k persons, which must have free tuples; its price."""
     v.work.turn += 1
     turn, repeats = v.work.turn, v.work.persons < v.work.tuples
     quasi = len(domain.width)
@@ -54,7 +54,7 @@ def grow(domain, v, k, candidate, size):
 
 @inlined
 def _take(domain, v, t, turn):
-    """Take a tuple into the candidate's box; the quasi-identifiers in which it grew."""
+    """Add a tuple to the candidate's box; the pattern of the quasi-identifiers in which the box grew."""
     v.busy[t] = 1
     v.seen[v.person[t]] = turn
     changed = np.uint64(0)
@@ -128,7 +128,7 @@ def _measure(domain, v):
 
 @inlined
 def _nearest(v, key, most):
-    """Write the indices of the smallest keys into `near`, in order, at most so many; how many they are."""
+    """Write the indices of the `most` smallest keys into the shortlist, in order of arrival; how many they are."""
     low, high = np.int32(-1), np.int32(_FAR - 1)
     count = np.int32(0)
     for j in range(len(key)):
@@ -163,7 +163,7 @@ def _nearest(v, key, most):
 
 @inlined
 def _widen(domain, v, q, listed):
-    """widened[q, i]: the loss of the box with entry i of the shortlist in it; the box's own where the entry lacks q."""
+    """list_loss[q, i] = the loss of the box with entry i of the shortlist; the box's own loss if the entry lacks q."""
     low, high = v.box_low[q], v.box_high[q]
     spot, widened = v.list_place[q, :listed], v.list_loss[q, :listed]
     if v.box_lacks[q] > 0:
@@ -199,7 +199,7 @@ def _widen(domain, v, q, listed):
 
 @inlined
 def _cheapest(v, listed):
-    """The entry of the shortlist with which the candidate costs least, the older on a tie; total[i] is that cost."""
+    """The entry of the shortlist with which the candidate costs least, the older on a tie; list_cost[i] is that cost."""
     total = v.list_cost[:listed]
     for i in range(listed):
         total[i] = 0.0
@@ -217,7 +217,7 @@ def _cheapest(v, listed):
 
 @inlined
 def free_members(v, k, candidate):
-    """Bring the members that no group has taken to the front, in their order; how many they are."""
+    """Move the members that are in no group to the front, in their order; how many they are."""
     size = 0
     for i in range(k):
         t = v.member[candidate, i]

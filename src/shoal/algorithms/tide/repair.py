@@ -1,7 +1,7 @@
-"""Repair: tuples move between the groups of a wave wherever that lowers the cost of all.
+"""Repair: tuples move between the groups of a wave wherever that lowers the total cost.
 
-Of each group and quasi-identifier the two smallest and the two largest places are known, so that a box without one of
-its members is found without looking at the others. `algorithms.tide.wave` names the arguments.
+For each group and quasi-identifier the two smallest and the two largest places are stored, so that the box without one
+member is found without reading the others. `algorithms.tide.wave` explains the arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def clear_group(v, group):
 
 @inner
 def take_cheapest(domain, v, k):
-    """The cheapest candidate becomes a group, or grows again if others have taken members of it."""
+    """The cheapest candidate becomes a group, or grows again if some of its members are in other groups."""
     work = v.work
     candidate, size = cheapest_candidate(v), 1
     if candidate >= 0:
@@ -67,7 +67,7 @@ def enter(domain, v, t, group):
 
 @inner
 def leave(domain, v, t):
-    """Take a tuple out of its group, and measure what is left of it."""
+    """Take a tuple out of its group, and measure the rest of the group."""
     group = v.group[t]
     if v.older[t] >= 0:
         v.newer[v.older[t]] = v.newer[t]
@@ -161,7 +161,7 @@ def can_spare(v, t, k):
 
 @inlined
 def saving(domain, v, t):
-    """What the tuple's group would cost less without it."""
+    """By how much the tuple's group would cost less without it."""
     group = v.group[t]
     cost = 0.0
     for q in range(len(v.low)):
@@ -183,7 +183,7 @@ def saving(domain, v, t):
 
 @inner
 def cheapest_group(domain, v, t):
-    """The group, not its own, to which the tuple adds least, the first on a tie; added[g] is that much. -1: there is none."""
+    """The other group whose cost the tuple raises least, the first on a tie; -1 if there is none. added[g] is the rise."""
     groups = v.work.groups
     added, lost = v.added[:groups], v.lost[:groups]
     for g in range(groups):
@@ -226,7 +226,7 @@ def cheapest_group(domain, v, t):
 
 @inner
 def settle(domain, v, t):
-    """A tuple in no group joins the one to which it adds least, unless it costs less alone; what it costs."""
+    """Put a tuple into the group whose cost it raises least, unless its cover costs less; what it costs."""
     group = cheapest_group(domain, v, t)
     if group < 0 or v.cover_cost[t] < v.added[group]:
         return v.cover_cost[t]
@@ -265,8 +265,8 @@ def improve(domain, v, t, k):
 
 @inlined
 def _partner(domain, v, t, other):
-    """The member of the other group with which to change places so that both groups together cost least, the older on a
-    tie; -1 if they never cost less than now."""
+    """The member of the other group to exchange for `t` so that both groups together cost least, the older on a tie; -1 if no
+    exchange lowers their cost."""
     group = v.group[t]
     best, least = -1, v.cost[group] + v.cost[other]
     repeats = v.work.persons < v.work.tuples
@@ -307,8 +307,8 @@ def _exchanged(domain, v, q, group, out, into):
 def dissolve(domain, v, group):
     """Move the members of a group to where each costs least, if that lowers the cost of all; whether it did.
 
-    First the cost of each is found with all others in place. Only if that promises a gain are they moved, one after the other
-    in order of arrival; and back again if there was none.
+    First the cost of moving each member alone is found. If the sum promises a gain, all are moved, one after the other in order
+    of arrival. If that brings no gain, they are moved back.
     """
     limit = v.cost[group]
     promised, members = 0.0, 0

@@ -1,7 +1,7 @@
 """The loop of tide: when a wave closes, which step of its work is next, and how it leaves.
 
-`v` is the `Wave` (`algorithms.tide.wave`), `work` its record `v.work`, and t a tuple's index in it; all other arguments are
-named in `blocks.state`.
+`v` is the `Wave`, `work` its record `v.work`, and t the index of a tuple in it (`algorithms.tide.wave`); `blocks.state`
+explains all other arguments.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ OPEN, COVER, SEED, GROUP, SETTLE, DISSOLVE, IMPROVE, DONE = range(8)
 
 
 class Memory(NamedTuple):
-    closed: NDArray[np.int64]  # how many of the oldest are in the wave; 0: it is still open
+    closed: NDArray[np.int64]  # how many of the oldest tuples are in the wave; 0: it is still open
     moment: NDArray[np.float64]  # when it was closed
-    wave: Wave  # room to work in: after a snapshot the work is done again
+    wave: Wave  # work arrays: after a restore from a snapshot the work is done again
 
 
 def memory(policy: Policy) -> Memory:
@@ -68,7 +68,7 @@ def memory(policy: Policy) -> Memory:
 
 
 def grown(memory: Memory, s: State, slots: int) -> Memory:
-    """The same with room for the largest wave that a window with so many slots can have; the work on it starts again."""
+    """The same with room for the largest wave of a window with `slots` slots; the work on the wave starts again."""
     work, clock = memory.wave.work, s.window.clock
     most = int(min(slots if clock.kind == TIME else clock.stretched, 2 * LARGEST))
     parameters = int(s.rule.k), int(work.seeds_each), int(work.rounds), bool(work.strict)
@@ -80,7 +80,7 @@ def run(s, batch, closing):
     w, m, k = s.window, s.memory, s.rule.k
     c = w.clock
     while True:
-        hand_over(s)  # of a closed wave nothing goes: it holds k persons
+        hand_over(s)  # no tuple of a closed wave is handed over, since it holds k persons
         at_end = is_at_end(c, closing)
         leaves = at_end or is_due(s)
         part = np.inf if leaves else _part_of_slack(c, w.since)
@@ -94,7 +94,7 @@ def run(s, batch, closing):
             _release_wave(s)
         elif is_open(c):
             slot = take_in(s, batch)
-            if slot >= 0 and w.newer[slot] >= 0:  # from another lane, into a wave: it closes again
+            if slot >= 0 and w.newer[slot] >= 0:  # another lane handed a tuple over into the wave: it closes again
                 m.closed[0] = 0
         else:
             break
@@ -102,7 +102,7 @@ def run(s, batch, closing):
 
 @inlined
 def _part_of_slack(c, since):
-    """How much of the time between closing and leaving has passed, from 0 to 1; negative before."""
+    """Which part of the time between closing and leaving has passed, from 0 to 1; negative before closing."""
     if c.held == 0:
         return -np.inf
     slack = c.length / _SLACK if c.kind == TIME else np.floor(c.length / _SLACK)
@@ -112,7 +112,7 @@ def _part_of_slack(c, since):
 
 @inlined
 def _progress(work):
-    """How much of the work is done, from 0 to 1; roughly."""
+    """Roughly which part of the work is done, from 0 to 1."""
     if work.stage == COVER:
         return 0.1 * work.next / work.tuples
     if work.stage == SEED:
@@ -170,7 +170,7 @@ def _work(s, part):
 
 @inlined
 def _advance(work, reached, end):
-    """Note how far a stage has come; at its end the next begins."""
+    """Store how far a stage has come; at its end the next stage begins."""
     work.next = reached
     if reached == end:
         work.stage += 1
@@ -225,7 +225,7 @@ def _release_wave(s):
                     continue
             size, how = 1, REUSE if row >= 0 else SUPPRESSED
             chosen[0] = slot
-            if w.newer[slot] != c.held - 1:  # or else the next one moves into this slot
+            if w.newer[slot] != c.held - 1:  # or else the next tuple moves into this slot
                 slot = w.newer[slot]
             t += 1
         else:
@@ -252,7 +252,7 @@ def _members(w, group, chosen):
 
 @inlined
 def _complete(s, group):
-    """Choose the members of a group, and tuples that make it diverse enough; how many they are, 0 if it cannot be."""
+    """Choose the members of a group, and tuples that make it diverse enough; how many they are, 0 if that is impossible."""
     size = _members(s.window, group, s.scratch.chosen)
     if len(s.exits.diversity.kind) == 0 or is_diverse(s.exits.diversity, s.window, s.scratch.chosen[:size], s.scratch):
         return size
@@ -261,7 +261,7 @@ def _complete(s, group):
 
 @inner
 def _extend(s, group, size):
-    """Add to the chosen members the nearest tuples that help; if the group of one needs it, the whole group is added."""
+    """Add the nearest tuples that help to the chosen; a tuple that its own group cannot spare brings that whole group."""
     w, scratch, k = s.window, s.scratch, s.exits.promise.k
     chosen, came_from, members = scratch.chosen, scratch.best_alike, size
     measure_from(s, w.clock.oldest, chosen[:size], 1.0)
@@ -307,7 +307,7 @@ def _persons_without(w, cluster, slot, scratch):
 
 @inlined
 def _release_singly(s, group):
-    """The members of a group that cannot be published leave alone, the oldest first; how many they were."""
+    """Release the members of a group that cannot be published one by one, the oldest first; how many they were."""
     w = s.window
     members = _members(w, group, s.scratch.chosen)
     for _ in range(members):
@@ -322,7 +322,7 @@ def _release_singly(s, group):
 
 @inner
 def _nearest_group(s, t):
-    """The group of the nearest tuple that is in one, the older on a tie; -1 if none is."""
+    """The group of the nearest tuple that is in a group, the older on a tie; -1 if no tuple is."""
     w = s.window
     metric = by_shared(1.0, w.pattern[t]) if s.exits.promise.match == EXTENDED else by_values(1.0)
     best, least = -1, np.inf

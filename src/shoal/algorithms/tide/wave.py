@@ -1,13 +1,14 @@
 """A wave: the tuples that are to leave together, as whole numbers, and the arrays in which they are partitioned.
 
-Everything that decides is a whole number, so that no sum depends on its order. A range or a hierarchy is 65,536 units
-wide, less where the policy gives it less weight: a numeric value becomes its place on that scale, a node's loss that many
-units. A tuple weighs 4,096 shares, divided by the number of quasi-identifiers that it has. The cost of a tuple in a box is its
-weight times the sum of the box's losses over what it has; the cost of a group is the sum over its members. Costs are in
-float64, where such numbers are exact. Unless nulls match any value, a box loses all of what one of its members lacks.
+Every number that decides is a whole number, so that no sum depends on its order. A range or a hierarchy is 65,536 units wide,
+less where the policy gives it less weight: a numeric value becomes its place on that scale, and the loss of a node is given
+in these units. A tuple weighs 4,096 shares, divided by the number of quasi-identifiers that it has. The cost of a tuple in a
+box is its weight times the sum of the box's losses over the quasi-identifiers that it has; the cost of a group is the sum
+over its members. Costs are in float64, where such numbers are exact. Unless nulls match any value, a box loses all of a
+quasi-identifier that one of its members lacks.
 
 In this folder `v` is a `Wave`; t, u and j are indices of tuples in it, from 0, in order of arrival; `group` and `candidate` are
-indices too. All other arguments are named in `blocks.state`.
+indices too. `blocks.state` explains all other arguments.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ WORK = np.dtype([
     ("free", np.int64),  # persons with a tuple that is in no group yet
     ("seeds", np.int64), ("groups", np.int64), ("oldest", np.int64), ("changes", np.int64), ("turn", np.int64),
     ("seeds_each", np.int64), ("rounds", np.int64),  # seeds for every k tuples, and rounds of repair: what `effort` says
-    ("strict", np.int64),  # 1: what one member lacks is lost for all
+    ("strict", np.int64),  # 1: a quasi-identifier that one member lacks is lost for all
 ])  # fmt: skip
 
 
@@ -40,21 +41,19 @@ class Wave(NamedTuple):
     place: NDArray[np.int32]  # one row per quasi-identifier, one column per tuple; leaves keep their numbers
     weight: NDArray[np.float64]
     person: NDArray[np.int64]
-    cover: NDArray[np.int64]  # the number of the group that covers it best; -1 without
-    cover_cost: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite without
+    cover: NDArray[np.int64]  # the number of the group that covers the tuple best; -1: none
+    cover_cost: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite if there is none
     group: NDArray[np.int64]  # -1: in none
-    busy: NDArray[np.int32]  # 1: the candidate that grows cannot have it
+    busy: NDArray[np.int32]  # 1: the tuple cannot join the candidate that grows
     newer: NDArray[np.int64]  # the members of a group, as a doubly linked list
     older: NDArray[np.int64]
     tuples: NDArray[np.int64]  # by person: how many of its tuples are in no group
-    seen: NDArray[np.int64]  # by person: the turn that saw it last
+    seen: NDArray[np.int64]  # by person: the last turn that saw the person
     scale: NDArray[np.int32]  # by quasi-identifier: how many units it is wide
     unit: NDArray[np.int32]  # by node of the hierarchies: its loss
     key: NDArray[np.int32]  # what a tuple would add to the box of the candidate that grows
-    shortlist: NDArray[np.int64]  # of the candidate that grows, in order of arrival; -1: struck off
-    list_place: NDArray[
-        np.int32
-    ]  # by quasi-identifier and entry of the shortlist: its place, its weight, the box's loss with it
+    shortlist: NDArray[np.int64]  # of the candidate that grows, in order of arrival; -1: removed
+    list_place: NDArray[np.int32]  # by quasi-identifier and entry of the shortlist: place, weight, the box's loss with it
     list_weight: NDArray[np.float64]
     list_loss: NDArray[np.float64]
     list_cost: NDArray[np.float64]
@@ -63,25 +62,25 @@ class Wave(NamedTuple):
     box_low: NDArray[np.int32]  # of the candidate that grows
     box_high: NDArray[np.int32]
     box_weight: NDArray[np.float64]
-    box_lacks: NDArray[np.int32]  # how many members lack it, where that matters
-    low: NDArray[np.int32]  # by quasi-identifier and group: the smallest place, the one after it, and so on
+    box_lacks: NDArray[np.int32]  # how many members lack the quasi-identifier; only if `strict`
+    low: NDArray[np.int32]  # by quasi-identifier and group: the smallest place, the second smallest; so for the largest
     low_next: NDArray[np.int32]
     high: NDArray[np.int32]
     high_next: NDArray[np.int32]
-    group_weight: NDArray[np.float64]  # the weight of the members that have it
-    lacks: NDArray[np.int32]  # how many members lack it, where that matters
+    group_weight: NDArray[np.float64]  # the weight of the members that have the quasi-identifier
+    lacks: NDArray[np.int32]  # how many members lack the quasi-identifier; only if `strict`
     loss: NDArray[np.float64]
     cost: NDArray[np.float64]  # by group
     size: NDArray[np.int64]
     persons: NDArray[np.int64]
     first: NDArray[np.int64]  # the member at the head of the list; -1: the group is dissolved
-    added: NDArray[np.float64]  # by group: what one more tuple would cost it
+    added: NDArray[np.float64]  # by group: by how much the current tuple would raise its cost
     lost: NDArray[np.int32]
     work: np.record
 
 
 def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, tuples: int) -> Wave:
-    """Room for a wave of so many tuples."""
+    """Arrays for a wave of `tuples` tuples."""
     quasi, row, short = len(domain.width), even(tuples), even(2 * k)
     if row * 4 % 4096 == 0:
         row += STRIDE  # as in the window
@@ -127,7 +126,7 @@ def fill_wave(domain, w, v, scratch, tuples):
         person = w.person[slot]
         if scratch.seen[person] != scratch.turn[0]:
             scratch.seen[person] = scratch.turn[0]
-            scratch.best[person] = j  # a person is known in the wave by its oldest tuple there
+            scratch.best[person] = j  # in the wave, the index of a person is that of its oldest tuple
             v.tuples[j] = 0
             v.work.persons += 1
         v.person[j] = scratch.best[person]
@@ -145,7 +144,7 @@ def fill_wave(domain, w, v, scratch, tuples):
 
 @inlined
 def _valid(domain, pattern):
-    """How much a tuple has: the sum of the weights, of which the largest counts as 1."""
+    """The sum of the weights of the quasi-identifiers that a tuple has; the largest weight counts as 1."""
     if not domain.weighed[0]:
         return np.float64(popcount(pattern))
     heaviest, total = 0.0, 0.0
@@ -158,7 +157,7 @@ def _valid(domain, pattern):
 
 @inlined
 def rounded(v, q, share):
-    """A share of a range or a hierarchy in units, the nearest."""
+    """A share of a range or a hierarchy, rounded to whole units."""
     return np.floor(share * v.scale[q] + 0.5)
 
 

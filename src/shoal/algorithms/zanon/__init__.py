@@ -1,7 +1,7 @@
 """z-anonymity: an item is published once z users have exposed it within the last Δt, and not before.
 
-Every observation, a user who exposes an item at a time, is decided the moment it arrives: it leaves at once if at least z
-different users, its own included, exposed the item in [t-Δt, t]; else it is withheld. Nothing is held and nothing is
+An observation says that a user exposed an item at time t. It is decided the moment it arrives: it leaves at once if at least
+z different users, its own included, exposed the item in [t-Δt, t]; else it is withheld. Nothing is held and nothing is
 delayed. Users leave under pseudonyms that change with every Δt. With a hierarchy, a withheld item is published as its
 nearest ancestor that enough users exposed.
 
@@ -40,27 +40,28 @@ Examples
 Decisions
 ---------
 - Late observations, with t before the newest time of their item by at most Δt: the user's stored time becomes the later of
-  the two, and those count whose stored time lies in [t-Δt, t]. The user at hand counts at its own time, also where it was
-  seen later already: so z = 1 withholds nothing. Older ones are rejected. The published algorithm knows none of them.
+  the two, and users count whose stored time lies in [t-Δt, t]. The user of the observation counts at t, even if it was
+  already seen later: so z = 1 withholds nothing. Older observations are rejected. The paper does not treat late ones.
 - Every node on the way from the item to the root counts users of its own, so a user who exposes two children counts once
-  for their parent. The root is an ancestor like any other. An inner node may be exposed itself. An item that the hierarchy
-  does not know stands alone.
-- Whether an observation is too late is decided by its item. For an ancestor that is further ahead it counts as nothing.
-- Entries of items that no user exposes again are swept away: after 65,536 observations, late ones included, all those from
-  before two windows before the newest time seen go, and items without any; and then each time after eight times as many
-  observations as items were left, but at least 65,536. So it depends on the stream alone when this happens, not on how it is
-  cut into batches. An observation more than a window late can meet an item that was forgotten so: it is then taken in as its
-  first instead of being rejected, which counts fewer users, never more.
-- Users and items are told apart by keys. A 64-bit whole number is its own key, also as text; any other text has a keyed
-  SipHash of 127 bits, several fields together too.
+  for their parent. The root is an ancestor like any other. An inner node may be exposed itself. An item that the
+  hierarchy lacks has no ancestors.
+- Whether an observation is too late is decided by its item. An ancestor whose newest time is
+  more than Δt later does not count it.
+- A sweep removes the entries that are more than two windows older than the newest time seen, and the items without entries.
+  The first sweep is after 65,536 observations, late ones included. The next is after eight times as many observations as
+  items were left, but at least 65,536. So the moment of a sweep depends only on the stream, not on how it is cut into
+  batches. If an observation is more than a window late and its item was removed, it is accepted as the item's first
+  observation instead of being rejected. This counts fewer users, never more.
+- Users and items are identified by keys. A 64-bit whole number is its own key, also if it is given as text. The key of any
+  other text, and of several fields together, is a keyed SipHash of 127 bits.
 - A period is floor(t / Δt), exactly; under a Δt of 0 every time is a period of its own.
-- A z that follows the stream is found anew after each quarter of a period, from the last Δt. Until a whole Δt was counted,
-  nothing is released.
+- A z that follows the stream is computed again after each quarter of a period, from the last Δt. Nothing is released until
+  a whole Δt was counted.
 
 Guarantee
 ---------
-Whatever item leaves, at least z different users, its own included, exposed it, or something below it, within the Δt
-before. No observation waits.
+For every item that is published, at least z different users, its own included, exposed the item or one below it within the
+last Δt. No observation waits.
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Which users exposed which items within the last Δt: one entry for each time that a user exposed an item, in arrays.
 
 The entries of an item form a ring in order of time, so that those that are too old stand at its head and the newest at its
-end. Items are found in chains by hash. Users are told apart only where it is open whether there are z of them.
+end. Items are found in chains by hash. Different users are counted only when it is not known yet whether there are z of them.
 
 In this folder `x` is `Exposures`, i the index of an item in `x.items` (int64; NONE: no item), `time` and `limit` are float64,
 `user0, user1` and `low, high` the two words of a key (uint64), `window` is Δt, and a number of an entry (int64) counts all
@@ -40,15 +40,15 @@ _KEPT_ITEM = ("key0", "key1", "newest", "length")
 _KEPT_ENTRY = ("user0", "user1", "time")
 _LINE = 64  # bytes of a cache line
 _ITEMS = 1024
-_SOON = 16  # items that `sweep` looks ahead
+_SOON = 16  # how many items ahead `sweep` loads memory
 _SIZES = 32  # of blocks: powers of two
-_SEEN = 1 << 18  # twice the users of one item that can be told apart at first
+_SEEN = 1 << 18  # twice the number of users of one item that can be distinguished at first
 
 ENTRY = np.dtype([("time", "f8"), ("user0", "u8"), ("user1", "u8")])
 ITEM = np.dtype([
     ("key0", "u8"), ("key1", "u8"),
     ("newest", "f8"),
-    ("enough_since", "f8"),  # since then, at least z different users have an entry
+    ("enough_since", "f8"),  # at least z different users have an entry at or after this time
     ("head", "i8"),  # the number of its first entry
     ("length", "i4"),  # of its ring; NONE if the item is spare
     ("base", "i4"), ("size", "i4"),  # where its block begins, and how large it is
@@ -60,9 +60,9 @@ COUNTERS = np.dtype([
     ("newest", "f8"),  # of all times
     ("held", "i8"),  # entries
     ("items", "i8"),
-    ("fixed", "i8"),  # items that stay: the nodes of a hierarchy, and the next
-    ("any_item", "i8"),  # an item that every user exposes who exposes anything, or NONE
-    ("fresh", "i8"), ("fresh_item", "i8"),  # from here on, the store was never used; and the items
+    ("fixed", "i8"),  # items that are never dropped: the nodes of a hierarchy, and `any_item`
+    ("any_item", "i8"),  # an item that counts all users, whatever they expose, or NONE
+    ("fresh", "i8"), ("fresh_item", "i8"),  # from these indices on, entries and items were never used
     ("spare_item", "i8"),  # the first of a chain of items that are free again
 ])  # fmt: skip
 
@@ -71,7 +71,7 @@ class Exposures(NamedTuple):
     counters: np.record
     entries: NDArray[np.void]  # the store: users and times
     blocks: NDArray[np.int64]  # by size: the first of the blocks that are free again
-    seen: NDArray[np.int32]  # room to tell the users of an item apart: places in the store
+    seen: NDArray[np.int32]  # a hash table to find the different users of an item: indices of entries
     items: NDArray[np.void]
     item_chains: NDArray[np.int32]
     key: NDArray[np.uint64]
@@ -93,21 +93,21 @@ def _store(room: int) -> tuple[NDArray[np.void], NDArray[np.int64]]:
 
 
 def _aligned(number: int, kind: np.dtype[np.void]) -> NDArray[np.void]:
-    """So many records, from the beginning of a cache line on."""
+    """An array of `number` records that begins at a cache line."""
     raw = np.empty(number * kind.itemsize + _LINE, np.uint8)
     start = -raw.ctypes.data % _LINE
     return raw[start : start + number * kind.itemsize].view(kind)
 
 
 def _more(records: NDArray[np.void], number: int) -> NDArray[np.void]:
-    """The same records, and others behind them."""
+    """The same records, with room for more behind them."""
     more = _aligned(number, records.dtype)
     more.view(np.uint8)[: records.nbytes] = records.view(np.uint8)
     return more
 
 
 def _chains(room: int) -> NDArray[np.int32]:
-    """So many that most hold nothing."""
+    """Empty chains, so many that most stay empty."""
     return np.full(1 << (4 * room - 1).bit_length(), NONE, np.int32)
 
 
@@ -122,7 +122,7 @@ def with_room(x: Exposures, window: float) -> Exposures:
 
 
 def _with_seen(x: Exposures) -> Exposures:
-    """The same with room to tell the users of every item apart, also after its ring has doubled."""
+    """The same with room to distinguish the users of every item, also after its ring has doubled."""
     needed = 4 * int(x.items["size"][: int(x.counters.fresh_item)].max(initial=1))
     return x if needed <= len(x.seen) else x._replace(seen=np.empty(needed, np.int32))
 
@@ -239,7 +239,7 @@ def sweep(x, window):
     """Drop every entry from before the last two windows, items without entries, and blocks that are far too large; how many
     items with entries are left.
 
-    An item that was touched within a window has nothing that is so old, or will drop it before it counts.
+    An item that was exposed within the last window either has no such old entry, or will drop it before users are counted.
     """
     limit, left = x.counters.newest - 2 * window, 0
     for i in range(x.counters.fresh_item):
@@ -266,7 +266,7 @@ def sweep(x, window):
 
 @kernel
 def forget_backing(x):
-    """Forget since when z users have exposed each item: z may have grown."""
+    """Reset `enough_since` of every item: z may have grown."""
     for i in range(x.counters.fresh_item):
         x.items[i].enough_since = EMPTY
 

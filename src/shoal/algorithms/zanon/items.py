@@ -1,8 +1,8 @@
 """Items: an item is found by its key, a user is added to its ring, and the answer is whether z users have exposed it.
 
-Users are not counted one by one. Once the z users of the newest entries were found, it is enough to know since when these
-entries are there (`enough_since`): until that moment leaves the window, every further user finds z users. Keys are compared
-word by word, so that no hash decides whether two are the same. `algorithms.zanon.exposures` names the arguments.
+Users are not counted one by one. Once the z users of the newest entries were found, it is enough to store the time of the
+oldest of them (`enough_since`): until that time leaves the window, the item has z users. Keys are compared
+word by word, so that no hash decides whether two are the same. `algorithms.zanon.exposures` explains the arguments.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def clear_item(x, i, low, high, hash, parent):
 
 @inlined
 def expose(x, i, user0, user1, time, window, z):
-    """Add an entry; whether z users exposed item i in [t-Δt, t], this one included. They did not if t is too old.
+    """Add an entry; whether z users exposed item i in [t-Δt, t], this one included; False if t is too old.
 
     There must be a place for one more entry.
     """
@@ -95,13 +95,13 @@ def expose(x, i, user0, user1, time, window, z):
 
 @inlined
 def _has_enough(x, i, limit, z):
-    """Whether z users exposed an item since the limit; since when is noted."""
+    """Whether z users exposed an item since the limit; if so, `enough_since` is updated."""
     item = x.items[i]
     if item.length < z:
         return False
     forget(x, i, limit)
     if item.length == z:
-        drop_previous(x, i)  # where z is not reached for long, the newest user is the most likely one to be there twice
+        drop_previous(x, i)  # while an item stays below z users, a repeated user is most likely the newest one
     if item.length < z or distinct_users(x, i, z) < z:
         return False
     item.enough_since = x.entries[place(x, i, item.head + item.length - z)].time
@@ -110,7 +110,7 @@ def _has_enough(x, i, limit, z):
 
 @inner
 def _expose_late(x, i, user0, user1, time, window, z):
-    """The same where a newer entry is there: users who were seen after t, too, do not count, but for this user."""
+    """As `expose`, if the item has a newer entry: a user with an entry after t does not count, except this user."""
     item = x.items[i]
     limit = item.newest - window
     if time < limit:
@@ -149,7 +149,7 @@ def drop_item(x, i):
 
 @inlined
 def prefetch_chain(x, item_hash):
-    """Load memory that will be needed soon, as the next two do: waiting for memory is most of the cost. It decides nothing."""
+    """Load memory that will be needed soon, as the next two functions do, since waiting for memory is most of the cost."""
     prefetch(x.item_chains, np.int64(item_hash & np.uint32(len(x.item_chains) - 1)))
 
 

@@ -1,8 +1,8 @@
 """The ring of an item: its entries in order of time, in a block of the common store, whose size is a power of two.
 
-Entries are numbered without end; `head` is the number of the first, and `length` how many there are. A user who comes again
-gets a new entry at the end. Of several entries the newest counts; the others stay until `distinct_users` drops them.
-`algorithms.zanon.exposures` names the arguments.
+Entries are numbered without end; `head` is the number of the first, and `length` how many there are. A user that exposes the
+item again gets a new entry at the end. Of several entries of a user the newest counts; the others stay until
+`distinct_users` drops them. `algorithms.zanon.exposures` explains the arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NONE = -1
 LEAST = 4
 """Entries of the smallest block."""
 
-_SMALL = 16  # entries: in a smaller ring, users who are there twice are not dropped to save room
+_SMALL = 16  # entries; in a smaller ring, repeated entries of a user are not dropped to save room
 
 
 @inlined
@@ -26,7 +26,7 @@ def place(x, i, number):
 
 @inlined
 def append(x, i, user0, user1, time):
-    """A new entry at the end. There must be a place for it."""
+    """Add an entry at the end. There must be a place for it."""
     item = x.items[i]
     _write(x, place(x, i, item.head + item.length), user0, user1, time)
     item.length += 1
@@ -35,7 +35,7 @@ def append(x, i, user0, user1, time):
 
 @inlined
 def insert(x, i, number, user0, user1, time):
-    """A new entry with this number; those from there on move up. There must be a place for it."""
+    """Insert an entry with this number; the entries from there on move up. There must be a place for it."""
     item = x.items[i]
     for n in range(item.head + item.length - 1, number - 1, -1):
         _copy(x, place(x, i, n), place(x, i, n + 1))
@@ -68,7 +68,7 @@ def forget(x, i, limit):
 
 @inlined
 def hashed(low, high, key):
-    """A hash of 64 bits of two words, to spread them over a table; it decides nothing."""
+    """A hash of 64 bits of two words, to spread them over a table; no result depends on it."""
     h = (low ^ key[0]) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(32)) ^ high) * np.uint64(0xD6E8FEB86659FD93)
     h = (h ^ (h >> np.uint64(32)) ^ key[1]) * np.uint64(0xD6E8FEB86659FD93)
@@ -77,7 +77,7 @@ def hashed(low, high, key):
 
 @inlined
 def clear_seen(x, most):
-    """Clear the table of users that were seen; the last index of the part that so many users need."""
+    """Clear the table of seen users, as far as `most` users need it; the last index of this part."""
     size = 1
     while size < 2 * most:
         size *= 2
@@ -88,7 +88,7 @@ def clear_seen(x, most):
 
 @inlined
 def is_new(x, at, stays, last):
-    """Whether the user of entry `at` was not seen before; now it is, and its entry will be at `stays`."""
+    """Whether the user of entry `at` was not seen before; if so, it is marked as seen, with its entry at `stays`."""
     user0, user1 = x.entries[at].user0, x.entries[at].user1
     spot = hashed(user0, user1, x.key) & last
     while x.seen[spot] >= 0:
@@ -102,9 +102,9 @@ def is_new(x, at, stays, last):
 
 @inner
 def distinct_users(x, i, wanted):
-    """Look for so many different users, from the newest entry back, and drop their older entries; how many were found.
+    """Look for `wanted` different users, from the newest entry back, and drop their older entries; how many were found.
 
-    The last entries are then theirs, one each.
+    The last entries of the ring are then one entry for each of these users.
     """
     item = x.items[i]
     last = clear_seen(x, min(wanted, np.int64(item.length)))
@@ -127,7 +127,7 @@ def distinct_users(x, i, wanted):
 
 @inlined
 def drop_previous(x, i):
-    """Drop the previous entry of the user of the last one, if there is one."""
+    """Drop the previous entry of the newest entry's user, if there is one."""
     item = x.items[i]
     last = item.head + item.length - 1
     newest = x.entries[place(x, i, last)]
@@ -168,7 +168,7 @@ def shrink(x, i):
 
 @inlined
 def _resized(x, i, size):
-    """Move the entries to a block of this size, in which all users can be told apart; whether one was found."""
+    """Move the entries to a block of this size, if there is one and `x.seen` is large enough; whether they were moved."""
     item = x.items[i]
     base = np.int64(NONE) if 2 * size > len(x.seen) else take_block(x, size)
     if base < 0:

@@ -1,6 +1,6 @@
-"""The loop of z-anonymity: memory is loaded ahead, and each observation is decided. Lines are those of the paper's algorithm.
+"""The loop of z-anonymity: memory is loaded ahead, and each observation is decided. Line numbers are those of the paper.
 
-`rule` is a record of `RULE`, `batch` is `Observations`; all other arguments are named in `algorithms.zanon.exposures`.
+`rule` is a record of `RULE`, `batch` is `Observations`; `algorithms.zanon.exposures` explains all other arguments.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RULE = np.dtype([
     ("quarter", "i8"),  # the newest quarter of a period, if it does
     ("due", "i8"),  # observations until old entries are swept away
     ("row", "i8"), ("last", "i8"),  # of the batch: the next row, and the one before which to stop
-    ("leaving", "i8"),  # of the batch: so many leave
+    ("leaving", "i8"),  # of the batch: how many leave
     ("tally", "i8", (len(OUTCOMES),)),
 ])  # fmt: skip
 
@@ -45,7 +45,7 @@ class Observations(NamedTuple):
     item_hash: NDArray[np.uint32]
     place: NDArray[np.int32]  # the index of the item
     how: NDArray[np.int8]
-    leaving: NDArray[np.int64]  # the rows that leave, in order; of each of them:
+    leaving: NDArray[np.int64]  # the rows that leave, in order; the next two have one entry for each of these
     shown: NDArray[np.int32]  # the item that is published, or NONE
     z: NDArray[np.int64]
 
@@ -95,7 +95,7 @@ def _prefetch(x, batch, row, first, last):
 
 @inlined
 def _decide(x, rule, batch, row):
-    """Decide one row, unless something must be done before; then say what."""
+    """Decide one row; DONE, or the reason why something must be done first."""
     time, a = batch.time[row], np.int64(batch.place[row])
     if time < x.items[a].newest - rule.window:
         batch.how[row] = LATE
@@ -119,7 +119,7 @@ def _decide(x, rule, batch, row):
 
 @inlined
 def _has_places(x, a, window):
-    """Whether the item and all that lies above it have a place for one more entry."""
+    """Whether the item and all its ancestors have a place for one more entry."""
     node = a
     while node >= 0:
         if not has_place(x, node, x.items[node].newest - window):
@@ -130,7 +130,7 @@ def _has_places(x, a, window):
 
 @inlined
 def _observe(x, rule, batch, row, a):
-    """Count the user for the item and all that lies above it; the lowest one that z users exposed, or NONE."""
+    """Count the user for the item and all its ancestors; the lowest of these that z users exposed, or NONE."""
     time, user0, user1 = batch.time[row], batch.user[row, 0], batch.user[row, 1]
     shown, node = np.int64(NONE), a
     while node >= 0:
