@@ -17,9 +17,7 @@ from shoal.bench.timing import Task, Timed, interleaved
 from shoal.bench.workload import Variant, Workload
 from shoal.datasets import folder
 
-Figures = dict[str, Any]
-"""What a part found, as JSON can hold it."""
-
+Figures = dict[str, Any]  # what a part found, as JSON can hold it
 _ENOUGH = 300_000  # tuples; a shorter stream is timed in several passes
 
 

@@ -95,11 +95,6 @@ def measure(
         How much is measured.
     on_progress
         Called before each step.
-
-    Raises
-    ------
-    InputError
-        The data is absent, or a part or an algorithm is unknown.
     """
     asked = in_order(parts)
     bench = Benchmark(data, workload, variants(algorithms), on_progress)
@@ -127,11 +122,6 @@ def in_order(parts: Sequence[str]) -> list[str]:
 
     >>> in_order(["speed", "twins"])
     ['twins', 'speed']
-
-    Raises
-    ------
-    InputError
-        There is no such part.
     """
     for part in parts:
         if part not in PARTS:

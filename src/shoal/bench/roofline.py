@@ -99,11 +99,7 @@ def _bandwidth(bench: Benchmark, size: int) -> Figures:
     read(words, 1)
     task = Task(f"reading a buffer of {size / 1e6:.1f} MB", partial(read, words, turns))
     (timed,) = bench.timed([task])
-    return {
-        "buffer": words.nbytes,
-        "rate": words.nbytes * turns / timed.timing["median"],
-        "spread": timed.timing["spread"],
-    }
+    return {"buffer": words.nbytes, "rate": words.nbytes * turns / timed.timing["median"], "spread": timed.timing["spread"]}
 
 
 def _reader() -> Any:

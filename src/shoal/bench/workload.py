@@ -69,11 +69,6 @@ def variants(names: Sequence[str] | None = None) -> list[Variant]:
 
     >>> [variant.label for variant in variants(["fads", "xband", "tide"])]
     ['fads', 'xband 4', 'xband 10', 'tide quick', 'tide thorough']
-
-    Raises
-    ------
-    InputError
-        There is no such algorithm.
     """
     found = []
     for name in WINDOWED if names is None else dict.fromkeys(names):

@@ -49,8 +49,7 @@ class Session:
         self._heard = threading.Event()
         self._refusal = ""
         self.has_begun = False
-        self.on_return: Callable[[], None] = lambda: None
-        """Called after each connection, before any message."""
+        self.on_return: Callable[[], None] = lambda: None  # called after each connection, before any message
         versions = {} if self.is_five else {"clean_session": not lasting}
         self.client = self._mqtt.Client(
             self._mqtt.CallbackAPIVersion.VERSION2,

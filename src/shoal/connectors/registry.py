@@ -39,11 +39,6 @@ def connector_class(names: dict[str, str], name: str) -> Any:
 def library(name: str, extra: str) -> Any:
     """A module of a client library. Its log is not shown, since it could hold data.
 
-    Raises
-    ------
-    ConnectorError
-        It is not installed.
-
     >>> library("no_such_client", "kafka")
     Traceback (most recent call last):
     shoal.errors.ConnectorError: the client of 'kafka' is not installed; install it with pip install 'shoal[kafka]'

@@ -29,10 +29,7 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
     hierarchies
         A folder for the hierarchies, which the policy then names as files beside it; without, they are written inline.
 
-    Raises
-    ------
-    InputError
-        The project cannot be read, or a hierarchy's file is there already.
+    Raises InputError if the project cannot be read, or a hierarchy's file is there already.
     """
     path = fspath(source)
     found = project(path)

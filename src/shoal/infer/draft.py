@@ -32,11 +32,6 @@ def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
         A file as `run` reads it; `-` is JSON lines on standard input.
     rows
         How many rows to look at, from the first.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or has no records.
     """
     path = fspath(source)
     seen = study(path, rows)
@@ -60,13 +55,7 @@ class Study(NamedTuple):
 
 
 def study(path: str, rows: int) -> Study:
-    """Look at the first rows of a file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or has no records.
-    """
+    """Look at the first rows of a file."""
     found = sample(path, rows)
     nulls = find_nulls(field for field in found.fields if not field.nested)
     columns = [Column(field, tuple(nulls)) for field in found.fields]
@@ -146,9 +135,6 @@ def _closing() -> Iterator[str]:
             "the wait in seconds instead.",
             f"window: {{count: {WINDOW}}}",
         ),
-        (
-            "Loses least of all. Where speed matters more, fads is some ten times as quick.",
-            "algorithm: {name: tide}",
-        ),
+        ("Loses least of all. Where speed matters more, fads is some ten times as quick.", "algorithm: {name: tide}"),
     ):
         yield from Entry(note, [setting], active=True).lines()

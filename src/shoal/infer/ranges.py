@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from shoal.text import plain_decimal
 
-CELLS = 20
-"""About so many grid cells make a range."""
-
+CELLS = 20  # about so many grid cells make a range
 _DIGITS = 400
 _FINEST_WHOLE = Decimal(2)
 

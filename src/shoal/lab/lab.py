@@ -114,13 +114,7 @@ class Lab:
         self._worker.run("warm", lambda _: compile_kernels(Form().algorithm))
 
     def receive(self, name: str, chunks: Iterable[bytes], complete: bool = True) -> dict[str, Any]:
-        """Take an uploaded file, or the beginning of a text, as the sample.
-
-        Raises
-        ------
-        InputError
-            It is too large, of an unknown kind, or broken.
-        """
+        """Take an uploaded file, or the beginning of a text, as the sample."""
         shown = upload.readable_name(name)
         own = Path(mkdtemp(dir=self.folder))
         try:
@@ -142,13 +136,7 @@ class Lab:
         return self._held().proposed(name, role)
 
     def hierarchy(self, data: bytes, name: str) -> str:
-        """The tree in a hierarchy's file, one label per line, indented.
-
-        Raises
-        ------
-        PolicyError
-            It holds no tree.
-        """
+        """The tree in a hierarchy's file, one label per line, indented. Raises PolicyError if it holds no tree."""
         return tree_text(parse_file(data, upload.display_name(name)))
 
     def check(self, form: Form) -> list[Message]:
@@ -180,12 +168,7 @@ class Lab:
     def save(self, form: Form) -> str:
         """Write the policy to the file given to the lab, and return its name.
 
-        Raises
-        ------
-        PolicyError
-            The policy is not valid.
-        InputError
-            No file was given, or it cannot be written.
+        Raises PolicyError if the policy is not valid, InputError if no file was given, or it cannot be written.
         """
         content = policy_text(form)
         Policy.parse(content)

@@ -71,10 +71,7 @@ def private(path: str, flags: int) -> int:
 def entries(path: Path, cipher: FileCipher) -> Iterator[Entry]:
     """The entries of a journal; a last entry that was not written completely is left out.
 
-    Raises
-    ------
-    Damaged
-        From here on, the file is not what was written.
+    Raises Damaged where the file is not what was written.
     """
     for piece in cipher.pieces(path.read_bytes()):
         yield _read(piece)

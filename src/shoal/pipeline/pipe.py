@@ -111,13 +111,7 @@ class Pipe:
         self._stop.set()
 
     def run(self) -> Stats | FilterStats:
-        """Run until the source ends or `stop` is called.
-
-        Raises
-        ------
-        StateError, ConnectorError, InputError
-            The state, the source or the sink cannot be used.
-        """
+        """Run until the source ends or `stop` is called."""
         cipher = FileCipher(self.file.state.key.read())
         with ExitStack() as stack:
             store = Store(self.file.state.dir, cipher)

@@ -42,10 +42,7 @@ class SavedState(NamedTuple):
 class Store:
     """Only one store at a time can write to a folder. With `read_only` a pipeline may be running.
 
-    Raises
-    ------
-    StateError
-        Another pipeline uses the folder, or it cannot be written.
+    Raises StateError if another pipeline uses the folder, or it cannot be written.
     """
 
     def __init__(self, folder: Path, cipher: FileCipher, read_only: bool = False) -> None:
@@ -90,10 +87,7 @@ class Store:
     def load(self) -> SavedState | None:
         """The newest readable checkpoint and the journal entries after it; None in an empty folder.
 
-        Raises
-        ------
-        StateError
-            The key is another one, or no checkpoint is readable.
+        Raises StateError if the key is another one, or no checkpoint is readable.
         """
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
         for number in numbers:

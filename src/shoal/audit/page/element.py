@@ -63,12 +63,7 @@ def section(place: str, title: str, *parts: Part) -> Markup:
 def bars(caption: Part, rows: Iterable[tuple[Part, float, Part, str]], head: Sequence[Part]) -> Markup:
     """A table with a bar in each row: a name, a share of the full length, what it says in words, and a class."""
     body = [
-        tag(
-            "tr",
-            tag("th", name, scope="row"),
-            tag("td", _bar(share, kind), class_="bar"),
-            tag("td", words, class_="number"),
-        )
+        tag("tr", tag("th", name, scope="row"), tag("td", _bar(share, kind), class_="bar"), tag("td", words, class_="number"))
         for name, share, words, kind in rows
     ]
     names = [tag("th", head[0], scope="col"), tag("td", ""), tag("th", head[1], scope="col", class_="number")]

@@ -10,8 +10,7 @@ from shoal.formats.reading.jsonl import JsonlReader, first_records
 from shoal.formats.reading.reader import Reader
 from shoal.formats.reading.tables import ArrowReader, ParquetReader
 
-ROWS = 10_000
-"""Records of JSON lines whose keys are listed; other files name their fields themselves."""
+ROWS = 10_000  # records of JSON lines whose keys are listed; other files name their fields themselves
 
 
 def open_reader(

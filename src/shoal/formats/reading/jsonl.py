@@ -21,9 +21,7 @@ FIRST_CHUNK = 1 << 18
 LONGEST = 64 << 20
 TOO_LONG = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
 BLANK = b" \t\r"
-FEW = 64
-"""A block of at most this many lines is parsed line by line, if the fast ways refuse it, rather than halved again."""
-
+FEW = 64  # a block of at most this many lines is parsed line by line, if the fast ways refuse it, rather than halved again
 BEGINNING = 100
 """If lines have different keys, the first block has at most this many lines: its keys are those the input began with."""
 

@@ -14,9 +14,7 @@ from typing import Any
 
 from shoal.errors import InputError
 
-BOM = b"\xef\xbb\xbf"
-"""The mark that some programs put before UTF-8."""
-
+BOM = b"\xef\xbb\xbf"  # the mark that some programs put before UTF-8
 MOMENT, PAUSE = 0.05, 0.005
 """Seconds for which bytes of a pipe are collected, and seconds without bytes after which it counts as silent."""
 

@@ -42,8 +42,7 @@ class Numbering:
     def __init__(self, fields: Sequence[str]) -> None:
         self._fields = list(fields)
         self.row = 0
-        self.names: Sequence[str] = ()
-        """The fields of the whole file."""
+        self.names: Sequence[str] = ()  # the fields of the whole file
 
     def block(self, batch: pa.RecordBatch, is_valid: bool = False) -> Block:
         """A block of the batch without the records whose text is not UTF-8, which is not checked if it `is_valid`."""

@@ -16,8 +16,7 @@ import pyarrow as pa
 from shoal.errors import InputError, ShoalError
 from shoal.formats.reading.source import reason
 
-LEVEL = 3
-"""The level of gzip: more than twice as fast as the usual 6, for a file a third larger."""
+LEVEL = 3  # the level of gzip: more than twice as fast as the usual 6, for a file a third larger
 
 
 @contextmanager

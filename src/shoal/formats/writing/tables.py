@@ -15,8 +15,7 @@ from shoal.formats.json_values import typed_texts
 from shoal.formats.writing.sink import Sink
 from shoal.formats.writing.writer import Writer
 
-GROUP = 60_000
-"""The fewest records that are written at a time: about those that two blocks of input release."""
+GROUP = 60_000  # the fewest records that are written at a time: about those that two blocks of input release
 
 
 class TableWriter(Writer):
