@@ -11,17 +11,17 @@ from shoal.errors import ConnectorError
 SOURCES = {
     "file": "file.FileSource",
     "stdin": "stdio.StdinSource",
-    "kafka": "kafka_source.KafkaSource",
+    "kafka": "kafka.KafkaSource",
     "nats": "nats_source.NatsSource",
-    "mqtt": "mqtt_source.MqttSource",
+    "mqtt": "mqtt.MqttSource",
     "http": "http_source.HttpSource",
 }
 SINKS = {
     "file": "file.FileSink",
     "stdout": "stdio.StdoutSink",
-    "kafka": "kafka_sink.KafkaSink",
+    "kafka": "kafka.KafkaSink",
     "nats": "nats_sink.NatsSink",
-    "mqtt": "mqtt_sink.MqttSink",
+    "mqtt": "mqtt.MqttSink",
     "http": "http_sink.HttpSink",
 }
 

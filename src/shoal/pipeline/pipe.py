@@ -27,9 +27,8 @@ from shoal.formats import Block, Parser, parser
 from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.encryption import FileCipher
-from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
-from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
+from shoal.pipeline.store import KEPT, Checkpoint, Entry, Journal, SavedState, Store
 from shoal.pipeline.stream_time import Lateness, StreamClock
 from shoal.policy import Policy
 

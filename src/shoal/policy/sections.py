@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
 from shoal.config import Closeness, Count, FrozenModel, Name, Span, number, refusal
-from shoal.policy.attribute import Tree
-from shoal.policy.sensitive import Diverse
+from shoal.policy.attribute import Diverse, Tree
 
 NOBODY = "none"  # the person of a policy under which every record is its own person
 MOST_QUASI = 64  # quasi-identifiers that a policy may have: each is a bit of a 64-bit pattern

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from shoal.errors import InputError
-from shoal.formats.reading.reader import Block, Reader, slices
+from shoal.formats.reading.reader import Block, Reader, Source, chunks, slices
 from shoal.formats.reading.record_ends import last_end, record_ends
-from shoal.formats.reading.source import Source, chunks
 from shoal.formats.reading.splitter import CODED, SKIPPED, TEXT, Coded, Splitter
 from shoal.formats.reading.utf8 import NOT_UTF8, as_bytes, as_letters, filtered, is_utf8, valid
 

@@ -12,8 +12,7 @@ from shoal.column_types import JSON
 from shoal.formats.json_values import json_texts, typed_column
 from shoal.formats.reading.jsonl_irregular import Irregular
 from shoal.formats.reading.jsonl_regular import Refused, Regular, is_unicode, parse
-from shoal.formats.reading.reader import Block, Reader, slices
-from shoal.formats.reading.source import Source, chunks
+from shoal.formats.reading.reader import Block, Reader, Source, chunks, slices
 from shoal.path import ABSENT, in_record
 
 CHUNK = 4 << 20

@@ -12,8 +12,7 @@ import pyarrow.parquet
 
 from shoal.column_types import CODED
 from shoal.errors import InputError
-from shoal.formats.reading.reader import Block, Reader, slices
-from shoal.formats.reading.source import opened
+from shoal.formats.reading.reader import Block, Reader, opened, slices
 from shoal.formats.reading.utf8 import NOT_UTF8, filtered, valid
 from shoal.path import head, in_batch, leads
 
