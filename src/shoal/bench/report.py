@@ -80,20 +80,10 @@ def measure(
     workload: Workload = FULL,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
-    """Measure some parts, one after the other.
+    """Measure some of the `PARTS`, one after the other; `on_progress` is called before each step.
 
-    Parameters
-    ----------
-    parts
-        Names of `PARTS`, whose functions say what they measure.
-    algorithms
-        Those to measure; all by default. `files` and `audit` take only the first, which by default is FADS.
-    data
-        The folder that holds `adult`, and for losses `informs` and `pm25`; by default SHOAL_DATA, or `data`.
-    workload
-        How much is measured.
-    on_progress
-        Called before each step.
+    By default all algorithms are measured; `files` and `audit` take only the first, which by default is FADS. The folder `data`
+    holds `adult`, and for losses `informs` and `pm25`; by default it is SHOAL_DATA, or `data`.
     """
     asked = in_order(parts)
     bench = Benchmark(data, workload, variants(algorithms), on_progress)

@@ -21,17 +21,10 @@ WINDOW = 50 * K
 
 
 def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
-    """A policy for a file, as commented YAML; safe as it is, and to be gone through before use.
+    """A policy for a file as `run` reads it, from its first rows, as commented YAML; to be gone through before use.
 
     Published is only what is clearly a quasi-identifier. No extreme of a number, no category of fewer than five persons
     and nothing that identifies a person is written down.
-
-    Parameters
-    ----------
-    source
-        A file as `run` reads it; `-` is JSON lines on standard input.
-    rows
-        How many rows to look at, from the first.
     """
     path = fspath(source)
     seen = study(path, rows)

@@ -32,19 +32,10 @@ CHECKED = 10_000  # rows of a check, as in `shoal check`
 
 
 class Lab:
-    """Holds a sample of a file, and tries policies on it.
+    """Holds a sample, the first rows of a file, and tries policies on it.
 
-    Parameters
-    ----------
-    source
-        A file as `run` reads it; without one, `receive` takes it.
-    rows
-        The number of rows of the sample, from the first.
-    save
-        Where `save` writes the policy; without it, the policy can only be downloaded.
+    Without a source, `receive` takes the file. Without a place to `save` it, the policy can only be downloaded.
 
-    Examples
-    --------
     >>> from tempfile import NamedTemporaryFile
     >>> with NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("age,sex\\n" + "".join(f"{20 + n % 50},{'fm'[n % 2]}\\n" for n in range(500)))

@@ -58,17 +58,7 @@ class Watcher(Protocol):
 
 
 class Pipe:
-    """One pipeline, which resumes where it stopped.
-
-    Parameters
-    ----------
-    file
-        The pipeline's file.
-    watcher
-        Receives figures.
-    monotonic, today
-        The clocks, for tests.
-    """
+    """One pipeline, which resumes where it stopped. The watcher receives figures; the clocks are for tests."""
 
     def __init__(
         self,
