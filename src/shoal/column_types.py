@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-MARK = b"shoal"
-"""The key of a mark in the metadata of a field."""
-
-JSON = {MARK: b"json"}
-"""The mark of a string column whose values are JSON texts, to be published unchanged."""
-
-CODED = {MARK: b"coded"}
-"""The mark of a dictionary column that was read as strings, and is published as strings."""
-
+MARK = b"shoal"  # the key of a mark in the metadata of a field
+JSON = {MARK: b"json"}  # the mark of a string column whose values are JSON texts, to be published unchanged
+CODED = {MARK: b"coded"}  # the mark of a dictionary column that was read as strings, and is published as strings
 ENDS = ("lo", "hi")
 IMPUTED = ("value", "of", "had")
 

@@ -36,10 +36,7 @@ def require_plots() -> None:
 def check_plot(path: str) -> None:
     """Refuse before long work a plot that could not be written at its end.
 
-    Raises
-    ------
-    InputError
-        The suffix of the file is unknown, or matplotlib is not installed.
+    Raises InputError if the suffix of the file is unknown, or matplotlib is not installed.
     """
     if not path.lower().endswith(SUFFIXES):
         raise InputError(f"{path}: unknown kind of picture; its name must end in {' or '.join(SUFFIXES)}")

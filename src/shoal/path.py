@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-ABSENT = object()
-"""The value under a name that a record does not have."""
+ABSENT = object()  # the value under a name that a record does not have
 
 
 def head(name: str) -> str:

@@ -10,8 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from connectors.conformance import Feed, SinkConformance, SourceConformance, Store, batch, drained, pairs
 from connectors.processes import MockCluster
-from shoal.connectors.kafka_sink import KafkaSink
-from shoal.connectors.kafka_source import KafkaSource
+from shoal.connectors.kafka import KafkaSink, KafkaSource
 from shoal.errors import ConnectorError
 
 _names = map("t{}".format, itertools.count())
@@ -132,7 +131,7 @@ class TestSource(SourceConformance):
         )
 
     def test_no_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("shoal.connectors.kafka_cluster.PATIENCE", 1.0)
+        monkeypatch.setattr("shoal.connectors.kafka.PATIENCE", 1.0)
         source = KafkaSource(KafkaSource.Settings(brokers="127.0.0.1:9", topic="t", group="g"))
         with pytest.raises(ConnectorError) as error:
             source.begin(None)

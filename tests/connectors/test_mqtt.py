@@ -30,8 +30,7 @@ from connectors.conformance import (
     pairs,
 )
 from connectors.processes import Broker, mosquitto, running
-from shoal.connectors.mqtt_sink import MqttSink
-from shoal.connectors.mqtt_source import MqttSource
+from shoal.connectors.mqtt import MqttSink, MqttSource
 from shoal.errors import ConnectorError
 
 _names = map("t{}".format, itertools.count())
@@ -197,7 +196,7 @@ class TestSource(SourceConformance):
         source.close()
 
     def test_closes_while_there_is_no_room(self, feed: MqttFeed, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("shoal.connectors.mqtt_source.ROOM", 5)
+        monkeypatch.setattr("shoal.connectors.mqtt.ROOM", 5)
         source = feed.source()
         source.begin(None)
         feed.give(range(20))
@@ -209,7 +208,7 @@ class TestSource(SourceConformance):
         assert not closer.is_alive()
 
     def test_holds_a_bounded_number_of_messages(self, feed: MqttFeed, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("shoal.connectors.mqtt_source.ROOM", 15)
+        monkeypatch.setattr("shoal.connectors.mqtt.ROOM", 15)
         source = feed.source()
         source.begin(None)
         feed.give(range(200))

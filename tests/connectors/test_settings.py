@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from shoal.connectors import Secret
 from shoal.connectors.http_sink import HttpSink
-from shoal.connectors.kafka_source import KafkaSource
-from shoal.connectors.mqtt_source import MqttSource
+from shoal.connectors.kafka import KafkaSource
+from shoal.connectors.mqtt import MqttSource
 from shoal.connectors.nats_source import NatsSource
 from shoal.connectors.registry import SINKS, SOURCES, connector_class
 from shoal.connectors.settings import Tls

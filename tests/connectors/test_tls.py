@@ -11,8 +11,7 @@ from connectors.conformance import batch, drained
 from connectors.processes import free_port, mosquitto, nats_server, running
 from shoal.connectors.http_sink import HttpSink
 from shoal.connectors.http_source import HttpSource
-from shoal.connectors.mqtt_sink import MqttSink
-from shoal.connectors.mqtt_source import MqttSource
+from shoal.connectors.mqtt import MqttSink, MqttSource
 from shoal.connectors.nats_source import NatsSource
 from shoal.errors import ConnectorError
 

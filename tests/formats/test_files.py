@@ -20,7 +20,7 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.formats import SUFFIXES, Reader, open_reader, open_writer
-from shoal.formats.writing.sink import Sink
+from shoal.formats.writing.writer import Sink
 from tests.formats.base import numbers, read, values, write
 
 BATCH = pa.record_batch({"a": pa.array(["x", "y"]), "b": pa.array(["1", None])})

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infer.base import tokens
-from shoal.infer.ranges import rounded_range
+from shoal.infer.entry import rounded_range
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

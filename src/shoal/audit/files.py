@@ -24,13 +24,7 @@ _DAMAGED = "cannot be read; check that it is complete and of the kind that its s
 
 
 def blocks(source: Source, fields: Iterable[str] | None = None) -> Iterator[Block]:
-    """The rows of a file or of an Arrow table, block by block; only these fields, or all.
-
-    Raises
-    ------
-    InputError
-        The file is absent, of an unknown kind, or broken.
-    """
+    """The rows of a file or of an Arrow table, block by block; only these fields, or all."""
     wanted = None if fields is None else heads(set(fields))
     if isinstance(source, pa.RecordBatch | pa.Table):
         yield from _tables(source.to_batches(max_chunksize=ROWS) if isinstance(source, pa.Table) else [source], wanted)

@@ -75,13 +75,7 @@ def gather(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
 ) -> Evidence | Observed:
-    """Read the input, the output and, if there is one, the trace.
-
-    Raises
-    ------
-    InputError
-        One of them cannot be used.
-    """
+    """Read the input, the output and, if there is one, the trace. Raises InputError if one of them cannot be used."""
     return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late)
 
 

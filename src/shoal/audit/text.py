@@ -21,10 +21,7 @@ def canonical(value: object) -> str | None:
     >>> canonical({"b": [7.0, None], "a": None})
     '{"b": [7, null]}'
 
-    Raises
-    ------
-    ValueError
-        The value is not UTF-8, or too long or too deeply nested to be written out.
+    Raises ValueError if the value is not UTF-8, or too long or too deeply nested to be written out.
     """
     text = value if value is None or isinstance(value, str) else _text(value)
     return None if text is None else normalize("NFC", text).strip()

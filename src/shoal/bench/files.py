@@ -10,9 +10,8 @@ import shoal
 from shoal.audit import audit
 from shoal.bench.benchmark import Benchmark, Figures
 from shoal.bench.data import visits, write_filter, write_stream, write_visits
-from shoal.bench.process import run_alone
 from shoal.bench.table import Table, count, megabytes, speed
-from shoal.bench.timing import Task, timing
+from shoal.bench.timing import Task, run_alone, timing
 
 FORMATS = ("parquet", "csv", "jsonl", "arrow")
 _TINY = 10

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import Anonymizer, Stats
-from shoal.bench.benchmark import Benchmark, Figures, anonymize
+from shoal.bench.benchmark import Benchmark, Figures, Variant, anonymize
 from shoal.bench.data import datasets
 from shoal.bench.table import NOTHING, Table, loss
-from shoal.bench.workload import Variant
 from shoal.datasets import ORDERS, DataSet
 
 QUICK, THOROUGH = "tide quick", "tide thorough"
@@ -158,8 +157,7 @@ def _mean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
-READINGS = ("maybe", "extended", "root")
-"""Nulls match any value, match nulls, or are roots."""
+READINGS = ("maybe", "extended", "root")  # nulls match any value, match nulls, or are roots
 
 
 def measure_nulls(bench: Benchmark) -> Figures:
@@ -187,9 +185,7 @@ def nulls_tables(result: Figures) -> list[Table]:
     return [Table(title, header, rows, ["Under maybe an observer who takes nulls for values sees classes of fewer than k."])]
 
 
-RATES = (0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0)
-"""Persons that arrive in one window, in units of k."""
-
+RATES = (0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0)  # persons that arrive in one window, in units of k
 STRETCHES = (1, 2, 4)
 _WINDOW = 60  # seconds
 

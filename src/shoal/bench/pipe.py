@@ -23,11 +23,8 @@ from shoal.formats import lines
 from shoal.pipeline import Pipe, PipelineFile
 
 FORMATS = ("jsonl", "csv")
-RATE = 1_000
-"""Tuples a second whose lateness is measured."""
-
-HELD = 100_000
-"""Tuples that wait while checkpoints are written."""
+RATE = 1_000  # tuples a second whose lateness is measured
+HELD = 100_000  # tuples that wait while checkpoints are written
 
 _POLICY = """
 person: pid

@@ -24,10 +24,7 @@ _FONT: Any = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False,
 def check_plot(path: str | PathLike[str], parts: list[str]) -> None:
     """Refuse what could not be drawn, before it is measured.
 
-    Raises
-    ------
-    InputError
-        The name tells no kind of picture, none of the parts has one, or matplotlib is not installed.
+    Raises InputError if the name tells no kind of picture, none of the parts has one, or matplotlib is not installed.
     """
     extras.check_plot(fspath(path))
     if not set(parts) & set(DRAWN):

@@ -11,10 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from shoal.bench import files, loss, parallel, pipe, roofline, speed, zanon
-from shoal.bench.benchmark import Benchmark, Figures, Progress
+from shoal.bench.benchmark import FULL, Benchmark, Figures, Progress, Workload, variants
 from shoal.bench.machine import Machine, described, load, machine, one_core
 from shoal.bench.table import Table
-from shoal.bench.workload import FULL, Workload, variants
 from shoal.errors import InputError
 
 DEFAULT = ("speed", "files", "threads")
@@ -81,25 +80,10 @@ def measure(
     workload: Workload = FULL,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
-    """Measure some parts, one after the other.
+    """Measure some of the `PARTS`, one after the other; `on_progress` is called before each step.
 
-    Parameters
-    ----------
-    parts
-        Names of `PARTS`, whose functions say what they measure.
-    algorithms
-        Those to measure; all by default. `files` and `audit` take only the first, which by default is FADS.
-    data
-        The folder that holds `adult`, and for losses `informs` and `pm25`; by default SHOAL_DATA, or `data`.
-    workload
-        How much is measured.
-    on_progress
-        Called before each step.
-
-    Raises
-    ------
-    InputError
-        The data is absent, or a part or an algorithm is unknown.
+    By default all algorithms are measured; `files` and `audit` take only the first, which by default is FADS. The folder `data`
+    holds `adult`, and for losses `informs` and `pm25`; by default it is SHOAL_DATA, or `data`.
     """
     asked = in_order(parts)
     bench = Benchmark(data, workload, variants(algorithms), on_progress)
@@ -127,11 +111,6 @@ def in_order(parts: Sequence[str]) -> list[str]:
 
     >>> in_order(["speed", "twins"])
     ['twins', 'speed']
-
-    Raises
-    ------
-    InputError
-        There is no such part.
     """
     for part in parts:
         if part not in PARTS:

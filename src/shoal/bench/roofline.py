@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import Anonymizer, Stats
-from shoal.bench.benchmark import Benchmark, Figures, anonymize, passes
+from shoal.bench.benchmark import Benchmark, Figures, Variant, anonymize, passes
 from shoal.bench.table import Table, count, percent, whole
 from shoal.bench.timing import Task
-from shoal.bench.workload import Variant
 
 _WITHOUT = ("castle", "tide")
 _CELL = 2  # bytes: a value of a scanned column
@@ -99,11 +98,7 @@ def _bandwidth(bench: Benchmark, size: int) -> Figures:
     read(words, 1)
     task = Task(f"reading a buffer of {size / 1e6:.1f} MB", partial(read, words, turns))
     (timed,) = bench.timed([task])
-    return {
-        "buffer": words.nbytes,
-        "rate": words.nbytes * turns / timed.timing["median"],
-        "spread": timed.timing["spread"],
-    }
+    return {"buffer": words.nbytes, "rate": words.nbytes * turns / timed.timing["median"], "spread": timed.timing["spread"]}
 
 
 def _reader() -> Any:

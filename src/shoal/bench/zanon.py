@@ -18,9 +18,8 @@ from shoal.anonymizer import Filter
 from shoal.bench.benchmark import Benchmark, Figures
 from shoal.bench.data import WINDOW, Z, visits, write_filter, write_visits
 from shoal.bench.machine import version_of
-from shoal.bench.process import run_alone
 from shoal.bench.table import Table, count, megabytes, other_work, percent, speed, times
-from shoal.bench.timing import Task
+from shoal.bench.timing import Task, run_alone
 from shoal.columns import keys_of
 from shoal.formats import open_reader
 

@@ -21,10 +21,7 @@ FEWEST_FOR_UNIQUE = 20
 FEW_GROUPS = 10
 _NULLS = {"maybe": "under maybe match, a null stands for any value"}
 _BLANKED = "what not all of a group have is blanked for all of it"
-_LENIENT = {
-    "numeric": "outside its range, and clipped",
-    "categorical": "not in its hierarchy, and published as the root",
-}
+_LENIENT = {"numeric": "outside its range, and clipped", "categorical": "not in its hierarchy, and published as the root"}
 
 
 class _Column:

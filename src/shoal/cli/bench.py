@@ -47,8 +47,7 @@ ALL = "all"
 @reported()
 def bench(
     parts: Annotated[
-        list[str] | None,
-        typer.Argument(help="What to measure: speed, files, threads unless given; or all.", metavar="PART"),
+        list[str] | None, typer.Argument(help="What to measure: speed, files, threads unless given; or all.", metavar="PART")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter streams and fewer rounds.")] = False,
     algorithms: Annotated[

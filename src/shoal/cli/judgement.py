@@ -18,23 +18,14 @@ from shoal.text import counted
 if TYPE_CHECKING:
     from shoal.audit import Reading, Report
 
-_STYLES = {
-    Verdict.HELD: "bold green",
-    Verdict.BROKEN: "bold red",
-    Verdict.NOT_CHECKABLE: "yellow",
-    Verdict.NOT_PROMISED: "dim",
-}
+_STYLES = {Verdict.HELD: "bold green", Verdict.BROKEN: "bold red", Verdict.NOT_CHECKABLE: "yellow", Verdict.NOT_PROMISED: "dim"}
 _CHECKED = {
     "diversity": "values", "closeness": "values", "support": "rows",
     "true": "rows", "alike": "rows", "unaltered": "values", "silent": "values",
     "exact": "observations", "in order": "rows", "pseudonyms": "rows",
 }  # fmt: skip
 _ATTACKS = ("null pattern", "end points")
-_NULLS = {
-    "basic": "a null matches nothing",
-    "extended": "a null matches nulls",
-    "maybe": "a null matches everything",
-}
+_NULLS = {"basic": "a null matches nothing", "extended": "a null matches nulls", "maybe": "a null matches everything"}
 
 
 def in_tables(report: Report, target: str, console: Console) -> None:

@@ -42,10 +42,7 @@ def lab(
         from shoal.web import serve_lab, token_for
 
     console = output()
-    with (
-        Lab(source, rows=rows, save=save) as bench,
-        serve_lab(bench, host, port, token_for(host, token_file)) as address,
-    ):
+    with Lab(source, rows=rows, save=save) as bench, serve_lab(bench, host, port, token_for(host, token_file)) as address:
         console.print("The lab is open at")
         console.print(f"  {address}", style="bold", soft_wrap=True)
         console.print("Close it with Ctrl-C.")

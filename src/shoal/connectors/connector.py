@@ -23,9 +23,7 @@ Position = Mapping[str, Any]
 """The position of a source, or what a sink has, in types of JSON. Dead letters show its numbers and texts, so values that come
 from the records themselves must be inside a list."""
 
-Payload = bytes | Block
-"""Whole records: lines of JSON or CSV, an Arrow stream, or a parsed block."""
-
+Payload = bytes | Block  # whole records: lines of JSON or CSV, an Arrow stream, or a parsed block
 Format = Literal["json", "csv", "arrow"]
 
 
@@ -68,12 +66,7 @@ class Source(ABC):
 
     def probe(self, position: Position | None) -> bool:
         """Check whether it could begin there, without any change, also while a pipeline reads from it. False if only `begin`
-        would tell. The source has not begun, and need not be closed.
-
-        Raises
-        ------
-        ConnectorError, InputError
-            It could not.
+        would tell. The source has not begun, and need not be closed. Raises ConnectorError or InputError if it could not.
         """
         if self.begin_is_harmless:
             with closing(self):
@@ -81,13 +74,7 @@ class Source(ABC):
         return self.begin_is_harmless
 
     def replay(self, until: Position) -> Sequence[Payload]:
-        """Repeat the payloads from here up to a position, in the same order.
-
-        Raises
-        ------
-        ConnectorError
-            They no longer exist.
-        """
+        """Repeat the payloads from here up to a position, in the same order. Raises ConnectorError if they no longer exist."""
         raise NotImplementedError
 
     @abstractmethod
@@ -114,9 +101,7 @@ class Sink(ABC):
     Calls come from one thread, in this order: `begin`, `write` for the replay, `caught_up`, then `write` for new tuples.
     """
 
-    identity: tuple[str, ...] = ()
-    """The settings that identify it: with another value it is another sink, which is empty."""
-
+    identity: tuple[str, ...] = ()  # the settings that identify it: with another value it is another sink, which is empty
     remembers: bool
     """Whether it knows which numbers it has, so that no tuple is in it twice. If not, a replay writes tuples again."""
 
@@ -127,20 +112,12 @@ class Sink(ABC):
     def begin(self, mark: Position | None, sequence: int) -> None:
         """Connect. `mark` is its own in a checkpoint, before which `sequence` tuples had left; None at the first start.
 
-        Raises
-        ------
-        ConnectorError
-            At the first start, it already holds something.
+        Raises ConnectorError if it already holds something at the first start.
         """
 
     def probe(self, mark: Position | None, sequence: int) -> bool:
         """Check whether it could begin so, without any change, also while a pipeline writes to it. False if only `begin`
-        would tell. The sink has not begun, and need not be closed.
-
-        Raises
-        ------
-        ConnectorError
-            It could not.
+        would tell. The sink has not begun, and need not be closed. Raises ConnectorError if it could not.
         """
         if self.begin_is_harmless:
             with closing(self):
@@ -155,10 +132,7 @@ class Sink(ABC):
     def caught_up(self, sequence: int) -> None:
         """The replay is complete, up to this number.
 
-        Raises
-        ------
-        ConnectorError
-            It has larger numbers, so the state of the pipeline is too old.
+        Raises ConnectorError if it has larger numbers, so the state of the pipeline is too old.
         """
 
     @property

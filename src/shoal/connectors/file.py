@@ -270,10 +270,7 @@ class FileSink(Sink):
     def append(self, data: bytes | memoryview) -> None:
         """Write bytes, except those that the file already has.
 
-        Raises
-        ------
-        ConnectorError
-            The file has other bytes: tuples would leave a second time in other groups.
+        Raises ConnectorError if the file has other bytes: tuples would leave a second time in other groups.
         """
         if self._beyond:
             there = self._file.read(min(len(data), self._beyond))

@@ -23,8 +23,7 @@ MEDIA = {
     "json": ("application/x-ndjson", "application/jsonl", "application/json"),
     "csv": ("text/csv",),
     "arrow": ("application/vnd.apache.arrow.stream",),
-}
-"""The content types that a request may have."""
+}  # the content types that a request may have
 
 GRACE = 1  # seconds for open requests when the server ends
 RETRY = {"Retry-After": "1"}

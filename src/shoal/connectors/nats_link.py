@@ -36,8 +36,7 @@ class Link:
         self.nats = library("nats", "nats")
         self.errors = library("nats.js.errors", "nats")
         self.api = library("nats.js.api", "nats")
-        self.on_return: Callable[[], None] = lambda: None
-        """Called in the loop's thread after a reconnection."""
+        self.on_return: Callable[[], None] = lambda: None  # called in the loop's thread after a reconnection
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="shoal-nats", daemon=True)
         self._thread.start()

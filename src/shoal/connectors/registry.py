@@ -11,17 +11,17 @@ from shoal.errors import ConnectorError
 SOURCES = {
     "file": "file.FileSource",
     "stdin": "stdio.StdinSource",
-    "kafka": "kafka_source.KafkaSource",
+    "kafka": "kafka.KafkaSource",
     "nats": "nats_source.NatsSource",
-    "mqtt": "mqtt_source.MqttSource",
+    "mqtt": "mqtt.MqttSource",
     "http": "http_source.HttpSource",
 }
 SINKS = {
     "file": "file.FileSink",
     "stdout": "stdio.StdoutSink",
-    "kafka": "kafka_sink.KafkaSink",
+    "kafka": "kafka.KafkaSink",
     "nats": "nats_sink.NatsSink",
-    "mqtt": "mqtt_sink.MqttSink",
+    "mqtt": "mqtt.MqttSink",
     "http": "http_sink.HttpSink",
 }
 
@@ -38,11 +38,6 @@ def connector_class(names: dict[str, str], name: str) -> Any:
 
 def library(name: str, extra: str) -> Any:
     """A module of a client library. Its log is not shown, since it could hold data.
-
-    Raises
-    ------
-    ConnectorError
-        It is not installed.
 
     >>> library("no_such_client", "kafka")
     Traceback (most recent call last):

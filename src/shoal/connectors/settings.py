@@ -25,8 +25,7 @@ def _in_folder(path: Path, info: ValidationInfo) -> Path:
     return path if folder is None else folder / path
 
 
-LocalPath = Annotated[Path, AfterValidator(_in_folder)]
-"""A path relative to the folder of the pipeline's file."""
+LocalPath = Annotated[Path, AfterValidator(_in_folder)]  # a path relative to the folder of the pipeline's file
 
 
 class Secret(FrozenModel):

@@ -43,21 +43,11 @@ class Demo(NamedTuple):
     trace: Path
 
 
-def prepare(
-    folder: str | PathLike[str],
-    tuples: int = 200_000,
-    *,
-    seed: int = 0,
-    algorithm: str = DEFAULT_NAME,
-) -> Demo:
+def prepare(folder: str | PathLike[str], tuples: int = 200_000, *, seed: int = 0, algorithm: str = DEFAULT_NAME) -> Demo:
     """Write the policy, its hierarchies and a stream into a folder.
 
-    Raises
-    ------
-    InputError
-        The folder holds something else than an earlier demo, or cannot be written.
-    PolicyError
-        There is no such algorithm.
+    Raises InputError if the folder holds something else than an earlier demo, or cannot be written, and PolicyError
+    if there is no such algorithm.
     """
     policy = _written(algorithm)
     home = Path(folder)
@@ -76,13 +66,7 @@ def prepare(
 
 
 def policy_of(algorithm: str = DEFAULT_NAME) -> Policy:
-    """The demo's policy with its hierarchies inside, without a folder.
-
-    Raises
-    ------
-    PolicyError
-        There is no such algorithm.
-    """
+    """The demo's policy with its hierarchies inside, without a folder. Raises PolicyError if there is no such algorithm."""
     text = _written(algorithm)
     for file, root, tree in (("activity.csv", "any", ACTIVITIES), ("district.csv", "City", DISTRICTS)):
         text = text.replace(file, json.dumps({root: tree}))

@@ -27,12 +27,8 @@ def reproduce(
 ) -> list[Chapter]:
     """Run what is asked for, and write figures, numbers and a report into a folder.
 
-    Outcomes are kept in its folder `runs`, by settings, code and data: a run that was interrupted goes on.
-
-    Raises
-    ------
-    InputError
-        matplotlib is not installed, a paper is unknown, a data file is missing, or the folder cannot be written.
+    Outcomes are kept in its folder `runs`, by settings, code and data: a run that was interrupted goes on. Raises InputError if
+    matplotlib is not installed, a paper is unknown, a data file is missing, or the folder cannot be written.
     """
     extras.require_plots()
     papers = [_paper(name) for name in dict.fromkeys(names)]

@@ -20,10 +20,7 @@ NULLS = ("",)
 def distinct_values(source: str | PathLike[str], field: str, nulls: Collection[str] = NULLS) -> list[str]:
     """The distinct values of a field as text, in order of appearance, without those that mean missing.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, or no record has the field.
+    Raises InputError if the file cannot be read, or no record has the field.
     """
     path = fspath(source)
     found: dict[str, None] = {}

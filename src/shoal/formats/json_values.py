@@ -14,9 +14,7 @@ import pyarrow.compute as pc
 
 from shoal.text import plain_number
 
-EXACT = 2.0**53
-"""Below this, every whole number is a float64."""
-
+EXACT = 2.0**53  # below this, every whole number is a float64
 TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 _NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 

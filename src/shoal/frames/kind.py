@@ -27,8 +27,7 @@ class Arrived(NamedTuple):
 class Kind(ABC):
     """How a kind of frame becomes Arrow, and how Arrow becomes one again."""
 
-    streams = False
-    """Whether the result is computed while it is read."""
+    streams = False  # whether the result is computed while it is read
 
     @abstractmethod
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:

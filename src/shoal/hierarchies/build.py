@@ -19,8 +19,7 @@ READY: dict[str, tuple[str, ...]] = {
     "countries": ("name", "alpha-2", "alpha-3"),
     "education": ("name", "code"),
     "occupation": ("name", "code"),
-}
-"""The ways in which the leaves of each can be written; the first is the default."""
+}  # the ways in which the leaves of each can be written; the first is the default
 
 MARK = "UNSORTED"
 _VALUES = {

@@ -10,9 +10,7 @@ from typing import Any, ClassVar
 
 from shoal.errors import PolicyError
 
-MOST = 1_000_000
-"""The most leaves of a range."""
-
+MOST = 1_000_000  # the most leaves of a range
 LARGEST, FINEST = Decimal("1e15"), Decimal("1e-12")
 """Numbers are below the first, and divisors at least the second: then whole quotients are exact."""
 
@@ -25,9 +23,7 @@ class Rule(ABC):
     """The levels above a value, finest first, and the values of a range."""
 
     NAME: ClassVar[str]
-    KEYS: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The keys it takes, each with its JSON schema."""
-
+    KEYS: ClassVar[Mapping[str, Mapping[str, Any]]]  # the keys it takes, each with its JSON schema
     EXAMPLE: ClassVar[str]
 
     @abstractmethod

@@ -2,8 +2,7 @@
 
 from shoal.infer.arx_draft import from_arx
 from shoal.infer.draft import WINDOW, K, Study, draft, study
-from shoal.infer.entry import Entry
-from shoal.infer.ranges import rounded_range
+from shoal.infer.entry import Entry, rounded_range
 from shoal.infer.sample import RARE, Column, person_numbers, support
 
 __all__ = [

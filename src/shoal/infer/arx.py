@@ -17,8 +17,7 @@ from xml.etree import ElementTree
 from shoal.errors import InputError, PolicyError
 from shoal.policy import Hierarchy
 
-LARGEST = 64 << 20
-"""The most bytes of a part of the archive."""
+LARGEST = 64 << 20  # the most bytes of a part of the archive
 
 ROLES = {
     "QUASI_IDENTIFYING_ATTRIBUTE": "quasi",

@@ -20,19 +20,10 @@ _WINDOW = 50
 
 
 def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | None = None) -> str:
-    """A policy as commented YAML, of what a project of ARX says; what is not carried over is named.
+    """A policy as commented YAML, of what a project file of ARX says; what is not carried over is named.
 
-    Parameters
-    ----------
-    source
-        A project file, `.deid`.
-    hierarchies
-        A folder for the hierarchies, which the policy then names as files beside it; without, they are written inline.
-
-    Raises
-    ------
-    InputError
-        The project cannot be read, or a hierarchy's file is there already.
+    With a folder for the hierarchies, the policy names them as files beside it; without, they are written inline. Raises
+    InputError if the project cannot be read, or a hierarchy's file is there already.
     """
     path = fspath(source)
     found = project(path)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.config import quoted_name, yaml_scalar
-from shoal.infer.entry import Entry, categorical, numeric
-from shoal.infer.ranges import rounded_range
+from shoal.infer.entry import Entry, categorical, numeric, rounded_range
 from shoal.infer.recognize import direct, form, is_birth, is_coded, is_identifier, is_quasi, is_sensitive
 from shoal.infer.sample import RARE, Column, support
 from shoal.text import counted, percent

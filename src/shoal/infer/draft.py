@@ -21,22 +21,10 @@ WINDOW = 50 * K
 
 
 def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
-    """A policy for a file, as commented YAML; safe as it is, and to be gone through before use.
+    """A policy for a file as `run` reads it, from its first rows, as commented YAML; to be gone through before use.
 
     Published is only what is clearly a quasi-identifier. No extreme of a number, no category of fewer than five persons
     and nothing that identifies a person is written down.
-
-    Parameters
-    ----------
-    source
-        A file as `run` reads it; `-` is JSON lines on standard input.
-    rows
-        How many rows to look at, from the first.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or has no records.
     """
     path = fspath(source)
     seen = study(path, rows)
@@ -60,13 +48,7 @@ class Study(NamedTuple):
 
 
 def study(path: str, rows: int) -> Study:
-    """Look at the first rows of a file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or has no records.
-    """
+    """Look at the first rows of a file."""
     found = sample(path, rows)
     nulls = find_nulls(field for field in found.fields if not field.nested)
     columns = [Column(field, tuple(nulls)) for field in found.fields]
@@ -146,9 +128,6 @@ def _closing() -> Iterator[str]:
             "the wait in seconds instead.",
             f"window: {{count: {WINDOW}}}",
         ),
-        (
-            "Loses least of all. Where speed matters more, fads is some ten times as quick.",
-            "algorithm: {name: tide}",
-        ),
+        ("Loses least of all. Where speed matters more, fads is some ten times as quick.", "algorithm: {name: tide}"),
     ):
         yield from Entry(note, [setting], active=True).lines()

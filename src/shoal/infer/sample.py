@@ -16,9 +16,7 @@ from shoal.errors import InputError
 from shoal.formats import Records, field_names, first_records, kind, open_reader, typed_column
 from shoal.infer.recognize import form
 
-RARE = 5
-"""A value of fewer persons than this could identify them, and is never written down."""
-
+RARE = 5  # a value of fewer persons than this could identify them, and is never written down
 LONGEST_NAME = 120
 _BLOCK = 65_536
 ALMOST = 0.9

@@ -81,10 +81,7 @@ def _distinct(points: list[dict[str, float]], key: str) -> list[dict[str, float]
 def z_curves(form: Form, sample: Sample, k: int = 2, confidence: float = 0.95) -> dict[str, Any]:
     """How many users are k-anonymous: one row per z with the model's `probability`, the `measured` share and what is `kept`.
 
-    Raises
-    ------
-    InputError, ModelError
-        A field is not named, or the window is longer than the sample.
+    Raises InputError or ModelError if a field is not named, or the window is longer than the sample.
     """
     for name, what in ((form.person, "person"), (form.time, "time"), (form.item, "item")):
         if not name:

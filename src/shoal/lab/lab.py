@@ -32,19 +32,10 @@ CHECKED = 10_000  # rows of a check, as in `shoal check`
 
 
 class Lab:
-    """Holds a sample of a file, and tries policies on it.
+    """Holds a sample, the first rows of a file, and tries policies on it.
 
-    Parameters
-    ----------
-    source
-        A file as `run` reads it; without one, `receive` takes it.
-    rows
-        The number of rows of the sample, from the first.
-    save
-        Where `save` writes the policy; without it, the policy can only be downloaded.
+    Without a source, `receive` takes the file. Without a place to `save` it, the policy can only be downloaded.
 
-    Examples
-    --------
     >>> from tempfile import NamedTemporaryFile
     >>> with NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("age,sex\\n" + "".join(f"{20 + n % 50},{'fm'[n % 2]}\\n" for n in range(500)))
@@ -114,13 +105,7 @@ class Lab:
         self._worker.run("warm", lambda _: compile_kernels(Form().algorithm))
 
     def receive(self, name: str, chunks: Iterable[bytes], complete: bool = True) -> dict[str, Any]:
-        """Take an uploaded file, or the beginning of a text, as the sample.
-
-        Raises
-        ------
-        InputError
-            It is too large, of an unknown kind, or broken.
-        """
+        """Take an uploaded file, or the beginning of a text, as the sample."""
         shown = upload.readable_name(name)
         own = Path(mkdtemp(dir=self.folder))
         try:
@@ -142,13 +127,7 @@ class Lab:
         return self._held().proposed(name, role)
 
     def hierarchy(self, data: bytes, name: str) -> str:
-        """The tree in a hierarchy's file, one label per line, indented.
-
-        Raises
-        ------
-        PolicyError
-            It holds no tree.
-        """
+        """The tree in a hierarchy's file, one label per line, indented. Raises PolicyError if it holds no tree."""
         return tree_text(parse_file(data, upload.display_name(name)))
 
     def check(self, form: Form) -> list[Message]:
@@ -180,12 +159,7 @@ class Lab:
     def save(self, form: Form) -> str:
         """Write the policy to the file given to the lab, and return its name.
 
-        Raises
-        ------
-        PolicyError
-            The policy is not valid.
-        InputError
-            No file was given, or it cannot be written.
+        Raises PolicyError if the policy is not valid, InputError if no file was given, or it cannot be written.
         """
         content = policy_text(form)
         Policy.parse(content)

@@ -25,10 +25,7 @@ def as_policy(form: Form) -> dict[str, Any]:
     >>> as_policy(form)["attributes"]
     {'age': {'quasi': 'numeric', 'range': [0, 100], 'grid': 5}}
 
-    Raises
-    ------
-    PolicyError
-        A hierarchy is no tree, or the further settings are no YAML.
+    Raises PolicyError if a hierarchy is no tree, or the further settings are no YAML.
     """
     problems: list[str] = []
     found: dict[str, Any] = {"person": form.person or NOBODY}

@@ -28,10 +28,7 @@ def parse_tree(text: str) -> Tree:
     >>> parse_tree("ready: countries")
     {'ready': 'countries'}
 
-    Raises
-    ------
-    PolicyError
-        The lines are no tree; each problem names its line.
+    Raises PolicyError if the lines are no tree; each problem names its line.
     """
     named = _named(text)
     if named:

@@ -39,13 +39,7 @@ class Trial:
 
     @classmethod
     def run(cls, policy: Policy, sample: Sample) -> Trial:
-        """Anonymize the sample by the policy.
-
-        Raises
-        ------
-        InputError
-            The sample has none of the fields that the policy needs.
-        """
+        """Anonymize the sample by the policy. Raises InputError if the sample has none of the fields that the policy needs."""
         start = perf_counter()
         anonymizer = Anonymizer(policy, _SECRET if policy.is_filter else None)
         published, trace = [anonymizer.push_batch(sample.batch)], [anonymizer.trace]

@@ -37,12 +37,8 @@ def display_name(name: str) -> str:
 def stored(name: str, chunks: Iterable[bytes], folder: Path) -> tuple[Path, bool]:
     """Store a file in a folder under a neutral name; its path, and whether it is complete.
 
-    A text is cut after its last whole line within `TEXT` bytes; a gzipped text is unpacked first.
-
-    Raises
-    ------
-    InputError
-        It is too large, or damaged.
+    A text is cut after its last whole line within `TEXT` bytes; a gzipped text is unpacked first. Raises InputError if it is
+    too large, or damaged.
     """
     name = readable_name(name)
     suffix = next(each for each in SUFFIXES if name.lower().endswith(each))

@@ -43,10 +43,7 @@ class Worker:
     def run(self, kind: str, do: Callable[[Callable[[], None]], Result]) -> Result:
         """Run a task, and wait for its result. `do` gets a function to call from time to time, which ends an outdated task.
 
-        Raises
-        ------
-        Superseded
-            A newer task of its kind came, or the worker was closed.
+        Raises Superseded if a newer task of its kind came, or the worker was closed.
         """
         future: Future[Result] = Future()
         with self._changed:

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-NOTHING = 45.0
-"""A probability below exp(-NOTHING), 3e-20, counts as none."""
-
+NOTHING = 45.0  # a probability below exp(-NOTHING), 3e-20, counts as none
 _ROOM = 1 << 18  # numbers in one block
 _HALVINGS = 12
 _SHORT = 16  # up to here a product of polynomials is cheaper term by term

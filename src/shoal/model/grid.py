@@ -21,18 +21,10 @@ from shoal.model.binomial import Floats
 from shoal.model.population import Publication
 from shoal.model.realizations import Estimate, matched
 
-POINTS = (1 << 16, 1 << 9)
-"""Points of an axis at the most, for one class and for two; more classes have 2^20 points in all."""
-
-ROUNDING = 1e-11
-"""Allowed for what floating-point numbers lose."""
-
-MANY = 64
-"""More quiet attributes than these are convolved together."""
-
-WORST = 1 / (9 * math.sqrt(3))
-"""The largest |t (t² - 1)| / 6 for |t| <= 1."""
-
+POINTS = (1 << 16, 1 << 9)  # points of an axis at the most, for one class and for two; more classes have 2^20 points in all
+ROUNDING = 1e-11  # allowed for what floating-point numbers lose
+MANY = 64  # more quiet attributes than these are convolved together
+WORST = 1 / (9 * math.sqrt(3))  # the largest |t (t² - 1)| / 6 for |t| <= 1
 _BEYOND = 0.01  # of the tolerance: the probability of a match that is neglected
 _QUIET = 8  # so many changes of quiet attributes lead beyond the grid
 _NEGLIGIBLE = 1e-17

@@ -10,15 +10,9 @@ from shoal.errors import ModelError
 from shoal.model.binomial import Floats, total_tail
 from shoal.model.population import Publication
 
-ATTRIBUTES = 24
-"""More attributes than these have too many realizations to go through."""
-
-COVERAGE = 0.98
-"""The least that the effective realizations must add up to (equation B.2)."""
-
-NODES = 1 << 22
-"""The most realizations that the tree goes through."""
-
+ATTRIBUTES = 24  # more attributes than these have too many realizations to go through
+COVERAGE = 0.98  # the least that the effective realizations must add up to (equation B.2)
+NODES = 1 << 22  # the most realizations that the tree goes through
 _TOGETHER = 18
 
 

@@ -65,16 +65,8 @@ class Windows:
     """A sample replayed under one Δt: what each observation would count, and which users were there in each window.
 
     Identities last for a window, counting looks back over the last Δt. The first window, which has no past, is left out if
-    there are others.
-
-    Attributes
-    ----------
-    number
-        How many windows there are.
-    users
-        How many users expose anything in one of them, on average.
-    exposed
-        p^X of each item: the part of those users who expose it.
+    there are others. `number` counts the windows, `users` those who expose anything in one of them, on average; `exposed` is
+    p^X of each item: the part of those users who expose it.
     """
 
     def __init__(self, sample: Sample, window: float) -> None:

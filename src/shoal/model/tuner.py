@@ -12,9 +12,7 @@ from shoal.errors import ModelError
 from shoal.model.grid import grid
 from shoal.model.population import Publication
 
-NOTHING = 2**31 - 1
-"""A z that lets nothing through."""
-
+NOTHING = 2**31 - 1  # a z that lets nothing through
 _TOLERANCE = 1e-4
 _FINENESS = 1.15  # of the z that are tried on the way down
 _GAIN = 0.25

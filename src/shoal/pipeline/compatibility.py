@@ -43,12 +43,8 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def compatible_facts(saved: SavedState, policy: Policy, file: PipelineFile) -> tuple[dict[str, Any], list[str]]:
     """The facts of a saved state that a pipeline can resume from, and the parts that changed.
 
-    A new source has no position yet, and a new sink no mark.
-
-    Raises
-    ------
-    StateError
-        Parts changed, and tuples are held that must leave first.
+    A new source has no position yet, and a new sink no mark. Raises StateError if parts changed, and tuples are held that must
+    leave first.
     """
     facts = {**saved.checkpoint.facts, "marks": dict(saved.checkpoint.facts["marks"])}
     changed = differences(facts["parts"], part_digests(policy, file))

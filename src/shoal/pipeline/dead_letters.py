@@ -46,10 +46,7 @@ class DeadLetterFile:
 def read_dead_letters(path: Path, secret: str) -> Iterator[dict[str, Any]]:
     """Dead letters with their decrypted records; a line that is still being written is left out.
 
-    Raises
-    ------
-    StateError
-        The file cannot be read, the secret is another one, or a letter is damaged.
+    Raises StateError if the file cannot be read, the secret is another one, or a letter is damaged.
     """
     cipher = FileCipher(secret)
     try:

@@ -40,10 +40,7 @@ class FileCipher:
     >>> [bytes(piece) for piece in cipher.pieces(file.getvalue())]
     [b'one', b'two']
 
-    Raises
-    ------
-    StateError
-        The secret is too short.
+    Raises StateError if the secret is too short.
     """
 
     def __init__(self, secret: str) -> None:
@@ -64,12 +61,7 @@ class FileCipher:
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """The decrypted pieces of a file; a last piece that was not written completely is left out.
 
-        Raises
-        ------
-        StateError
-            The file was encrypted with another secret.
-        Damaged
-            From here on, the file is not what was written.
+        Raises StateError if the file was encrypted with another secret, Damaged where it is not what was written.
         """
         if len(data) < HEADER or not data.startswith(MAGIC):
             raise Damaged

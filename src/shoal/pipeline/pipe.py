@@ -27,9 +27,8 @@ from shoal.formats import Block, Parser, parser
 from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.encryption import FileCipher
-from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
-from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
+from shoal.pipeline.store import KEPT, Checkpoint, Entry, Journal, SavedState, Store
 from shoal.pipeline.stream_time import Lateness, StreamClock
 from shoal.policy import Policy
 
@@ -59,17 +58,7 @@ class Watcher(Protocol):
 
 
 class Pipe:
-    """One pipeline, which resumes where it stopped.
-
-    Parameters
-    ----------
-    file
-        The pipeline's file.
-    watcher
-        Receives figures.
-    monotonic, today
-        The clocks, for tests.
-    """
+    """One pipeline, which resumes where it stopped. The watcher receives figures; the clocks are for tests."""
 
     def __init__(
         self,
@@ -111,13 +100,7 @@ class Pipe:
         self._stop.set()
 
     def run(self) -> Stats | FilterStats:
-        """Run until the source ends or `stop` is called.
-
-        Raises
-        ------
-        StateError, ConnectorError, InputError
-            The state, the source or the sink cannot be used.
-        """
+        """Run until the source ends or `stop` is called."""
         cipher = FileCipher(self.file.state.key.read())
         with ExitStack() as stack:
             store = Store(self.file.state.dir, cipher)

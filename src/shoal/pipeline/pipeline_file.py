@@ -8,15 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    PlainValidator,
-    ValidationError,
-    ValidationInfo,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, BaseModel, Field, PlainValidator, ValidationError, ValidationInfo, WithJsonSchema
 
 from shoal.config import FrozenModel, Span, dotted, nested_owner, problems, read_yaml, refusal
 from shoal.connectors import SINKS, SOURCES, LocalPath, Secret, connector_class

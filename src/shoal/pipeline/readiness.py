@@ -15,13 +15,7 @@ from shoal.pipeline.store import Store
 
 
 def readiness(file: PipelineFile) -> Iterator[str]:
-    """What would happen if the pipeline started now, in lines of text. Nothing is changed, and the pipeline may be running.
-
-    Raises
-    ------
-    PolicyError, StateError, ConnectorError, InputError
-        It could not start.
-    """
+    """What would happen if the pipeline started now, in lines of text. Nothing is changed, and the pipeline may be running."""
     pipe = Pipe(file)
     nearest = next(each for each in (file.state.dir, *file.state.dir.absolute().parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):

@@ -1,7 +1,10 @@
 """The folder of a pipeline's state: checkpoints, journals, and a lock.
 
-Checkpoint n is the whole state at a moment; journal n is the input after it. The last two of each are kept: if the newest
-checkpoint cannot be read, the previous one and both journals lead to the same state.
+Checkpoint n is the whole state at a moment; journal n is all input of the anonymizer after it, in order. The last two of each
+are kept: if the newest checkpoint cannot be read, the previous one and both journals lead to the same state.
+
+An entry of a journal is durable before anything that depends on it becomes visible. When the journal is replayed, the
+anonymizer releases the same tuples in the same groups.
 """
 
 from __future__ import annotations
@@ -9,16 +12,100 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from shoal.connectors import Position
 from shoal.errors import StateError
-from shoal.formats import reason
+from shoal.formats import guarded, reason
 from shoal.pipeline.encryption import HEADER, Damaged, FileCipher
-from shoal.pipeline.journal import Entry, Journal, entries, private
+
+
+class Entry(NamedTuple):
+    """One input of the anonymizer."""
+
+    kind: Literal["begin", "delivery", "tick", "flush"]
+    at: float  # of a tick, the stream's time; else the time of day
+    position: Position | None = None  # of the source, after a delivery
+    payloads: Sequence[bytes] | None = None  # of a delivery that its source cannot replay
+
+
+class Journal:
+    """Writes a file of entries; the first entry says how many entries the previous journal has."""
+
+    def __init__(self, path: Path, cipher: FileCipher, before: int = 0) -> None:
+        self._path = path
+        self._file = open(path, "xb", buffering=1 << 16, opener=private)  # noqa: SIM115
+        self._writer = cipher.writer(self._file)
+        self._is_durable = False
+        self.count = -1  # entries, without the first
+        self.add(Entry("begin", before))
+        self.sync()
+
+    def add(self, entry: Entry) -> None:
+        """Write an entry; it is durable once `sync` returns. A full disk is a StateError."""
+        with self._guarded():
+            self._writer.add(_written(entry))
+        self.count += 1
+        self._is_durable = False
+
+    def sync(self) -> None:
+        """Return once all entries are on the disk."""
+        if not self._is_durable:
+            with self._guarded():
+                self._file.flush()
+                os.fdatasync(self._file.fileno())
+            self._is_durable = True
+
+    def _guarded(self) -> AbstractContextManager[None]:
+        return guarded(self._path, StateError, "make room, and start again")
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._file.close()
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read."""
+    return os.open(path, flags, 0o600)
+
+
+def entries(path: Path, cipher: FileCipher) -> Iterator[Entry]:
+    """The entries of a journal; a last entry that was not written completely is left out.
+
+    Raises Damaged where the file is not what was written.
+    """
+    for piece in cipher.pieces(path.read_bytes()):
+        yield _read(piece)
+
+
+def _written(entry: Entry) -> bytes:
+    sizes = None if entry.payloads is None else [len(payload) for payload in entry.payloads]
+    head = json.dumps([entry.kind, entry.at, entry.position, sizes]).encode()
+    return len(head).to_bytes(4, "big") + head + b"".join(entry.payloads or ())
+
+
+def _read(piece: bytes) -> Entry:
+    """
+    >>> _read(_written(Entry("delivery", 1.5, {"at": 3}, [b"ab", b"c"])))
+    Entry(kind='delivery', at=1.5, position={'at': 3}, payloads=[b'ab', b'c'])
+    """
+    end = 4 + int.from_bytes(piece[:4], "big")
+    try:
+        kind, at, position, sizes = json.loads(piece[4:end])
+    except ValueError:
+        raise Damaged from None
+    payloads: Any = None
+    if sizes is not None:
+        payloads = []
+        for size in sizes:
+            payloads.append(piece[end : end + size])
+            end += size
+    return Entry(kind, at, position, payloads)
+
 
 KEPT = 2
 PIECE = 256 << 20  # bytes of a snapshot that are encrypted at a time
@@ -42,10 +129,7 @@ class SavedState(NamedTuple):
 class Store:
     """Only one store at a time can write to a folder. With `read_only` a pipeline may be running.
 
-    Raises
-    ------
-    StateError
-        Another pipeline uses the folder, or it cannot be written.
+    Raises StateError if another pipeline uses the folder, or it cannot be written.
     """
 
     def __init__(self, folder: Path, cipher: FileCipher, read_only: bool = False) -> None:
@@ -90,10 +174,7 @@ class Store:
     def load(self) -> SavedState | None:
         """The newest readable checkpoint and the journal entries after it; None in an empty folder.
 
-        Raises
-        ------
-        StateError
-            The key is another one, or no checkpoint is readable.
+        Raises StateError if the key is another one, or no checkpoint is readable.
         """
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
         for number in numbers:

@@ -27,10 +27,7 @@ def canonical(value: object) -> str | None:
     >>> canonical([1.0, "x"]), canonical({"b": [], "a": 2, "c": None})
     ('[1, "x"]', '{"a": 2, "b": []}')
 
-    Raises
-    ------
-    ValueError
-        Bytes that are not UTF-8, a number too long to write out, or what is nested too deeply.
+    Raises ValueError for bytes that are not UTF-8, a number too long to write out, or what is nested too deeply.
     """
     text = _text(value)
     return None if text is None else unicodedata.normalize("NFC", text).strip()

@@ -14,11 +14,10 @@ from typing import Any, Generic, Literal, TypeVar
 from shoal.config import read_yaml
 from shoal.errors import PolicyError
 from shoal.policy.algorithm import Algorithm, Parameters
-from shoal.policy.attribute import Attribute
+from shoal.policy.attribute import Attribute, Requirement
 from shoal.policy.checks import notes
 from shoal.policy.policy_file import json_schema, read_policy
 from shoal.policy.sections import NOBODY, Item, Privacy, Time, Window
-from shoal.policy.sensitive import Requirement
 
 V = TypeVar("V")
 

@@ -30,15 +30,9 @@ from shoal.policy.checks import conflicts
 from shoal.policy.sections import SUPPRESS, Item, Privacy, Sparse, Time, Window
 from shoal.policy.zanon import FIXED, TUNED, Auto, Tuned
 
-DEFAULT = Tide()
-"""The algorithm of a policy that names none."""
-
-NEEDED = ("attributes", "privacy", "window")
-"""The sections that a policy needs if its algorithm has a window."""
-
-NEEDED_TO_FILTER = ("time", "item")
-"""The sections that it needs if its algorithm is a filter."""
-
+DEFAULT = Tide()  # the algorithm of a policy that names none
+NEEDED = ("attributes", "privacy", "window")  # the sections that a policy needs if its algorithm has a window
+NEEDED_TO_FILTER = ("time", "item")  # the sections that it needs if its algorithm is a filter
 _WINDOW_ONLY = ("privacy", "window", "weights", "sparse", "lanes")
 
 _FORMS: dict[str, JsonValue] = {

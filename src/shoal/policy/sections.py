@@ -8,19 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
 from shoal.config import Closeness, Count, FrozenModel, Name, Span, number, refusal
-from shoal.policy.attribute import Tree
-from shoal.policy.sensitive import Diverse
+from shoal.policy.attribute import Diverse, Tree
 
-NOBODY = "none"
-"""The person of a policy under which every record is its own person."""
-
-MOST_QUASI = 64
-"""Quasi-identifiers that a policy may have: each is a bit of a 64-bit pattern."""
-
+NOBODY = "none"  # the person of a policy under which every record is its own person
+MOST_QUASI = 64  # quasi-identifiers that a policy may have: each is a bit of a 64-bit pattern
 Kind = Literal["count", "time", "buffer"]
 KINDS: tuple[Kind, ...] = ("count", "time", "buffer")
-SUPPRESS = 1.0
-"""The window is not lengthened."""
+SUPPRESS = 1.0  # the window is not lengthened
 
 
 class Window(FrozenModel):

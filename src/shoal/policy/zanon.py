@@ -22,8 +22,7 @@ from shoal.config import Count, FrozenModel, Span, name, number, refusal, whole
 
 SHORTEST = 0.001  # seconds
 
-FIXED, TUNED = "[fixed]", "[tuned]"
-"""The two ways to write z, as steps of a place in pydantic's errors; they are not shown."""
+FIXED, TUNED = "[fixed]", "[tuned]"  # the two ways to write z, as steps of a place in pydantic's errors; they are not shown
 
 
 def _inside(value: object) -> float:

@@ -16,7 +16,27 @@ import pyarrow as pa
 
 from shoal.policy import Attribute, Policy
 from shoal.telemetry.losses import value_of
-from shoal.text import interval_text
+from shoal.text import end_text, interval_text
+
+
+def cell(value: Any) -> str:
+    """
+    >>> cell({"lo": 20.0, "hi": 22.5}), cell({"lo": 3, "hi": 3}), cell("Europe"), cell(None), cell(True)
+    ('20 – 22.5', '3', 'Europe', '', 'true')
+    """
+    match value:
+        case None:
+            return ""
+        case {"value": inner}:
+            return cell(inner)
+        case {"lo": low, "hi": high}:
+            return interval_text(low, high)
+        case bool():
+            return str(value).lower()
+        case float():
+            return end_text(value)
+    return str(value)
+
 
 EPOCH = 5.0  # seconds: tuples are collected for one epoch, rest for one, then are shown, 5 to 15 s after their release
 _COLLECTED = 20  # tuples per epoch

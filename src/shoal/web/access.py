@@ -63,10 +63,7 @@ class Access:
 def token_for(host: str, file: str | None = None) -> str | None:
     """The token for a host, from a file or the variable SHOAL_TOKEN; loopback needs none.
 
-    Raises
-    ------
-    InputError
-        It is missing, or too short to be a secret.
+    Raises InputError if it is missing, or too short to be a secret.
     """
     if file is not None:
         try:

@@ -36,10 +36,7 @@ _SHARE = Annotated[float, Query(gt=0, lt=1)]
 def serve_lab(lab: Lab, host: str = "127.0.0.1", port: int = 8080, token: str | None = None) -> Iterator[str]:
     """Serve the lab while the body runs; yields its address. Port 0 is any free one.
 
-    Raises
-    ------
-    InputError
-        The port is taken, or the host is not loopback and there is no token.
+    Raises InputError if the port is taken, or the host is not loopback and there is no token.
     """
     with running(lab_app(lab, token), host, port, token) as address:
         try:

@@ -26,10 +26,7 @@ def serve(
 ) -> Iterator[str]:
     """Serve the page, or only its metrics, while the body runs; yields its address. Port 0 is any free one.
 
-    Raises
-    ------
-    InputError
-        The port is taken, or the host is not loopback and there is no token.
+    Raises InputError if the port is taken, or the host is not loopback and there is no token.
     """
     with running(page(telemetry, token, bare=bare), host, port, token) as address:
         yield address

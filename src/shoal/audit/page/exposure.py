@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING
 from shoal.audit.attacks import Attack
 from shoal.audit.classes import promised
 from shoal.audit.diversity import Diversity
-from shoal.audit.page.element import Markup, Part, bars, section, sizes, table, tag
-from shoal.audit.page.number import chance, count, decimal, percent, plural, sentence
+from shoal.audit.page.element import (
+    Markup,
+    Part,
+    bars,
+    chance,
+    count,
+    decimal,
+    percent,
+    plural,
+    section,
+    sentence,
+    sizes,
+    table,
+    tag,
+)
 from shoal.audit.page.policy import asked
 from shoal.audit.risk import ENOUGH
 

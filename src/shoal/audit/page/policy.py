@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.audit.page.element import Markup, Part, section, table, tag
-from shoal.audit.page.number import count, decimal, plural, span
+from shoal.audit.page.element import Markup, Part, count, decimal, plural, section, span, table, tag
 from shoal.audit.promises.sensitive import in_short
 from shoal.policy import Attribute, Hierarchy, Policy, Requirement
 

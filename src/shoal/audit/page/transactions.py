@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.audit.page.element import Markup, Part, section, sizes, table, tag, tiled
+from shoal.audit.page.element import Markup, Part, count, decimal, percent, plural, section, sizes, table, tag, tiled
 from shoal.audit.page.exposure import attack
-from shoal.audit.page.number import count, decimal, percent, plural
 from shoal.audit.page.policy import hierarchy
 from shoal.policy import Zanon
 

@@ -6,8 +6,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shoal.audit.answers import CategoryAnswer, NumberAnswer
-from shoal.audit.page.element import Markup, Part, bars, histogram, line, pair, section, table, tag
-from shoal.audit.page.number import count, decimal, percent, span
+from shoal.audit.page.element import (
+    Markup,
+    Part,
+    bars,
+    count,
+    decimal,
+    histogram,
+    line,
+    pair,
+    percent,
+    section,
+    span,
+    table,
+    tag,
+)
 
 if TYPE_CHECKING:
     from shoal.audit.report import WindowReport

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from shoal.audit.classes import promised
 from shoal.audit.finding import Finding, Verdict
-from shoal.audit.page.element import Markup, Part, section, tag, tiled
-from shoal.audit.page.number import count, decimal, percent, plural, sentence, span
+from shoal.audit.page.element import Markup, Part, count, decimal, percent, plural, section, sentence, span, tag, tiled
 from shoal.policy import Policy
 
 if TYPE_CHECKING:

@@ -10,30 +10,17 @@ from shoal.formats.reading.jsonl import JsonlReader, first_records
 from shoal.formats.reading.reader import Reader
 from shoal.formats.reading.tables import ArrowReader, ParquetReader
 
-ROWS = 10_000
-"""Records of JSON lines whose keys are listed; other files name their fields themselves."""
+ROWS = 10_000  # records of JSON lines whose keys are listed; other files name their fields themselves
 
 
 def open_reader(
     path: str, fields: Sequence[str], *, passed: Collection[str] = (), rows: int = 32_768, target: str | None = None
 ) -> Reader:
-    """Read the named fields of a file, block by block.
+    """Read the named fields of a file, or of JSON lines on standard input if the path is `-`, in blocks of at most `rows`.
 
-    Parameters
-    ----------
-    path
-        A file, or `-` for JSON lines on standard input.
-    fields
-        The fields to read, each once; one that the file does not have is a column of nulls.
-    passed
-        Those of the fields that are only passed through: from JSON lines they are read as JSON text.
-    rows
-        The most records in a block.
-    target
-        The file that the records will be written to: from Parquet to Parquet, text that is passed through may stay coded.
+    A field that the file does not have is a column of nulls. Fields in `passed` are only passed through: from JSON lines they
+    are read as JSON text. `target` is the file that will be written: from Parquet to Parquet, their text may stay coded.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> import pyarrow as pa
     >>> from shoal.formats import open_writer

@@ -14,25 +14,21 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from shoal.errors import InputError
-from shoal.formats.reading.reader import Block, Reader, slices
+from shoal.formats.reading.reader import Block, Reader, Source, chunks, slices
 from shoal.formats.reading.record_ends import last_end, record_ends
-from shoal.formats.reading.source import Source, chunks
 from shoal.formats.reading.splitter import CODED, SKIPPED, TEXT, Coded, Splitter
 from shoal.formats.reading.utf8 import NOT_UTF8, as_bytes, as_letters, filtered, is_utf8, valid
 
 CHUNK = 3 << 20
 LONGEST = 64 << 20
-SAMPLE = 1 << 18
-"""Bytes from which it is learned which columns repeat their values."""
+SAMPLE = 1 << 18  # bytes from which it is learned which columns repeat their values
 
 UNCLOSED = (
     f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
     "quote a value as a whole, and double the quotes inside it"
 )
 
-MOST = 10_000
-"""Distinct values of a column that are remembered from one chunk to the next."""
-
+MOST = 10_000  # distinct values of a column that are remembered from one chunk to the next
 _CONTENT = re.compile(rb"[^\r\n]")
 _CODED = pa.dictionary(pa.int32(), pa.string())
 _KINDS = {None: SKIPPED, pa.string(): TEXT, _CODED: CODED}

@@ -12,8 +12,7 @@ from shoal.column_types import JSON
 from shoal.formats.json_values import json_texts, typed_column
 from shoal.formats.reading.jsonl_irregular import Irregular
 from shoal.formats.reading.jsonl_regular import Refused, Regular, is_unicode, parse
-from shoal.formats.reading.reader import Block, Reader, slices
-from shoal.formats.reading.source import Source, chunks
+from shoal.formats.reading.reader import Block, Reader, Source, chunks, slices
 from shoal.path import ABSENT, in_record
 
 CHUNK = 4 << 20
@@ -21,9 +20,7 @@ FIRST_CHUNK = 1 << 18
 LONGEST = 64 << 20
 TOO_LONG = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
 BLANK = b" \t\r"
-FEW = 64
-"""A block of at most this many lines is parsed line by line, if the fast ways refuse it, rather than halved again."""
-
+FEW = 64  # a block of at most this many lines is parsed line by line, if the fast ways refuse it, rather than halved again
 BEGINNING = 100
 """If lines have different keys, the first block has at most this many lines: its keys are those the input began with."""
 

@@ -23,8 +23,7 @@ DEEP = 500
 
 _HINTS = re.compile(rb"NaN"), re.compile(rb"Inf")
 _LITERAL = re.compile(rb"[:,\[-][ \t]*(?:NaN|Inf)")
-_ESCAPED = re.compile(rb'\\u[0-9A-Fa-f]{4}[^"]*"[ \t]*:')
-"""A key with an escape in it."""
+_ESCAPED = re.compile(rb'\\u[0-9A-Fa-f]{4}[^"]*"[ \t]*:')  # a key with an escape in it
 
 
 class Irregular:
@@ -34,8 +33,7 @@ class Irregular:
         self._fields = fields
         self._passed = passed
         self._types: dict[str, pa.DataType] = {}
-        self.names: dict[str, None] = {}
-        """The keys of the first and the last lines of the last block."""
+        self.names: dict[str, None] = {}  # the keys of the first and the last lines of the last block
 
     def learn(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Widen the types to hold these records: null to any type, whole numbers to all numbers."""

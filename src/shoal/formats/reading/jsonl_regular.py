@@ -20,15 +20,9 @@ from shoal.formats.reading.splitter import CODED, TEXT, Coded, Splitter, whole_n
 from shoal.formats.reading.utf8 import NOT_UTF8
 from shoal.path import head
 
-SAMPLE = 1 << 17
-"""Bytes from which it is learned which columns have few values."""
-
-FEW, SHARE = 64, 0.05
-"""A column has few distinct values if there are at most so many, or so many per row."""
-
-MOST = 2000
-"""The most distinct values of a column that are remembered."""
-
+SAMPLE = 1 << 17  # bytes from which it is learned which columns have few values
+FEW, SHARE = 64, 0.05  # a column has few distinct values if there are at most so many, or so many per row
+MOST = 2000  # the most distinct values of a column that are remembered
 _BEGINNING = re.compile(rb'\{?[ \t]*"([^"\\]*)"[ \t]*:[ \t]*')
 
 

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from shoal.compiled import COPIED, copy, first_one, inlined, kernel, word
 from shoal.digits import whole_number
 
-SKIPPED, TEXT, CODED = range(3)
-"""How a column is read: not at all, as its pieces, or as codes of its distinct pieces."""
-
+SKIPPED, TEXT, CODED = range(3)  # how a column is read: not at all, as its pieces, or as codes of its distinct pieces
 _DONE, _FULL, _ODD = range(3)
 _ENTRIES, _LETTERS = 1024, 1 << 16
 
@@ -79,8 +77,7 @@ class Splitter:
         self._known = _known(len(kinds), _ENTRIES, _LETTERS)
         self._pieces = [pa.array([], pa.binary()) for _ in kinds]
         self._room = np.zeros(0, np.uint8)
-        self.rows = 0
-        """The number of lines of the last block."""
+        self.rows = 0  # the number of lines of the last block
 
     @property
     def counts(self) -> list[int]:

@@ -12,8 +12,7 @@ import pyarrow.parquet
 
 from shoal.column_types import CODED
 from shoal.errors import InputError
-from shoal.formats.reading.reader import Block, Reader, slices
-from shoal.formats.reading.source import opened
+from shoal.formats.reading.reader import Block, Reader, opened, slices
 from shoal.formats.reading.utf8 import NOT_UTF8, filtered, valid
 from shoal.path import head, in_batch, leads
 
@@ -42,8 +41,7 @@ class Numbering:
     def __init__(self, fields: Sequence[str]) -> None:
         self._fields = list(fields)
         self.row = 0
-        self.names: Sequence[str] = ()
-        """The fields of the whole file."""
+        self.names: Sequence[str] = ()  # the fields of the whole file
 
     def block(self, batch: pa.RecordBatch, is_valid: bool = False) -> Block:
         """A block of the batch without the records whose text is not UTF-8, which is not checked if it `is_valid`."""

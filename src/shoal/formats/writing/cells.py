@@ -11,9 +11,7 @@ import pyarrow.compute as pc
 
 from shoal.compiled import COPIED, copy, kernel
 
-ROOM = COPIED
-"""Bytes that `write` may write past the end, and read past the end of a text."""
-
+ROOM = COPIED  # bytes that `write` may write past the end, and read past the end of a text
 Codes = npt.NDArray[np.int32]
 
 

@@ -12,11 +12,9 @@ import pyarrow.parquet
 from shoal.column_types import is_coded, is_json
 from shoal.errors import InputError
 from shoal.formats.json_values import typed_texts
-from shoal.formats.writing.sink import Sink
-from shoal.formats.writing.writer import Writer
+from shoal.formats.writing.writer import Sink, Writer
 
-GROUP = 60_000
-"""The fewest records that are written at a time: about those that two blocks of input release."""
+GROUP = 60_000  # the fewest records that are written at a time: about those that two blocks of input release
 
 
 class TableWriter(Writer):

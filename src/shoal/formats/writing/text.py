@@ -18,8 +18,7 @@ from shoal.formats.json_values import dumps, float_texts
 from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, pairs, write
 from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, standard
 
-PIECE = 4096
-"""Rows written at a time, so that their text stays in the cache."""
+PIECE = 4096  # rows written at a time, so that their text stays in the cache
 
 
 class Text:
