@@ -54,8 +54,8 @@ Decisions
   the tuples that are then left are the last group.
 - A group enters the reuse set after tau was updated with it, and must pass both loss <= tau and loss < reuse_loss.
 - The paper's l-diverse form is `privacy: {l: ...}`, which every algorithm supports.
-- Sums over a cluster go by quasi-identifier first (fast); where rounding could change a comparison, a sum
-  over the tuples in order of arrival decides.
+- Sums over a cluster go by quasi-identifier first (fast); where rounding could change a comparison, a sum over the
+  tuples in order of arrival decides.
 
 Guarantee
 ---------
@@ -104,7 +104,7 @@ from shoal.policy import Policy
 
 PARAMETERS = ("clusters", "recent")
 
-ROUGH_ERROR = 1e-9  # far above the difference of a rough loss, which is summed in another order, from the exact one
+ROUGH_ERROR = 1e-9  # far above the rounding by which a rough loss, summed in another order, differs from the exact one
 
 
 class Memory(NamedTuple):

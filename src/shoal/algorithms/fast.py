@@ -61,14 +61,14 @@ Decisions
 - At the end of the stream rounds go on with what is left, however few.
 - With several workers, each worker reads again at once what its own round handed back, so that no tuple is in two rounds.
   New tuples are distributed: first one round to each worker, then one tuple to each in turn. A worker's clock is the
-  stream's clock at the last tuple that it has read; a tuple may reuse what any worker had published by then on that clock.
-  Workers wait for each other every few thousand arrivals.
+  stream's clock, as far as this worker has processed the stream; a tuple may reuse what any worker had published by then on
+  that clock. Workers wait for each other every few thousand arrivals.
 - With several workers the estimate is the mean, as in the paper, and a tuple that becomes due nevertheless starts a round
   at once. So the deadline holds however wrong the estimate is, and a tick starts rounds, too. At the end of the stream all
   tuples leave from one worker.
-- With several lanes, a tuple that is due starts a round, too, so that nothing has to be estimated: besides the first tuple
-  of a round, only tuples that are due are suppressed. The clock is the stream's; the rounds of each lane have delta tuples.
-  A lane has one worker.
+- With several lanes, a tuple that is due starts a round, too, so that nothing has to be estimated: of the tuples after the
+  first of a round, only those that are due are suppressed. The clock is the stream's; the rounds of each lane have delta
+  tuples. A lane has one worker.
 
 Guarantee
 ---------

@@ -34,8 +34,8 @@ def is_due(s):
 def _first_covered(s):
     """The oldest tuple that would be due and that a group covers; -1 if there is none.
 
-    A tuple without a cover is not tried again until there is a new group, unless there
-    are demands of diversity: then a cover also depends on what other tuples show.
+    A tuple without a cover is not tried again until there is a new group. With demands of diversity it is, since a cover then
+    also depends on what other tuples show.
     """
     w, c = s.window, s.window.clock
     known = len(s.exits.diversity.kind) == 0 and c.groups == s.exits.tally.groups

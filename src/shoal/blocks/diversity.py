@@ -68,7 +68,7 @@ def new_diversity(policy: Policy, fingerprint: dict[tuple[str, str], int]) -> Di
 
 
 def with_values(d: Diversity, arrivals: int) -> Diversity:
-    """The same with room for so many arrivals, each with new values."""
+    """The same with room for `arrivals` more tuples, each with new values."""
     size = int(d.values.size[0])
     needed = size + arrivals * int(d.learned.sum())
     if needed <= len(d.mass):

@@ -3,7 +3,7 @@
 Whatever an algorithm asks for, the door itself counts the persons of a new group at that moment. It checks that every member
 lies inside what will be published, that enough persons have each value that it shows, and that the sensitive values are as
 diverse as promised. A group that fails is suppressed. So is a tuple that a reused group does not cover. A tuple that has
-already left does not leave again. Each case is counted as a fault of the algorithm. A late tuple is published as asked, and
+already left does not leave again. Each case is counted as a fault of the algorithm. A late tuple leaves as asked, and is
 counted too. So a mistake in an algorithm can cost utility, never privacy. `blocks.state` explains the arguments.
 """
 
@@ -177,7 +177,8 @@ def _publish(domain, w, g, row, persons, tally):
 def _began(w, slot):
     """When the wait of a tuple began.
 
-    A jump of the clock can put a tuple into the pocket late. Its wait is then counted as if it had gone there in time."""
+    A jump of the clock can put a tuple into the pocket late. Its wait is then counted as if it had gone there in time.
+    """
     pocketed = w.pocketed[slot]
     return max(w.since[slot], pocketed - w.clock.stretched) if pocketed < np.inf else w.since[slot]
 

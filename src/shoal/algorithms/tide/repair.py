@@ -237,7 +237,7 @@ def settle(domain, v, t):
 
 @inner
 def improve(domain, v, t, k):
-    """Take a tuple out of its group, for its cover or for another group, if that lowers the cost of all; whether it did."""
+    """Take a tuple out of its group, for its cover or for another group, if that lowers the total cost; whether it did."""
     group = v.group[t]
     if group < 0:
         return False
@@ -305,7 +305,7 @@ def _exchanged(domain, v, q, group, out, into):
 
 @inner
 def dissolve(domain, v, group):
-    """Move the members of a group to where each costs least, if that lowers the cost of all; whether it did.
+    """Move the members of a group to where each costs least, if that lowers the total cost; whether it did.
 
     First the cost of moving each member alone is found. If the sum promises a gain, all are moved, one after the other in order
     of arrival. If that brings no gain, they are moved back.

@@ -45,8 +45,8 @@ Decisions
 - Every node on the way from the item to the root counts users of its own, so a user who exposes two children counts once
   for their parent. The root is an ancestor like any other. An inner node may be exposed itself. An item that the
   hierarchy lacks has no ancestors.
-- Whether an observation is too late is decided by its item. An ancestor whose newest time is
-  more than Δt later does not count it.
+- Whether an observation is too late is decided by its item. An ancestor whose newest time is more than Δt later does not
+  count it.
 - A sweep removes the entries that are more than two windows older than the newest time seen, and the items without entries.
   The first sweep is after 65,536 observations, late ones included. The next is after eight times as many observations as
   items were left, but at least 65,536. So the moment of a sweep depends only on the stream, not on how it is cut into

@@ -1,8 +1,8 @@
 """Items: an item is found by its key, a user is added to its ring, and the answer is whether z users have exposed it.
 
 Users are not counted one by one. Once the z users of the newest entries were found, it is enough to store the time of the
-oldest of them (`enough_since`): until that time leaves the window, the item has z users. Keys are compared
-word by word, so that no hash decides whether two are the same. `algorithms.zanon.exposures` explains the arguments.
+oldest of them (`enough_since`): until that time leaves the window, the item has z users. Keys are compared word by word, so
+that no hash decides whether two are the same. `algorithms.zanon.exposures` explains the arguments.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def find_item(x, low, high, hash):
 
 @inlined
 def has_items(x, more):
-    """Whether there is room for so many more items."""
+    """Whether there is room for `more` items."""
     return x.counters.items + more <= len(x.items)
 
 
