@@ -10,7 +10,7 @@ from shoal.experiments import fast, idea, kvarp, overview, xband, zanon
 from shoal.experiments.paper import FULL, Paper, Scale
 from shoal.experiments.pool import OnProgress, draw_all, run_all
 from shoal.experiments.report import Chapter, write
-from shoal.experiments.streams import source
+from shoal.experiments.runs import source
 
 PAPERS: Mapping[str, Paper] = {each.PAPER.name: each.PAPER for each in (kvarp, idea, xband, fast, zanon, overview)}
 KEPT = "runs"
