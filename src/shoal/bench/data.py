@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from shoal.bench.benchmark import Variant, Workload
+from shoal.bench.workload import Variant, Workload
 from shoal.datasets import QUASI, SENSITIVE, DataSet, adult, found, informs, losses, weather
 from shoal.formats import open_writer
 from shoal.policy import Policy
