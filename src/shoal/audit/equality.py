@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.audit.text import canonical
 from shoal.audit.textfiles import texts_of
-from shoal.audit.values import Flags, Ints, distinct, is_text
+from shoal.audit.values import Flags, Ints, canonical, distinct, is_text
 
 _WRITTEN = {text: text for text in ("Infinity", "-Infinity")}
 
