@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import shoal
 import shoal.audit
 import shoal.policy
-from shoal.audit.text import canonical
-from shoal.audit.values import canonical_column, numbers
+from shoal.audit.values import canonical, canonical_column, numbers
 from shoal.columns import convert
 
 DECLARED = {"Attribute", "Requirement", "Diversity", "Hierarchy", "Item", "Policy", "Zanon"}

@@ -25,8 +25,7 @@ from connectors.conformance import (
     pairs,
 )
 from connectors.processes import free_port
-from shoal.connectors.http_sink import HttpSink
-from shoal.connectors.http_source import HttpSource
+from shoal.connectors.http import HttpSink, HttpSource
 from shoal.errors import ConnectorError
 
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from shoal.connectors import Secret
-from shoal.connectors.http_sink import HttpSink
+from shoal.connectors.http import HttpSink
 from shoal.connectors.kafka import KafkaSource
 from shoal.connectors.mqtt import MqttSource
 from shoal.connectors.nats_source import NatsSource

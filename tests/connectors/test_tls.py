@@ -9,8 +9,7 @@ import pytest
 
 from connectors.conformance import batch, drained
 from connectors.processes import free_port, mosquitto, nats_server, running
-from shoal.connectors.http_sink import HttpSink
-from shoal.connectors.http_source import HttpSource
+from shoal.connectors.http import HttpSink, HttpSource
 from shoal.connectors.mqtt import MqttSink, MqttSource
 from shoal.connectors.nats_source import NatsSource
 from shoal.errors import ConnectorError

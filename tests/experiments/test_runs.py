@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.datasets import DataSet
-from shoal.experiments.runs import Output, anonymized, node_losses
-from shoal.experiments.streams import stream
+from shoal.experiments.runs import Output, anonymized, node_losses, stream
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shoal.frames.boxes import Boxes
-from shoal.frames.estimator import KAnonymizer
+from shoal.frames.estimator import Boxes, KAnonymizer
 
 
 @parametrize_with_checks([KAnonymizer(), KAnonymizer(k=2, show="ends")])

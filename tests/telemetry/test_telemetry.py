@@ -16,7 +16,7 @@ from shoal import Anonymizer, Policy
 from shoal.model import Publication, grid
 from shoal.telemetry import HISTORY, Telemetry
 from shoal.telemetry.sample import EPOCH, PublishedSample
-from shoal.web.metrics import registry
+from shoal.web.page import registry
 from tests.web.base import FILTER, Clock, K, people, policy, telling
 
 

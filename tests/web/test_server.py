@@ -20,7 +20,7 @@ from shoal import Anonymizer, Policy
 from shoal.errors import InputError
 from shoal.telemetry import Telemetry
 from shoal.web import page, serve, token_for
-from shoal.web.metrics import registry
+from shoal.web.page import registry
 from tests.examples import examples
 from tests.web.base import FILTER, POLICY, Stage, people, playing, policy
 

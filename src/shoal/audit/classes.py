@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.evidence import Evidence
-from shoal.audit.keys import NO_CLASS, NULL_KEY, Keys, keys
+from shoal.audit.published import NO_CLASS, NULL_KEY, Keys, keys
 from shoal.audit.values import Flags, Ints
 from shoal.policy import Policy
 

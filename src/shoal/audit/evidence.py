@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from shoal.audit.alignment import Tuples, placed, shows_roots
 from shoal.audit.files import Source
 from shoal.audit.finding import Judged
-from shoal.audit.keys import Alike, alike
 from shoal.audit.original import Category, Numeric, Tree, original
-from shoal.audit.published import Band, Node, published
+from shoal.audit.published import Alike, Band, Node, alike, published
 from shoal.audit.trace import SUPPRESSED, Replay, Trace, read_trace, replay
 from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Policy

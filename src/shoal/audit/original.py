@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.audit.block import Block, inside
+from shoal.audit.equality import Passed
 from shoal.audit.files import Source, blocks
-from shoal.audit.passed import Passed
 from shoal.audit.values import Flags, Floats, Ints, canonical_column, joined, numbers, seconds, texts
 from shoal.policy import Attribute, Hierarchy, Policy
 

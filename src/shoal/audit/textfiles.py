@@ -18,7 +18,7 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from shoal.audit.block import AGAIN, BYTES, Block, doubtful, found_in, named, opened
-from shoal.audit.text import canonical
+from shoal.audit.values import canonical
 from shoal.errors import InputError
 
 _LETTERS = "latin-1"  # each byte is a letter

@@ -7,19 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
+from shoal.bench.workload import Variant, Workload
 from shoal.datasets import QUASI, SENSITIVE, DataSet, adult, found, informs, losses, weather
 from shoal.formats import open_writer
 from shoal.policy import Policy
-
-if TYPE_CHECKING:
-    from shoal.bench.benchmark import Variant, Workload
 
 Z, WINDOW = 20, 3600
 _FILTER = {

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import Anonymizer, Stats
-from shoal.bench.benchmark import Benchmark, Figures, Variant, anonymize
+from shoal.bench.benchmark import Benchmark, Figures, anonymize
 from shoal.bench.data import datasets
 from shoal.bench.table import NOTHING, Table, loss
+from shoal.bench.workload import Variant
 from shoal.datasets import ORDERS, DataSet
 
 QUICK, THOROUGH = "tide quick", "tide thorough"

@@ -12,10 +12,11 @@ from time import process_time, thread_time
 import pyarrow as pa
 
 from shoal import Anonymizer, Policy
-from shoal.bench.benchmark import Benchmark, Figures, Variant, anonymize
+from shoal.bench.benchmark import Benchmark, Figures, anonymize
 from shoal.bench.machine import bound_to
 from shoal.bench.table import Table, count, rate, times
 from shoal.bench.timing import Task, Timing
+from shoal.bench.workload import Variant
 
 LANES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 WORKERS = (1, 2, 4, 6)

@@ -11,9 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from shoal.bench import files, loss, parallel, pipe, roofline, speed, zanon
-from shoal.bench.benchmark import FULL, Benchmark, Figures, Progress, Workload, variants
+from shoal.bench.benchmark import Benchmark, Figures, Progress
 from shoal.bench.machine import Machine, described, load, machine, one_core
 from shoal.bench.table import Table
+from shoal.bench.workload import FULL, Workload, variants
 from shoal.errors import InputError
 
 DEFAULT = ("speed", "files", "threads")

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import Anonymizer, Stats
-from shoal.bench.benchmark import Benchmark, Figures, Variant, anonymize, passes
+from shoal.bench.benchmark import Benchmark, Figures, anonymize, passes
 from shoal.bench.table import Table, count, percent, whole
 from shoal.bench.timing import Task
+from shoal.bench.workload import Variant
 
 _WITHOUT = ("castle", "tide")
 _CELL = 2  # bytes: a value of a scanned column

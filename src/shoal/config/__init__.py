@@ -9,18 +9,23 @@ from shoal.config.model import (
     FrozenModel,
     Limit,
     Name,
+    Place,
     Positive,
     Seconds,
     Share,
     Span,
     Weight,
+    dotted,
+    missing,
     name,
+    nested_owner,
     number,
+    problems,
     refusal,
     span,
+    unknown,
     whole,
 )
-from shoal.config.problem import Place, dotted, missing, nested_owner, problems, unknown
 from shoal.config.yaml_text import quoted_name, read_yaml, yaml_scalar
 
 __all__ = [

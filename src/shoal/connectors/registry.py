@@ -14,7 +14,7 @@ SOURCES = {
     "kafka": "kafka.KafkaSource",
     "nats": "nats_source.NatsSource",
     "mqtt": "mqtt.MqttSource",
-    "http": "http_source.HttpSource",
+    "http": "http.HttpSource",
 }
 SINKS = {
     "file": "file.FileSink",
@@ -22,7 +22,7 @@ SINKS = {
     "kafka": "kafka.KafkaSink",
     "nats": "nats_sink.NatsSink",
     "mqtt": "mqtt.MqttSink",
-    "http": "http_sink.HttpSink",
+    "http": "http.HttpSink",
 }
 
 

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from shoal.datasets import DataSet
 from shoal.experiments.paper import Job, Outcome
-from shoal.experiments.runs import BINS, Floats, Ints
-from shoal.experiments.streams import stream
+from shoal.experiments.runs import BINS, Floats, Ints, stream
 
 
 def fads_job(

@@ -8,8 +8,7 @@ from typing import Any
 from shoal.experiments.claim import Claim, all_less, always, percents
 from shoal.experiments.figure import Figure, Panel
 from shoal.experiments.paper import Findings, Job, Paper, Results, Scale
-from shoal.experiments.runs import stream_job
-from shoal.experiments.streams import CITIES
+from shoal.experiments.runs import CITIES, stream_job
 
 K, WINDOW = 50, 2000
 KS, WINDOWS = (5, 10, 25, 50, 100), (250, 500, 1000, 2000, 4000)

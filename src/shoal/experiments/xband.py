@@ -9,8 +9,7 @@ from shoal.experiments.claim import Claim, all_less, always, below, between, clo
 from shoal.experiments.fads import fads_job
 from shoal.experiments.figure import Figure, Panel
 from shoal.experiments.paper import Findings, Job, Paper, Results, Scale
-from shoal.experiments.runs import BINS, stream_job
-from shoal.experiments.streams import CITIES
+from shoal.experiments.runs import BINS, CITIES, stream_job
 
 K, WINDOW, REUSE = 50, 1000, 1000
 MISSING = (1, 2, 4, 6, 8, 10)

@@ -1,6 +1,6 @@
 """Drafts of policies, from a sample of the data."""
 
-from shoal.infer.arx_draft import from_arx
+from shoal.infer.arx import from_arx
 from shoal.infer.draft import WINDOW, K, Study, draft, study
 from shoal.infer.entry import Entry, rounded_range
 from shoal.infer.sample import RARE, Column, person_numbers, support

@@ -17,11 +17,11 @@ from shoal.checks import check
 from shoal.compiled import is_compiled
 from shoal.errors import InputError, PolicyError
 from shoal.formats import SUFFIXES
-from shoal.lab import calls, upload
+from shoal.lab import upload
 from shoal.lab.curves import algorithm_curves, z_curves
 from shoal.lab.draft import about, draft
 from shoal.lab.form import Form, FormField, Message, Role, located
-from shoal.lab.policy_text import as_policy, policy_text
+from shoal.lab.policy_text import as_policy, commands, policy_text, python
 from shoal.lab.sample import ROWS, Sample
 from shoal.lab.tree_text import tree_text
 from shoal.lab.trial import Trial, risks
@@ -178,7 +178,7 @@ class Lab:
     def calls(self, form: Form) -> dict[str, str]:
         """The commands and the Python code that do the same to the whole file."""
         name = self._held().name
-        return {"cli": calls.commands(name, form.is_filter), "python": calls.python(name, form.is_filter)}
+        return {"cli": commands(name, form.is_filter), "python": python(name, form.is_filter)}
 
     def _open(self, path: Path, name: str, complete: bool = True) -> Sample | None:
         """Take a file as the sample, and return the previous one."""

@@ -16,8 +16,7 @@ from shoal.policy.algorithm import (
 )
 from shoal.policy.attribute import Attribute, Diversity, Requirement
 from shoal.policy.canonical import canonical
-from shoal.policy.hierarchy import Hierarchy
-from shoal.policy.hierarchy_forms import decode, parse_file, parse_tree
+from shoal.policy.hierarchy import Hierarchy, decode, parse_file, parse_tree
 from shoal.policy.policy import Policy, Reuse
 from shoal.policy.policy_file import DEFAULT, schema_text
 from shoal.policy.sections import MOST_QUASI, NOBODY, Item, Privacy, Time, Window

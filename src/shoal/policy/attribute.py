@@ -12,8 +12,7 @@ from shoal.config import Closeness, FrozenModel, Positive, number, refusal, whol
 from shoal.errors import PolicyError
 from shoal.hierarchies import SCHEMA, is_named
 from shoal.policy.canonical import canonical
-from shoal.policy.hierarchy import Hierarchy
-from shoal.policy.hierarchy_forms import built, load_file, parse_tree
+from shoal.policy.hierarchy import Hierarchy, built, load_file, parse_tree
 
 _FORM = "write a number, {entropy: l} or {recursive: [c, l]}"
 _SUM = 1e-6

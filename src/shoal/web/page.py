@@ -1,20 +1,140 @@
-"""The live page and its metrics, as an application."""
+"""The live page and its metrics of Prometheus, as an application."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import accumulate
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, SummaryMetricFamily
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
 from starlette.concurrency import run_in_threadpool
 
 from shoal.telemetry import RUNNING, STOPPED, Telemetry
 from shoal.web.access import LOCKED, Access, add_front, guard
-from shoal.web.metrics import registry
+
+_LEFT = {"clustered": "cluster", "reused": "reuse", "suppressed": "suppressed"}
+_SIZES = {
+    "held": "Tuples that wait in the window.",
+    "persons": "Different persons in the window.",
+    "partitions": "Sets of quasi-identifiers that tuples in the window have.",
+    "reusable": "Published groups that a later tuple may still use.",
+    "exposures": "Entries of users who exposed items, of a window or a little more.",
+    "items": "Items that are counted.",
+}
+
+
+def registry(telemetry: Telemetry) -> CollectorRegistry:
+    """A registry of this stream alone, without metrics of the process or of other libraries."""
+    found = CollectorRegistry(auto_describe=False)
+    found.register(_Collector(telemetry))
+    return found
+
+
+class _Collector:
+    """Reads the telemetry at each scrape."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+
+    def describe(self) -> Iterable[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        figures = self._telemetry.snapshot(since=2**62, shown=2**62)
+        yield from _stream(figures)
+        yield from _withheld(figures) if figures["policy"]["kind"] == "filter" else _groups(figures)
+        yield from _sizes(figures)
+        yield from _safety(figures)
+
+
+def _stream(figures: dict[str, Any]) -> Iterator[Metric]:
+    totals = figures["totals"]
+    yield _gauge("shoal_up", "1 while the pipeline runs.", float(figures["state"] == RUNNING))
+    yield CounterMetricFamily("shoal_received", "Records that came.", totals.get("received", 0))
+    rejected = CounterMetricFamily("shoal_rejected", "Records that were not accepted, by reason.", labels=["reason"])
+    for reason, number in figures["reasons"].items():
+        rejected.add_metric([reason], number)
+    yield rejected
+
+
+def _groups(figures: dict[str, Any]) -> Iterator[Metric]:
+    totals, policy = figures["totals"], figures["policy"]
+    left = CounterMetricFamily("shoal_released", "Tuples that left, by how.", labels=["how"])
+    for name, how in _LEFT.items():
+        left.add_metric([how], totals.get(name, 0))
+    yield left
+    yield CounterMetricFamily("shoal_groups", "Groups that were published.", totals.get("groups", 0))
+    yield CounterMetricFamily("shoal_stretched", "Tuples that waited longer, since few were there.", totals.get("stretched", 0))
+    yield SummaryMetricFamily(
+        "shoal_loss", "Loss of the released tuples: 0 is exact, 1 is all hidden.",
+        count_value=totals.get("released", 0), sum_value=totals.get("lost", 0.0),
+    )  # fmt: skip
+    meaning = "Loss of the values lately shown, by attribute."
+    attribute = GaugeMetricFamily("shoal_attribute_loss", meaning, labels=["attribute"])
+    for each in figures["attributes"]:
+        if each["loss"] is not None:
+            attribute.add_metric([each["name"]], each["loss"])
+    yield attribute
+    unit = "seconds" if policy["unit"] == "s" else "arrivals"
+    yield _histogram(f"shoal_wait_{unit}", "How long tuples waited.", figures["waits"])
+    if policy["deadline"] is not None:
+        yield _gauge(f"shoal_deadline_{unit}", "The longest that a tuple may wait.", policy["deadline"])
+    yield _histogram("shoal_group_size", "Tuples of the groups that were published.", figures["groups"])
+    yield _gauge("shoal_k", "The persons that every group must have.", policy["k"])
+    if figures["smallest_group"] is not None:
+        yield _gauge("shoal_smallest_group", "The fewest persons of any group so far.", figures["smallest_group"])
+    meaning = "Releases that the door stopped, or that came late; none unless an algorithm is faulty."
+    faults = CounterMetricFamily("shoal_faults", meaning, labels=["fault"])
+    for fault, number in figures["faults"].items():
+        faults.add_metric([fault], number)
+    yield faults
+
+
+def _withheld(figures: dict[str, Any]) -> Iterator[Metric]:
+    totals = figures["totals"]
+    exact = totals.get("released", 0) - totals.get("generalized", 0)
+    left = CounterMetricFamily("shoal_observations", "Observations that were decided, by how.", labels=["how"])
+    for how, number in {"released": exact, **{name: totals.get(name, 0) for name in ("generalized", "withheld")}}.items():
+        left.add_metric([how], number)
+    yield left
+    if figures["z"] is not None:
+        yield _gauge("shoal_z", "The users who must have exposed an item.", figures["z"])
+    if figures["p_kanon"] is not None:
+        yield _gauge("shoal_p_kanon", "How likely a user is k-anonymous, by the model.", figures["p_kanon"])
+
+
+def _sizes(figures: dict[str, Any]) -> Iterator[Metric]:
+    for name, size in figures["sizes"].items():
+        yield _gauge(f"shoal_{name}", _SIZES[name], size)
+
+
+def _safety(figures: dict[str, Any]) -> Iterator[Metric]:
+    checkpoint = figures["checkpoint"]
+    if checkpoint:
+        yield CounterMetricFamily("shoal_checkpoints", "Checkpoints that were written.", checkpoint["count"])
+        yield _gauge("shoal_checkpoint_age_seconds", "Seconds since the last one.", checkpoint["age"])
+        yield _gauge("shoal_checkpoint_duration_seconds", "Seconds that it took.", checkpoint["seconds"])
+        yield _gauge("shoal_checkpoint_bytes", "Its size.", checkpoint["bytes"])
+    if figures["lag"] is not None:
+        yield _gauge("shoal_source_lag", "Messages, or bytes of a file, that wait in the source.", figures["lag"])
+
+
+def _gauge(name: str, meaning: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, meaning, value)
+
+
+def _histogram(name: str, meaning: str, counts: dict[str, Any]) -> HistogramMetricFamily:
+    edges = [*(f"{edge:.10g}" for edge in counts["edges"]), "+Inf"]
+    buckets = list(zip(edges, accumulate(counts["total"]), strict=True))
+    return HistogramMetricFamily(name, meaning, buckets=buckets, sum_value=counts["sum"])
+
 
 EVERY = 0.25  # seconds from one event to the next
 _MOST = 50  # open event streams

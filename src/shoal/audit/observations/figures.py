@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.audit.attacks.attack import NO_TRACE, SEED, TARGETS, Attack
-from shoal.audit.keys import mixed
 from shoal.audit.observations.evidence import Observed
 from shoal.audit.observations.promises import counted
+from shoal.audit.published import mixed
 from shoal.audit.risk import Histogram, by_doubling
 from shoal.audit.values import Flags, Floats, Ints, codes
 

@@ -11,10 +11,9 @@ import pyarrow as pa
 from shoal.audit.classes import promised
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
-from shoal.audit.keys import NO_CLASS
 from shoal.audit.promises.in_time import INSTANT, clock
-from shoal.audit.text import canonical
-from shoal.audit.values import Flags, Floats, Ints, distinct
+from shoal.audit.published import NO_CLASS
+from shoal.audit.values import Flags, Floats, Ints, canonical, distinct
 from shoal.policy import Diversity, Requirement
 
 _CELLS = 1 << 20

@@ -15,10 +15,9 @@ from shoal.audit.classes import classes, promised
 from shoal.audit.equality import same_counts
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
-from shoal.audit.keys import NULL_KEY, Keys, keys
 from shoal.audit.original import Category, Numeric
 from shoal.audit.promises import shared
-from shoal.audit.published import NO_NODE, NO_PAIR, NULL, Band, Node
+from shoal.audit.published import NO_NODE, NO_PAIR, NULL, NULL_KEY, Band, Keys, Node, keys
 from shoal.audit.trace import CLUSTER, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace
 from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Attribute
