@@ -43,7 +43,10 @@ def planted(typing_context: Any) -> Any:
 
     return types.int64(), build
 '''
-"""What is appended to the file that compiles kernels."""
+"""What is appended to the file with single machine instructions for kernels."""
+
+OFFERING = "\nfrom shoal.compiled.intrinsics import PLANTED, planted\n"
+"""What is appended to the `__init__` of its folder."""
 
 _IMPORT = "from shoal.compiled import PLANTED, planted\n"
 _COMPILED = {"kernel", "inner", "inlined", "spelled_out"}

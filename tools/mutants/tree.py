@@ -19,18 +19,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tools.mutants.defect import Defect, defects
-from tools.mutants.switch import READING, VARIABLE, switched
+from tools.mutants.switch import OFFERING, READING, VARIABLE, switched
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "build/mutants"
-LAYERS = {"columns", "blocks", "algorithms"}
-"""Where a change makes kernels compile anew."""
+LAYERS = {"compiled", "columns", "blocks", "algorithms"}
+"""Where a change makes kernels compile anew, as in any other file that imports `shoal.compiled`."""
 
 MANIFEST = PLACE / "manifest.json"
 """What the last kernels were compiled from."""
 
-COMPILER = "src/shoal/compiled.py"
-"""The file that compiles kernels."""
+COMPILER = "src/shoal/compiled/intrinsics.py"
+"""The file with single machine instructions for kernels."""
+
+OFFER = "src/shoal/compiled/__init__.py"
+"""From where other files import them."""
 
 
 class Tree:
@@ -69,15 +72,16 @@ class Tree:
         numbered: dict[str, dict[int, Defect]] = {}
         for defect in defects():
             text = (self.path / defect.file).read_text()
-            if (LAYERS & set(Path(defect.file).parts) or "shoal.compiled" in text) and text.count(defect.before) == 1:
+            if _makes_kernels(defect.file, text) and text.count(defect.before) == 1:
                 numbered.setdefault(defect.file, {})[defect.number] = defect
         found: dict[str, int] = {}
         for file, some in numbered.items():
             text, unfit = switched((self.path / file).read_text(), some)
             (self.path / file).write_text(text)
             found |= {defect.name: number for number, defect in some.items() if number not in unfit}
-        with open(self.path / COMPILER, "a") as file_of_kernels:
-            file_of_kernels.write(READING)
+        for file, more in ((COMPILER, READING), (OFFER, OFFERING)):
+            with open(self.path / file, "a") as opened:
+                opened.write(more)
         return found
 
     @contextmanager
@@ -89,7 +93,7 @@ class Tree:
             path.write_text(defect.planted((ROOT / defect.file).read_text()))
         else:
             self.environment[VARIABLE] = str(number)
-        kernels = self._kernels() if number is None and LAYERS & set(path.parts) else self._clean
+        kernels = self._kernels() if number is None and _makes_kernels(defect.file, before) else self._clean
         try:
             if kernels != self._clean:
                 self._seed(kernels, self._clean, {path})
@@ -103,7 +107,7 @@ class Tree:
 
     def _kernels(self) -> Path:
         """The folder of the compiled kernels."""
-        command = [sys.executable, "-c", "from shoal.compiled import FOLDER; print(FOLDER)"]
+        command = [sys.executable, "-c", "from shoal.compiled.cache import FOLDER; print(FOLDER)"]
         return Path(subprocess.check_output(command, cwd=self.path, env=self.environment, text=True).strip())
 
     def _seed(self, kernels: Path, known: Path, changed: set[Path]) -> None:
@@ -136,3 +140,8 @@ class Tree:
                 names |= {alias.name for alias in node.names}
         places = [self.path / "src" / name.replace(".", "/") for name in names if name.startswith("shoal.")]
         return {file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")}
+
+
+def _makes_kernels(file: str, text: str) -> bool:
+    """Whether kernels compile anew when this file changes."""
+    return bool(LAYERS & set(Path(file).parts)) or "shoal.compiled" in text
