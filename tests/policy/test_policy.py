@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-import shoal.policy
 from policy.base import RIGHT, changed, with_attribute
 from shoal.errors import PolicyError
 from shoal.policy import Hierarchy, Policy, Privacy, Reuse, Time, Window
@@ -36,41 +35,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "policy.yaml").write_text("\ufeff" + WRITTEN, encoding="utf-8")
     (tmp_path / "workclass.csv").write_text("State;Public;*\nFederal;Public;*\nPrivate;*\n")
     return tmp_path
-
-
-def test_the_public_names() -> None:
-    assert shoal.policy.__all__ == [
-        "DEFAULT",
-        "FILTER",
-        "KNOWN",
-        "MOST_QUASI",
-        "NAMES",
-        "NOBODY",
-        "WINDOWED",
-        "Algorithm",
-        "Attribute",
-        "Diversity",
-        "Fads",
-        "Fast",
-        "Hierarchy",
-        "Idea",
-        "Item",
-        "Kvarp",
-        "Parameters",
-        "Policy",
-        "Privacy",
-        "Requirement",
-        "Reuse",
-        "Time",
-        "Tuned",
-        "Window",
-        "Zanon",
-        "canonical",
-        "decode",
-        "parse_file",
-        "parse_tree",
-        "schema_text",
-    ]
 
 
 def test_everything_a_policy_can_say(folder: Path) -> None:
