@@ -153,14 +153,15 @@ def users(told: Case) -> list[tuple[str, int]]:
     return [(source[line["row"]]["user"], int(source[line["row"]]["t"] // 50)) for line in told.trace]
 
 
-def test_a_pseudonym_that_does_not_rotate(tmp_path):
+@pytest.mark.parametrize("odd", [False, True])
+def test_a_pseudonym_that_does_not_rotate(tmp_path, odd):
     told = case(tmp_path)
     owner = users(told)
-    user, period = owner[0]
+    first, (user, period) = next((row, each) for row, each in enumerate(owner) if each[1] % 2 == odd)
     again = [row for row, each in enumerate(owner) if each == (user, period + 1)]
     assert again
     for row in again:
-        told.output[row]["user"] = told.output[0]["user"]
+        told.output[row]["user"] = told.output[first]["user"]
     what = "'user': bears a pseudonym of another period"
     assert named(told) == [f"pseudonyms: {place(told, row)}, {what}" for row in again]
     assert named(told, traced=False) == named(told)
@@ -218,9 +219,12 @@ def test_one_missing_in_the_output(tmp_path):
 
 
 @pytest.mark.parametrize("withheld", ["blank", "drop"])
-def test_one_missing_everywhere(tmp_path, withheld):
-    told = case(tmp_path, policy(algorithm={"withheld": withheld}))
-    row = at(told, "released", 40)
+@pytest.mark.parametrize("least", [True, False])
+def test_one_missing_everywhere(tmp_path, withheld, least):
+    """Of the first that leaves, without a hierarchy, z users and no more had exposed the item."""
+    more = {"item": {"field": "site"}} if least else {}
+    told = case(tmp_path, policy(algorithm={"withheld": withheld}, **more))
+    row = at(told, "released", 0 if least else 40)
     missing = told.trace[row]["row"]
     del told.output[row], told.trace[row]
     what = {"blank": "once: {}: never left", "drop": "exact: {}: withheld, but the item or an ancestor had z users"}
