@@ -44,10 +44,11 @@ def test_an_interval_that_is_too_narrow(tmp_path: Path) -> None:
     assert messages == [f"output row {row}, input row {source}, 'pulse': the value lies outside what is published"]
 
 
-def test_a_node_that_is_too_low(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("city", "shown"), [("Paris", "Norway"), ("Oslo", "France")])
+def test_a_node_that_is_too_low(city: str, shown: str, tmp_path: Path) -> None:
     bad = case(tmp_path)
-    row = next(row for row, line in enumerate(bad.trace) if outsider(bad, row, "city") == "Paris" and line["how"] == "cluster")
-    bad.output[row]["city"] = "Norway"
+    row = next(row for row, line in enumerate(bad.trace) if outsider(bad, row, "city") == city and line["how"] == "cluster")
+    bad.output[row]["city"] = shown
     messages = the_only(bad.report(), "true")
     assert messages == [
         f"output row {row}, input row {bad.trace[row]['row']}, 'city': the value lies outside what is published"
@@ -363,13 +364,23 @@ def test_a_raw_value_instead_of_an_interval(tmp_path: Path) -> None:
     assert str(report["silent"].violations[0]) == f"output row {row}, 'age': what is published is no interval"
 
 
-def test_an_end_beside_the_grid(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lower", "higher", "said"),
+    [
+        (1, 0, "an end of the interval is not on the grid"),
+        (0, 1, "an end of the interval is not on the grid"),
+        (1000, 0, "the interval leaves the range"),
+        (0, 1000, "the interval leaves the range"),
+    ],
+)
+def test_an_end_beside_the_grid_or_the_range(lower: int, higher: int, said: str, tmp_path: Path) -> None:
     bad = case(tmp_path)
-    cluster = bad.trace[bad.group()[0]]["cluster"]
+    group = next(group for group in bad.groups() if any(0 < (bad.output[row]["age"] or [0])[0] < 90 for row in group))
+    cluster = bad.trace[group[0]]["cluster"]
     for shown, line in zip(bad.output, bad.trace, strict=True):
         if line["cluster"] == cluster and shown["age"] is not None:
-            shown["age"] = [max(shown["age"][0] - 1, 0), min(shown["age"][1] + 1, 100)]
-    assert "an end of the interval is not on the grid" in the_only(bad.report(), "silent")[0]
+            shown["age"] = [shown["age"][0] - lower, shown["age"][1] + higher]
+    assert said in the_only(bad.report(), "silent")[0]
 
 
 def test_an_absent_field(tmp_path: Path) -> None:

@@ -153,14 +153,15 @@ def users(sample: Case) -> list[tuple[str, int]]:
     return [(source[line["row"]]["user"], int(source[line["row"]]["t"] // 50)) for line in sample.trace]
 
 
-def test_a_pseudonym_that_does_not_rotate(tmp_path):
+@pytest.mark.parametrize("odd", [False, True])
+def test_a_pseudonym_that_does_not_rotate(tmp_path, odd):
     sample = case(tmp_path)
     owner = users(sample)
-    user, period = owner[0]
+    first, (user, period) = next((row, each) for row, each in enumerate(owner) if each[1] % 2 == odd)
     again = [row for row, each in enumerate(owner) if each == (user, period + 1)]
     assert again
     for row in again:
-        sample.output[row]["user"] = sample.output[0]["user"]
+        sample.output[row]["user"] = sample.output[first]["user"]
     what = "'user': bears a pseudonym of another period"
     assert named(sample) == [f"pseudonyms: {place(sample, row)}, {what}" for row in again]
     assert named(sample, traced=False) == named(sample)
@@ -226,9 +227,12 @@ def test_one_missing_in_the_output(tmp_path):
 
 
 @pytest.mark.parametrize("withheld", ["blank", "drop"])
-def test_one_missing_everywhere(tmp_path, withheld):
-    sample = case(tmp_path, policy(algorithm={"withheld": withheld}))
-    row = at(sample, "released", 40)
+@pytest.mark.parametrize("least", [True, False])
+def test_one_missing_everywhere(tmp_path, withheld, least):
+    """Of the first that leaves, without a hierarchy, z users and no more had exposed the item."""
+    more = {"item": {"field": "site"}} if least else {}
+    sample = case(tmp_path, policy(algorithm={"withheld": withheld}, **more))
+    row = at(sample, "released", 0 if least else 40)
     missing = sample.trace[row]["row"]
     del sample.output[row], sample.trace[row]
     what = {"blank": "once: {}: never left", "drop": "exact: {}: withheld, but the item or an ancestor had z users"}

@@ -56,5 +56,6 @@ def test_a_group_that_shows_what_the_tuple_lacks() -> None:
 
 def test_a_group_that_shows_what_too_few_have() -> None:
     given = stream(lambda i: (7.0 if i % 3 == 0 else None, "a"), lambda i: "x", match="maybe", min_support=2)
-    faults, _ = lied(given, "low end too high")
+    faults, releases = lied(given, "low end too high")
     assert faults == {"thin": TIMES}
+    assert sum(r.how == "suppressed" for r in releases) == TIMES * K

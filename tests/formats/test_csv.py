@@ -43,6 +43,17 @@ def test_an_absent_field_is_null(path: Path) -> None:
     assert values(read(path, ["z"]), "z") == [None, None]
 
 
+def test_line_ends_of_two_letters(path: Path) -> None:
+    path.write_bytes(b"a,b\r\n1,x\r\n2,y\r\n")
+    assert values(read(path, ["a", "b"]), "b") == ["x", "y"]
+
+
+def test_a_quote_inside_a_value_opens_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv, "CHUNK", 8)
+    path.write_text("a,b\n" + 'x"y,1\n' * 20)
+    assert values(read(path, ["a"]), "a") == ['x"y'] * 20
+
+
 def test_quotes_line_ends_and_the_mark(path: Path) -> None:
     path.write_bytes(b'\xef\xbb\xbf"a, b",c\r\n"x\ny","say ""hi"""\r\n,""\r\n')
     blocks = read(path, ["a, b", "c"])

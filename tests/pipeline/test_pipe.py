@@ -16,7 +16,9 @@ from shoal.audit import audit
 from shoal.connectors.connector import Delivery
 from shoal.errors import StateError
 from shoal.pipeline import Pipe, PipelineFile
-from shoal.pipeline.store import Store
+from shoal.pipeline.encryption import FileCipher
+from shoal.pipeline.store import Checkpoint, Entry, Store, entries
+from shoal.pipeline.stream_time import StreamClock
 
 from .base import KEY, Crash, crashing_at, lines, outputs, place, record
 from .pipes import COUNT, Small, poured, stopped
@@ -78,6 +80,38 @@ def test_a_crash_anywhere_changes_nothing(tmp_path: Path, what: str) -> None:
     assert held(crashed)
 
 
+def test_what_is_visible_is_in_the_journal(tmp_path: Path) -> None:
+    """On the disk, and not only in a buffer: a crash may come at once."""
+    file = place(tmp_path, window="{count: 5}")
+    pipe, source = poured(file, [lines([record(i)]).encode() for i in range(20)])
+    write = pipe.sink.write
+
+    def visible(batch: pa.RecordBatch, sequence: int) -> None:
+        journal = max(file.state.dir.glob("journal-*"))
+        assert [each.kind for each in entries(journal, FileCipher(KEY))].count("delivery") == source.read_in_all
+        write(batch, sequence)
+
+    pipe.sink.write = visible  # type: ignore[method-assign]
+    assert pipe.run().released == 20
+
+
+def test_the_source_may_forget_what_the_last_checkpoint_but_one_covers(tmp_path: Path) -> None:
+    place(tmp_path, 400, window=COUNT, checkpoint="1ms")
+    pipe = Small(tmp_path)
+    covered, forgotten = [], []
+    checkpoint = pipe._checkpoint
+
+    def noted() -> Checkpoint:
+        made = checkpoint()
+        covered.append(made.facts["position"])
+        return made
+
+    pipe._checkpoint, pipe.source.acknowledge = noted, forgotten.append  # type: ignore[method-assign]
+    pipe.run()
+    assert len(forgotten) > 2
+    assert forgotten == covered[: len(forgotten)] and len(covered) == len(forgotten) + 1
+
+
 def test_what_waits_goes_on_waiting_over_a_stop(tmp_path: Path) -> None:
     file = place(tmp_path, 100, window="{count: 1000}", follow=True)
     assert stopped(file).held == 100
@@ -106,6 +140,39 @@ def test_the_clock_moves_on_while_nothing_comes(tmp_path: Path) -> None:
     pipe._tick = tick  # type: ignore[method-assign]
     assert pipe.run().held == 0  # type: ignore[union-attr]
     assert held(tmp_path)
+
+
+def test_the_clock_stands_where_ticks_put_it_before_a_crash(tmp_path: Path) -> None:
+    file = place(tmp_path, 50, window="{time: 10s}", follow=True)
+    now, ticks = [0.0], []
+
+    def monotonic() -> float:
+        now[0] += 0.05
+        return now[0]
+
+    pipe = Pipe(file, monotonic=monotonic)
+    apply = pipe._apply
+
+    def crashing(entry: Entry, payloads: Any) -> None:
+        apply(entry, payloads)
+        ticks.extend([entry.at] if entry.kind == "tick" else [])
+        if len(ticks) == 20:
+            raise Crash
+
+    pipe._apply = crashing  # type: ignore[method-assign]
+    with pytest.raises(Crash):
+        pipe.run()
+    again = Pipe(file, monotonic=lambda: 0.0)
+    again.stop()
+    again.run()
+    assert again._clock.now == ticks[-1] > 4.9
+
+
+def test_the_clock_never_runs_backwards() -> None:
+    clock = StreamClock(lambda: 100.0)
+    clock.reached(5000.0)
+    clock.reached(4000.0)
+    assert clock.now == 5000.0
 
 
 def test_a_slow_disk_is_waited_for_without_haste(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +214,7 @@ def test_dead_letters_hold_the_record_only_encrypted(tmp_path: Path) -> None:
     from shoal.pipeline import read_dead_letters
 
     file = place(tmp_path, window=COUNT, more="dead_letters: {file: dead.jsonl, encrypt: {env: SHOAL_KEY}}")
-    (tmp_path / "raw.jsonl").write_text(lines([record(3, city="Atlantis")]))
+    (tmp_path / "raw.jsonl").write_text(lines([record(1), record(3, city="Atlantis"), record(5)]))
     Pipe(file).run()
     assert "Atlantis" not in (tmp_path / "dead.jsonl").read_text()
     (letter,) = read_dead_letters(tmp_path / "dead.jsonl", KEY)
@@ -169,7 +236,7 @@ def test_dead_letters_that_are_not_there_or_not_whole(tmp_path: Path) -> None:
 
 def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:
     file = place(tmp_path, more="late: {allow: 5s}\ndead_letters: {file: dead.jsonl}")
-    (tmp_path / "raw.jsonl").write_text(lines(record(i, moment) for i, moment in enumerate([0, 10, 6, 4.9, 12])))
+    (tmp_path / "raw.jsonl").write_text(lines(record(i, moment) for i, moment in enumerate([0, 10, 5, 4.9, 12])))
     stats = Pipe(file).run()
     (letter,) = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
     assert stats.rejected == 1 and letter["row"] == 3
@@ -177,6 +244,15 @@ def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:
     files = tmp_path / "policy.yaml", tmp_path / "raw.jsonl", tmp_path / "clean.jsonl", tmp_path / "trace.jsonl"
     assert audit(*files, late=5).held
     assert not audit(*files).held and not audit(*files, late=3.9).held
+
+
+def test_records_too_far_behind_are_rejected_after_a_restart_too(tmp_path: Path) -> None:
+    file = place(tmp_path, follow=True, more="late: {allow: 5s}")
+    (tmp_path / "raw.jsonl").write_text(lines([record(0, 10)]))
+    assert stopped(file).rejected == 0
+    with open(tmp_path / "raw.jsonl", "a") as raw:
+        raw.write(lines([record(1, 4.9), record(2, 11)]))
+    assert stopped(file).rejected == 1
 
 
 def test_private_files_are_private(tmp_path: Path) -> None:

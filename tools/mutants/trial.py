@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from tools.mutants.tree import Tree
 ALL = ("-n", "2", "--dist", "worksteal")
 """What `make test` gives pytest."""
 
-LONGEST = 2400
+LONGEST = 900
 """Seconds after which tests are taken to hang."""
 
 CAUGHT, MISSED, UNFIT = "caught", "MISSED", "UNFIT"
@@ -46,20 +47,8 @@ def sound(tree: Tree, tests: list[str]) -> str:
 
 
 def _run(tree: Tree, arguments: list[str]) -> tuple[str, str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-rfE",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "tools.mutants.quick",
-        f"--timeout={LONGEST}",
-    ]
-    command += arguments
+    options = f"-x -q -rfE -p no:cacheprovider -p tools.mutants.quick --timeout={LONGEST}"
+    command = [sys.executable, "-m", "pytest", *options.split(), *arguments]
     try:
         done = subprocess.run(
             command, cwd=tree.path, env=tree.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -69,6 +58,8 @@ def _run(tree: Tree, arguments: list[str]) -> tuple[str, str]:
         return CAUGHT, f"no end within {LONGEST} s"
     if done.returncode == 0:
         return MISSED, ""
+    if done.returncode == -signal.SIGKILL:
+        return UNFIT, "pytest was killed, for want of memory perhaps"
     if done.returncode < 0:
         return CAUGHT, f"a crash by signal {-done.returncode}"
     failed = _FAILED.search(done.stdout)
