@@ -49,10 +49,8 @@ def test_a_node_that_is_too_low(city: str, shown: str, tmp_path: Path) -> None:
     bad = case(tmp_path)
     row = next(row for row, line in enumerate(bad.trace) if outsider(bad, row, "city") == city and line["how"] == "cluster")
     bad.output[row]["city"] = shown
-    messages = the_only(bad.report(), "true")
-    assert messages == [
-        f"output row {row}, input row {bad.trace[row]['row']}, 'city': the value lies outside what is published"
-    ]
+    found = the_only(bad.report(), "true")
+    assert found == [f"output row {row}, input row {bad.trace[row]['row']}, 'city': the value lies outside what is published"]
 
 
 def test_a_value_that_became_null(tmp_path: Path) -> None:
