@@ -47,7 +47,8 @@ def folder(tmp_path: Path) -> Path:
 
 def python(folder: Path, script: str) -> str:
     """What a new process prints."""
-    given = os.environ | {"SHOAL_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    own = {"SHOAL_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    given = os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1"}  # Python would not notice two edits within a second
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, env=given, capture_output=True, text=True, check=False)
     return done.stdout.strip() or done.stderr
 

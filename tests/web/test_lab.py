@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_told(visit: Open, address: str) -> None:  # noqa
 def test_algorithms_are_compared_and_chosen(
     visit: Open, bench: Lab, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(lab, "WINDOWED", ("fads", "tide"))
+    monkeypatch.setattr(lab, "NAMES", ("fads", "tide", "zanon"))
     page = visit(address)
     filled(page, people(tmp_path))
     page.get_by_role("button", name="Compare all algorithms").click()
