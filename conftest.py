@@ -11,7 +11,7 @@ collect_ignore_glob = [] if find_spec("pyspark") else ["src/shoal/spark/*"]
 if find_spec("hypothesis"):  # the environment of Spark does without
     from hypothesis import HealthCheck, settings
 
-    for tier, number in (("check", 50), ("test", 200), ("long", 1000)):
+    for tier, number in (("check", 50), ("test", 200), ("long", 600)):
         settings.register_profile(
             tier, max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True,
             derandomize=tier != "long",
