@@ -21,7 +21,8 @@ COMMANDS = [line.removeprefix("$ ") for step in STEPS if step.language == "conso
 def project(tmp_path: Path) -> Path:
     for folder in ("src", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for file in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / file, tmp_path)
     return tmp_path
 
 
