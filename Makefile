@@ -1,15 +1,25 @@
 BIN := .venv/bin
 READY := .venv/ready
+BASE := .venv/base
 SPARK := .venv-spark
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := $(BIN)/python -m pytest --dist worksteal -n
 TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) s"' EXIT
 FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
+# uv, where it is there, sets up in seconds what takes pip half a minute
+ifneq ($(shell command -v uv),)
+VENV = uv venv -q --seed -p $(PYTHON)
+INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv uv pip install -q --compile-bytecode
+else
+VENV = $(PYTHON) -m venv
+INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check
+endif
+
 unexport PYTHONDONTWRITEBYTECODE  # compiled modules and rewritten tests are kept: each start of Python is quicker
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-long test-spark lint format type kernels bench docs notebooks reference package pycanon page page-check clean
+.PHONY: help setup demo check test test-long test-spark lint format type kernels bench figures docs notebooks reference package kafka pycanon page page-check clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -18,27 +28,32 @@ help:  ## this list
 
 setup: $(READY)  ## a .venv with shoal and what its tests need
 
-$(READY): pyproject.toml
+$(BASE): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "shoal needs Python 3.11 or newer; install it, or name it: make setup PYTHON=…"; exit 1; }
-	@echo "setting up .venv with $(PYTHON) (once; some minutes on a slow line)"
-	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[test]'
-	@touch $(READY)
+	@echo "setting up .venv with $(PYTHON) (once)"
+	@test -x $(BIN)/python || $(VENV) .venv
+	@$(INSTALL) -e .
+	@touch $@
 
-demo: setup  ## anonymize a generated stream, and show what became of it
+$(READY): $(BASE)
+	@echo "adding what the tests need (once; some minutes on a slow line)"
+	@$(INSTALL) -e '.[test]'
+	@touch $@
+
+demo: $(BASE)  ## anonymize a generated stream, and show what became of it
 	@$(BIN)/shoal demo
 
 check: setup  ## after every edit: lint, types, and what needs no broker, no browser and little time
 	@$(TIMED); $(MAKE) -s lint type kernels && echo "pytest: the quick tests and doctests" && \
-		$(PYTEST) -m 'not (slow or broker or browser or long)' --hypothesis-profile check
+		$(PYTEST) 2 -m 'not (slow or broker or browser or long)' --hypothesis-profile check
 
 test: setup  ## before a push: lint, types, then all tests and doctests but the long ones
 	@$(TIMED); $(MAKE) -s lint type kernels && echo "pytest: tests and doctests" && \
-		$(PYTEST) -m 'not long' --hypothesis-profile test
+		$(PYTEST) 3 -m 'not long' --hypothesis-profile test
 
 test-long: setup $(SPARK)/ready  ## overnight: thousands of generated streams, kills, packages, processes of Spark that are killed
 	@$(TIMED); $(MAKE) -s kernels && echo "pytest: the long tests, and all generated ones at length" && \
-		$(PYTEST) -m 'long or streams or hypothesis' --hypothesis-profile long --timeout 3000 && \
+		$(PYTEST) 2 -m 'long or streams or hypothesis' --hypothesis-profile long --timeout 3000 && \
 		echo "pytest: the long tests on Spark" && $(SPARK)/bin/python -m pytest tests/spark -m long
 
 test-spark: $(SPARK)/ready  ## the tests on Spark (Java 17) but the long ones, in a .venv-spark, since it needs pandas below 3
@@ -72,6 +87,11 @@ kernels: setup
 bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of the data
 	@$(BIN)/shoal bench
 
+figures: setup  ## measure again what docs/figures.md shows, tables and picture; on a machine that does nothing else
+	@mkdir -p build
+	@$(BIN)/shoal bench default speed files threads growth roofline --json build/bench.json --plot docs/figures.svg
+	@$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md
+
 docs: setup  ## the documentation as a site, in build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "python -m http.server -d build/site serves it; search needs a server"
@@ -90,6 +110,15 @@ package: setup  ## the wheel and the source distribution, in build/dist, tried i
 	@rm -rf build/dist
 	@$(BIN)/python -m tools.package build/dist
 
+kafka: build/kafka/ready  ## a Kafka broker for the tests, in build/kafka, which needs Java 17 and Maven
+
+build/kafka/ready: tools/kafka/pom.xml
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Kafka needs Java 17 and Maven; on Debian: apt-get install openjdk-17-jre-headless maven"; exit 1; }
+	@echo "fetching Kafka into build/kafka (once)"
+	@rm -rf build/kafka
+	@mvn -q -B -f tools/kafka/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory="$(CURDIR)/build/kafka"
+	@touch $@
+
 pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit's figures with
 	@$(PYTHON) -m venv .venv-pycanon
 	@.venv-pycanon/bin/python -m pip install -qq --disable-pip-version-check pycanon
@@ -105,7 +134,7 @@ page-check: web/node_modules  ## check the types of the front end, and that what
 
 web/node_modules: web/package.json web/package-lock.json
 	@command -v npm >/dev/null || { echo "there is no npm; install Node 20.19 or newer, which brings it: https://nodejs.org"; exit 1; }
-	@cd web && npm install --no-audit --no-fund --omit-lockfile-registry-resolved
+	@cd web && npm install --no-save --no-audit --no-fund
 	@touch $@
 
 clean:  ## remove .venv, the demo and all caches in this folder

@@ -11,7 +11,7 @@ collect_ignore_glob = [] if find_spec("pyspark") else ["src/shoal/spark/*"]
 if find_spec("hypothesis"):  # the environment of Spark does without
     from hypothesis import HealthCheck, settings
 
-    for tier, number in (("check", 50), ("test", 200), ("long", 600)):
+    for tier, number in (("check", 50), ("test", 75), ("long", 400)):
         settings.register_profile(
             tier, max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True,
             derandomize=tier != "long",
@@ -19,14 +19,15 @@ if find_spec("hypothesis"):  # the environment of Spark does without
     settings.load_profile("check")  # unless --hypothesis-profile names another
 
 NEEDED = {
-    "broker": {"nats_program", "mosquitto_program", "kafka_cluster"},
+    "broker": {"nats_program", "mosquitto_program", "kafka_program"},
     "browser": {"browser"},
+    "long": {"measured"},
 }
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test that uses a broker or a browser, by its fixtures."""
+    """Mark each test that uses a broker, a browser or a measurement of every part, by its fixtures."""
     for item in items:
         for mark, fixtures in NEEDED.items():
             if fixtures & set(getattr(item, "fixturenames", ())):

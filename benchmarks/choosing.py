@@ -45,7 +45,7 @@ def points(people: DataSet) -> Iterator[Point]:
             short = people.of(dict(islice(people.quasi.items(), at["quasi"]))).head(TUPLES)
             batches = short.missing(min(MISSING, at["quasi"] - 1), SEED).rows.combine_chunks().to_batches()
             for each in variants():
-                policy = short.policy(each.algorithm, at["k"], {"count": at["window"]}, nulls_match="extended")
+                policy = short.policy(each.algorithm, at["k"], {"count": at["window"]}, nulls_match="blurred")
                 stats = anonymize(policy, batches)
                 yield Point(axis, value, each.label, round(stats.loss, 4), round(stats.suppressed / stats.released, 4))
 

@@ -14,7 +14,7 @@ from shoal.cli import app
 from shoal.experiments.figure import Figure, Panel
 from shoal.extras import pyplot
 
-MESSAGE = "a plot: needs matplotlib, which is not installed; pip install 'shoal[plots]'"
+MESSAGE = "a plot: needs matplotlib, which is not installed; pip install 'shoal-stream[plots]'"
 
 
 @pytest.fixture(autouse=True)

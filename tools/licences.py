@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "LICENSES.md"
 RUN = "shoal"
+SELF = "shoal-stream"  # its name on the package index
 _HEAD = """# Licences of what shoal uses
 
 shoal itself is under the [Apache License 2.0](LICENSE). No package is part of it; `pip` installs them beside it. The script of
@@ -122,7 +123,7 @@ def direct() -> Iterator[tuple[str, Requirement]]:
 def _needed() -> dict[str, set[str]]:
     """Every package with what needs it, directly or not."""
     found: dict[str, set[str]] = {}
-    waiting = [(why, each) for why, each in direct() if canonicalize_name(each.name) != RUN]
+    waiting = [(why, each) for why, each in direct() if canonicalize_name(each.name) != SELF]
     seen: set[tuple[str, str, frozenset[str]]] = set()
     while waiting:
         why, each = waiting.pop()

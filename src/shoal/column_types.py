@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
+import pyarrow.compute as pc
 
 MARK = b"shoal"  # the key of a mark in the metadata of a field
 JSON = {MARK: b"json"}  # the mark of a string column whose values are JSON texts, to be published unchanged
 CODED = {MARK: b"coded"}  # the mark of a dictionary column that was read as strings, and is published as strings
 ENDS = ("lo", "hi")
 IMPUTED = ("value", "of", "had")
+DOUBT = "or_missing"  # under `nulls_match: blurred`, the last field of the struct: whether the value may be missing instead
+BLURRED_INTERVAL = (*ENDS, DOUBT)
+BLURRED_LABEL = ("value", DOUBT)
+OR_MISSING = " or missing"  # in CSV, what follows a value in doubt
 
 
 def is_json(field: pa.Field) -> bool:
@@ -31,9 +38,28 @@ def interval(kind: pa.DataType) -> pa.StructType:
     >>> interval(pa.int64())
     StructType(struct<lo: int64 not null, hi: int64 not null>)
     """
-    return pa.struct([pa.field(name, kind, nullable=False) for name in ENDS])
+    return struct_of(ENDS, (kind, kind))
+
+
+def struct_of(names: Sequence[str], kinds: Sequence[pa.DataType]) -> pa.StructType:
+    """The type of a struct whose fields are never null.
+
+    >>> struct_of(BLURRED_LABEL, (pa.string(), pa.bool_()))
+    StructType(struct<value: string not null, or_missing: bool not null>)
+    """
+    return pa.struct([pa.field(name, kind, nullable=False) for name, kind in zip(names, kinds, strict=True)])
 
 
 def is_struct_of(kind: pa.DataType, names: tuple[str, ...]) -> bool:
-    """Whether a type is a struct with these fields, such as `ENDS` of an interval or `IMPUTED`."""
+    """Whether a type is a struct with these fields, such as `ENDS` of an interval or `BLURRED_LABEL`."""
     return bool(pa.types.is_struct(kind)) and tuple(field.name for field in kind) == names
+
+
+def doubt(column: pa.StructArray) -> pa.BooleanArray:
+    """Which values of a published column are in doubt; those that are missing are not."""
+    return pc.and_(column.field(column.type.num_fields - 1), column.is_valid())
+
+
+def is_blurred_label(kind: pa.DataType) -> bool:
+    """Whether a type is that of published labels under `blurred`. A struct that is passed through holds no dictionary."""
+    return is_struct_of(kind, BLURRED_LABEL) and bool(pa.types.is_dictionary(kind.field(0).type))

@@ -31,6 +31,18 @@ class RecordError(ShoalError):
     """A record was refused while `strict` was asked for."""
 
 
+class RejectedError(ShoalError):
+    """More records were rejected than `max_rejected` allows; the output was kept as a draft, if it is a file.
+
+    `stats` holds the figures of the run, and `draft` the path of the draft, None if the output was a stream.
+    """
+
+    def __init__(self, text: str, stats: Any, draft: str | None) -> None:
+        self.stats = stats
+        self.draft = draft
+        super().__init__(text)
+
+
 class SnapshotError(ShoalError):
     """Bytes that are no snapshot, of another version, or of another policy."""
 

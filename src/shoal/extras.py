@@ -19,7 +19,7 @@ def needs(extra: str, what: str) -> Iterator[None]:
     >>> with needs("web", "the page"):
     ...     import no_such_package
     Traceback (most recent call last):
-    shoal.errors.InputError: the page: needs no_such_package, which is not installed; pip install 'shoal[web]'
+    shoal.errors.InputError: the page: needs no_such_package, which is not installed; pip install 'shoal-stream[web]'
     """
     try:
         yield
@@ -55,4 +55,4 @@ def pyplot() -> Any:
 
 
 def _missing(package: str | None, extra: str, what: str) -> str:
-    return f"{what}: needs {package}, which is not installed; pip install 'shoal[{extra}]'"
+    return f"{what}: needs {package}, which is not installed; pip install 'shoal-stream[{extra}]'"

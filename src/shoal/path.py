@@ -1,8 +1,8 @@
-"""Fields inside fields: `payload.patient.age`. A field whose whole name is that comes first."""
+"""Fields inside fields: `payload.patient.age`, or `visits.0.age` in lists. A field whose whole name is that comes first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -30,10 +30,22 @@ def in_record(record: Mapping[str, Any], name: str) -> Any:
         return record[name]
     found: Any = record
     for step in name.split("."):
-        if not isinstance(found, Mapping) or step not in found:
+        if isinstance(found, list) and is_place(step):
+            found = found[int(step)] if int(step) < len(found) else None
+        elif not isinstance(found, Mapping) or step not in found:
             return ABSENT
-        found = found[step]
+        else:
+            found = found[step]
     return found
+
+
+def is_place(step: str) -> bool:
+    """Whether a step of a path counts the entries of a list, from 0.
+
+    >>> is_place("0"), is_place("x"), is_place("-1")
+    (True, False, False)
+    """
+    return step.isascii() and step.isdigit() and len(step) < 7
 
 
 def in_batch(batch: pa.RecordBatch, name: str) -> pa.Array | None:
@@ -49,13 +61,41 @@ def in_batch(batch: pa.RecordBatch, name: str) -> pa.Array | None:
     index = batch.schema.get_field_index(first)
     if index < 0 or not leads(batch.schema.field(index).type, steps):
         return None
-    return pc.struct_field(batch.column(index), steps)
+    return inside(batch.column(index), steps)
+
+
+def inside(column: pa.Array, steps: Sequence[str]) -> pa.Array:
+    """The column inside a column to which steps lead; an entry that a list does not have is null.
+
+    >>> inside(pa.array([[{"a": 1}, {"a": 2}], [{"a": 3}], None]), ["1", "a"]).to_pylist()
+    [2, None, None]
+    """
+    for step in steps:
+        if pa.types.is_struct(column.type):
+            column = pc.struct_field(column, [step])
+        else:
+            place = int(step)
+            one = pc.list_slice(column, place, place + 1, return_fixed_size_list=True)
+            column = pc.if_else(one.is_valid(), _entries(one), pa.scalar(None, column.type.value_type))
+    return column
+
+
+def _entries(column: pa.FixedSizeListArray) -> pa.Array:
+    """The entries of lists of one entry; of a list that is null, whatever lies there."""
+    return column.values.slice(column.offset, len(column))
 
 
 def leads(kind: pa.DataType, steps: list[str]) -> bool:
     """Whether these steps lead to a field inside a column of this type."""
     for step in steps:
-        if not pa.types.is_struct(kind) or kind.get_field_index(step) < 0:
+        if pa.types.is_struct(kind) and kind.get_field_index(step) >= 0:
+            kind = kind.field(step).type
+        elif is_list(kind) and is_place(step):
+            kind = kind.value_type
+        else:
             return False
-        kind = kind.field(step).type
     return True
+
+
+def is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

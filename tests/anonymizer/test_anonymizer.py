@@ -41,7 +41,7 @@ def test_an_empty_record_is_a_record() -> None:
     made = anonymizer()
     assert made.push({}) == []
     reason = "'pid': the person is missing; give one or set person_missing: own"
-    assert [str(rejection) for rejection in made.rejected] == [f"row 0, {reason}"]
+    assert [str(rejection) for rejection in made.rejected] == [f"row 1, {reason}"]
     nobody = anonymizer(person="none")
     nobody.push({})
     assert nobody.to_records(nobody.flush()) == [{"age": None, "note": None}]
@@ -77,7 +77,8 @@ def test_the_window_gets_slots_while_a_batch_is_taken_in(
     answers = []
     for slots in (1, 4096):
         monkeypatch.setattr(lane, "_SLOTS", slots)
-        made = anonymizer(privacy={"k": 3}, time={"field": "ts"}, window=window, algorithm={"name": name, "reuse_age": 100})
+        chosen = {"name": name, "reuse_age": 100}
+        made = anonymizer(privacy={"k": 3}, time={"field": "ts"}, window=window, algorithm=chosen, suppressed="publish")
         first = made.push_batch(people(2000, note=np.arange(2000), ts=np.arange(2000) // 3))
         answers.append([first.to_pylist(), made.flush().to_pylist(), made.trace.to_pylist()])
     assert answers[0] == answers[1]
@@ -129,7 +130,7 @@ def test_a_record_whose_kept_value_changes_its_type_is_rejected() -> None:
     made.restore(snapshot)
     made.push({"pid": 2, "age": 1, "note": "secret"})
     reason = "'note': not of the type that it had before (value withheld); give one type throughout"
-    assert [str(rejection) for rejection in made.rejected] == [f"row 1, {reason}"]
+    assert [str(rejection) for rejection in made.rejected] == [f"row 2, {reason}"]
     made.push({"pid": 3, "age": 1, "note": 2.5})
     made.push({"pid": 4, "age": 1})
     assert made.stats.reasons == {reason: 1}

@@ -22,6 +22,7 @@ POLICY = """
 person: pid
 attributes: {age: {quasi: numeric, range: [0, 100]}, note: {publish: keep}}
 privacy: {k: 3}
+suppressed: publish
 window: {count: 40}
 """
 LANES = POLICY + "lanes: 3\nalgorithm: {name: fads}"
@@ -67,6 +68,7 @@ def notes(batch: pa.RecordBatch) -> list[int]:
     return batch.column("note").to_pylist()
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("number, piece", [(10, 100), (11, 100), (12, 100), (13, 100), (14, 100), (20, 40), (25, 40), (30, 40)])
 def test_nobody_is_lost(written: str, number: int, piece: int, fail: Any, monkeypatch: pytest.MonkeyPatch) -> None:

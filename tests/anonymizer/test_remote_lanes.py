@@ -24,6 +24,7 @@ attributes:
   pulse: {{quasi: numeric, range: [30, 220], grid: 10}}
   id: {{publish: keep}}
 privacy: {{k: 5}}
+suppressed: publish
 window: {window}
 algorithm: {{name: {name}}}
 """
@@ -104,6 +105,7 @@ def test_what_is_passed_through_stays_with_its_tuple_over_many_steps(window: str
     assert sum(int(lane._lane.tally.late) for lane in remote) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", ["{count: 100}", "{time: 1s}"])
 def test_thin_lanes_hand_over(window: str) -> None:
     table, gone, remote = anonymized(window, 16)
@@ -146,6 +148,7 @@ def test_no_two_tuples_that_were_handed_over_have_one_number(bits: int, monkeypa
         time, number = time[stay], number[stay]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [1, 19])
 @pytest.mark.parametrize("name", ["fads", "tide", "xband"])
 def test_many_of_one_millisecond_are_handed_over(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:

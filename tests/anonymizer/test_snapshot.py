@@ -60,8 +60,8 @@ def test_another_policy_is_refused(other: dict[str, Any]) -> None:
 def test_another_version_is_refused() -> None:
     made = used()
     snapshot = Snapshot.from_bytes(made.snapshot(), made.policy.fingerprint)
-    newer = snapshot._replace(header={**snapshot.header, "version": 3}).to_bytes()
-    assert refusal(newer) == "a snapshot of version 3, but this shoal reads 2; use the shoal that made it"
+    newer = snapshot._replace(header={**snapshot.header, "version": 5}).to_bytes()
+    assert refusal(newer) == "a snapshot of version 5, but this shoal reads 4; use the shoal that made it"
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"PK\x03\x04", b"\x93NUMPY\x01\x00" * 20, bytes(1000)])

@@ -56,6 +56,7 @@ def stage(illnesses: Iterable[Any], privacy: dict[str, Any], illness: dict[str, 
         "privacy": {"k": 2, **privacy},
         "window": {"count": 20},
         "algorithm": {"name": "fads"},
+        "suppressed": "publish",
         **more,
     }
     people = [

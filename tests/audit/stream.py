@@ -20,7 +20,7 @@ CITIES = {"Europe": {"France": ["Paris", "Lyon", "Nice"], "Norway": ["Oslo", "Be
 LEAVES = ["Paris", "Lyon", "Nice", "Oslo", "Bergen", "Valletta"]
 
 
-def policy(algorithm: str = "fads", window: str = "count", **more: Any) -> Policy:
+def policy(algorithm: str = "fads", window: str = "count", parameters: dict[str, Any] | None = None, **more: Any) -> Policy:
     """A policy with a bit of everything."""
     age = {"reuse_age": "80s"} if algorithm == "fast" and window == "time" else {}
     written: dict[str, Any] = {
@@ -36,7 +36,7 @@ def policy(algorithm: str = "fads", window: str = "count", **more: Any) -> Polic
         },
         "privacy": {"k": K, "nulls_match": "maybe"},
         "window": {window: 60 if window != "time" else "40s"},
-        "algorithm": {"name": algorithm, **age},
+        "algorithm": {"name": algorithm, **age, **(parameters or {})},
     }
     return Policy.parse({**written, **more})
 

@@ -9,7 +9,11 @@ from shoal.policy import Policy
 from tests.audit.base import POLICY, anonymized, both, people
 from tests.audit.stage import stage
 
-NAMES = ["linkage", "null pattern", "timing", "order", "inference of illness", "end points", "minimality", "intersection"]
+NAMES = [
+    "whole row", "linkage", "null pattern", "timing", "order", "inference of illness", "end points", "minimality",
+    "intersection",
+]  # fmt: skip
+VALUES = ["homogeneity of illness", "intersection of values of illness"]
 
 
 def attacked(evidence, targets=200):
@@ -20,7 +24,7 @@ def attacked(evidence, targets=200):
 def test_every_attack_is_run_and_named(tmp_path):
     _, evidence = anonymized(tmp_path, people())
     found = attacked(evidence)
-    assert list(found) == NAMES
+    assert list(found) == [*NAMES, *VALUES]
     for attack in found.values():
         assert attack.obstacle == "" and attack.tried > 0
         assert 0 <= attack.success <= 1 and 0 <= attack.baseline <= 1
@@ -34,7 +38,8 @@ def test_the_same_every_time(tmp_path):
 def test_without_a_trace_nothing_can_be_checked(tmp_path):
     _, evidence = anonymized(tmp_path, people(), traced=False)
     found = attacked(evidence)
-    assert list(found) == NAMES
+    assert list(found) == [VALUES[0], *NAMES, VALUES[1]]
+    assert found.pop(VALUES[0]).success is not None
     for attack in found.values():
         assert (attack.tried, attack.success) == (0, None)
         assert attack.obstacle == "not checkable: without the trace it is unknown whether a guess is right"

@@ -39,6 +39,7 @@ def test_every_promise_holds(algorithm: str, window: str, tmp_path: Path) -> Non
     assert report.nulls["basic"].below >= report.nulls["extended"].below >= report.nulls["maybe"].below
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["fads", "iot"])
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("window", ["count", "time"])
@@ -50,6 +51,7 @@ def test_every_format_says_the_same(kind: str, algorithm: str, window: str, tmp_
     assert audit(good.policy, good.source, target, messages).to_json() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_clock_that_jumps(algorithm: str, seed: int, tmp_path: Path) -> None:
@@ -90,6 +92,7 @@ def test_without_a_trace(tmp_path: Path) -> None:
     assert report.held
     assert {finding.promise: str(finding.verdict) for finding in report.promises} == {
         "k persons": "held",
+        "one in k": "not checkable",
         "once": "not checkable",
         "in time": "not checkable",
         "true": "not checkable",
@@ -157,11 +160,11 @@ not json
 def test_it_accepts_what_the_policy_says(tmp_path: Path) -> None:
     source, target, messages = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "trace.jsonl"
     source.write_text(MESSY, encoding="utf-8")
-    chosen = policy(privacy={"k": 2, "nulls_match": "maybe"})
+    chosen = policy(privacy={"k": 2, "nulls_match": "maybe"}, input={"optional": ["note"]})
     shoal.run(chosen, source, target, trace=messages)
     report = audit(chosen, source, target, messages)
     assert report.rows["input"] == 21
-    assert report.rows["accepted"] == 9
+    assert report.rows["accepted"] == 8
     assert report.held
 
 

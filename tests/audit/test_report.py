@@ -19,7 +19,7 @@ STRETCHED = "4 tuples were held past the window, for want of k persons"
 def judged(nulls_match: str = "extended", **privacy: object) -> Report:
     scene = stage(
         ["zqflu", "zqcold"] * 4,
-        {"k": 3, "l": 2, "nulls_match": nulls_match, **privacy},
+        {"k": 3, "l": 2, "nulls_match": nulls_match, "one_in_k": False, **privacy},
         {"t": 0.2, "distribution": {"zqflu": 0.5, "zqcold": 0.4, "zqgout": 0.1}},
         weights={"age": 2},
         sparse={"stretch": 4},
@@ -44,7 +44,7 @@ def test_the_json_holds_what_is_asked_and_found() -> None:
         "stretch": 4,
     }
     figures = {each["promise"]: each["figures"] for each in found["promises"]}
-    assert figures["diversity"] == {"illness": {"kind": "distinct", "l": 2, "c": 0.0, "least": 2}}
+    assert figures["diversity"] == {"illness": {"kind": "distinct", "l": 2, "c": 0.0, "least": 2, "withheld": 0}}
     assert figures["closeness"]["illness"]["largest"] == pytest.approx(0.1)
     assert (figures["in time"]["stretched"], figures["in time"]["deadline"]) == (4, 12)
     assert figures["true"]["blanked"] == 8
@@ -53,7 +53,11 @@ def test_the_json_holds_what_is_asked_and_found() -> None:
 def test_the_lines_for_a_pipe_tell_it() -> None:
     written = StringIO()
     in_lines(judged(), "out.jsonl", Console(file=written, width=200))
-    assert written.getvalue().splitlines()[:10] == [
+    told = written.getvalue().splitlines()
+    assert told[0].startswith("amber: out.jsonl: k = 3 holds") or told[0].startswith("green: out.jsonl: k = 3 holds")
+    assert told[1:12] == [
+        "0 of 8 rows are outside k.",
+        "1. Were the promises of the policy kept? Yes: 9 held",
         "held: k persons: smallest group of 3 persons, k = 3",
         "held: diversity: 8 values checked; illness: 2 at the least, l=2",
         "held: closeness: 8 values checked; illness: 0.1 at the most from the distribution, t=0.2",
@@ -63,10 +67,12 @@ def test_the_lines_for_a_pipe_tell_it() -> None:
         "held: alike: 8 rows checked",
         "held: unaltered: 8 values checked",
         "held: silent: 16 values checked",
-        "nulls: basic match: smallest class 1 person, 8 (100.0 %) rows below k",
     ]
-    ends = "attack: end points: right in 50.0% of 2, by chance in 50.0%; no more often than by chance"
-    assert written.getvalue().splitlines()[-2:] == [ends, "out.jsonl: every promise held"]
+    assert told[12].startswith("2. What can an outsider still do? ")
+    assert "nulls: basic match: smallest class 1 person, 8 (100.0 %) rows below k" in told
+    assert "nulls: extended match, as promised: smallest class 3 persons, 0 rows below k" in told
+    assert "inferring: end points: right in 50.0 %, by chance in 50.0 %: no worse; no more often than by chance" in told
+    assert told[-1].startswith("3. What is left of the data? mean loss 0.")
 
 
 def test_the_tables_of_a_terminal_tell_it() -> None:
@@ -75,10 +81,11 @@ def test_the_tables_of_a_terminal_tell_it() -> None:
     assert re.search(
         r"support +held +8 rows checked; 0 of 1 groups have something that fewer than 2 persons", written.getvalue()
     )
-    assert "maybe *" in written.getvalue()
-    written = StringIO()
-    in_tables(judged(), "out.jsonl", Console(file=written, width=200))
-    assert "extended *" in written.getvalue()
+    told = written.getvalue().splitlines()
+    assert told[0].startswith(("GREEN  out.jsonl: k = 3 holds for age and pulse; ", "AMBER  out.jsonl: k = 3 holds"))
+    assert len(told) < 45
+    places = [next(n for n, line in enumerate(told) if line.startswith(start)) for start in ("1. Were", "2. What", "3. What")]
+    assert places == sorted(places)
 
 
 def test_the_page_tells_it() -> None:

@@ -16,7 +16,7 @@ KEPT = "kept longer than the window although k=3 persons were there"
 
 def scene_of(persons: list[int], algorithm: Any = "fads", stretch: float = 3.0) -> Stage:
     more = {"window": {"count": 4}, "sparse": {"stretch": stretch}, "algorithm": {"name": algorithm}}
-    scene = stage("a" * len(persons), {"k": 3}, **more)
+    scene = stage("a" * len(persons), {"k": 3, "one_in_k": False}, **more)
     for line, pid in zip(scene.people, persons, strict=True):
         line["pid"] = pid
     return scene

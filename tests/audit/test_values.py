@@ -14,7 +14,7 @@ import pytest
 
 from shoal.audit import Verdict, audit
 from shoal.audit.promises.sensitive import mixtures
-from tests.audit.stage import AGE, PULSE, said, stage, table
+from tests.audit.stage import AGE, PULSE, Stage, said, stage, table
 from tests.audit.stream import write
 
 DIVERSE: list[tuple[Any, Sequence[Any], bool]] = [
@@ -24,14 +24,14 @@ DIVERSE: list[tuple[Any, Sequence[Any], bool]] = [
     (2, ["a", "?"], False),
     (2, ["a", " a "], False),
     (2, ["caf\u00e9", "cafe\u0301"], False),
-    (1, [None, "?"], False),
+    (1, [None, "?"], True),  # nothing is shown
     (3, "aabc", True),
     (3, "aabb", False),
     ({"entropy": 2}, "abab", True),
     ({"entropy": 2}, "aaab", False),
     ({"entropy": 1.7}, "aaab", True),
     ({"entropy": 3}, "abc", True),
-    ({"entropy": 1}, [None, None], False),
+    ({"entropy": 1}, [None, None], True),
     ({"recursive": [2, 2]}, "aabb", True),
     ({"recursive": [2, 2]}, "aab", False),
     ({"recursive": [2.1, 2]}, "aab", True),
@@ -58,6 +58,71 @@ def test_diversity_of_a_group(asked: Any, illnesses: Sequence[Any], holds: bool,
     if str(asked) in NAMES:
         place = "output row 0, input row 0, 'illness': left in" if traced else "output row 0, 'illness': looks like"
         assert messages["diversity"][0] == f"{place} a group whose values do not differ by {NAMES[str(asked)]}"
+
+
+class TestWithheld:
+    """A group whose values differ too little, or are too far from those of all, shows none of them."""
+
+    def scene(self, shown: Sequence[str | None]) -> Stage:
+        scene = stage("aaabab", {"l": 2, "t": 0.4, "k": 3}, {"distribution": {"a": 0.6, "b": 0.4}})
+        scene.leave([0, 1, 2], 2)
+        scene.leave([3, 4, 5], 5, cluster=1, age=[30, 60])
+        for row, illness in enumerate(shown):
+            scene.output[row]["illness"] = illness
+        return scene
+
+    def test_for_all_of_its_members(self) -> None:
+        scene = self.scene([None, None, None])
+        for traced in (True, False):
+            report = scene.report(traced)
+            assert said(report) == {}
+            assert report["diversity"].figures["illness"]["withheld"] == 3
+            assert "illness: 3 values withheld" in report["diversity"].note
+            assert report.figures.diversity["illness"].uniform == 0  # type: ignore[union-attr]
+
+    def test_although_it_would_hold(self) -> None:
+        scene = self.scene(["a", "a", "a"])
+        scene.output[3]["illness"] = scene.output[4]["illness"] = scene.output[5]["illness"] = None
+        assert list(said(scene.report())) == ["diversity"]
+        assert said(scene.report())["diversity"][0].startswith("output row 0")
+
+    @pytest.mark.parametrize("member", [0, 1, 2])
+    def test_but_for_one(self, member: int) -> None:
+        shown: list[str | None] = [None, None, None]
+        shown[member] = "a"
+        found = said(self.scene(shown).report())
+        assert len(found["diversity"]) == 3
+        others = [f"output row {row}" for row in range(3) if row != member]
+        assert [line.split(",")[0] for line in found["unaltered"]] == others
+        assert all(line.endswith("the value is not the one that came") for line in found["unaltered"])
+
+    def test_and_then_reused_with_a_value(self) -> None:
+        scene = stage("aaab", {"l": 2, "k": 3})
+        scene.leave([0, 1, 2], 2)
+        scene.leave([3], 3, "reuse")
+        for row in range(3):
+            scene.output[row]["illness"] = None
+        assert {"diversity", "unaltered"} <= set(said(scene.report()))
+
+    def test_another_value_in_place_of_null(self) -> None:
+        assert "unaltered" in said(self.scene([None, None, "b"]).report())
+
+    def test_no_demand_no_excuse(self) -> None:
+        scene = stage("aaa", {"k": 3})
+        scene.leave([0, 1, 2], 2)
+        for row in range(3):
+            scene.output[row]["illness"] = None
+        assert list(said(scene.report())) == ["unaltered"]
+
+    def test_a_suppressed_tuple_has_no_group(self) -> None:
+        scene = stage("aaa", {"l": 2, "k": 3})
+        scene.suppress([0, 1, 2], 2)
+        scene.output[1]["illness"] = None
+        assert [line.split(",")[0] for line in said(scene.report())["unaltered"]] == ["output row 1"]
+
+    def test_without_a_trace_more_values_than_came(self) -> None:
+        scene = self.scene([None, None, "b"])
+        assert said(scene.report(traced=False))["unaltered"] == ["'illness': the values are not those of the input"]
 
 
 def test_a_reuse_that_tips_the_balance_and_one_that_restores_it() -> None:
@@ -109,10 +174,11 @@ def test_what_is_not_asked_is_not_judged() -> None:
     scene = stage("aa", {})
     scene.leave([0, 1], 1)
     promises = [finding.promise for finding in scene.report().promises]
-    assert promises == ["k persons", "once", "in time", "true", "alike", "unaltered", "silent"]
+    assert promises == ["k persons", "one in k", "support", "once", "in time", "true", "alike", "unaltered", "silent"]
     scene = stage("ab", {"t": 0.9}, {"l": 2})
     scene.leave([0, 1], 1)
-    assert [finding.promise for finding in scene.report().promises][:3] == ["k persons", "diversity", "closeness"]
+    found = [finding.promise for finding in scene.report().promises]
+    assert found[:5] == ["k persons", "one in k", "diversity", "closeness", "support"]
 
 
 @pytest.mark.parametrize("traced", [True, False])
@@ -237,8 +303,8 @@ def test_a_random_trace_is_judged_as_by_hand(seed: int) -> None:
         shown.setdefault(cluster, []).extend(illnesses[r] for r in rows if illnesses[r])
         counts = Counter(shown[cluster])
         size = sum(counts.values())
-        h = -sum(n / size * math.log(n / size) for n in counts.values()) if size else -math.inf
-        if math.exp(h) < 2 - 1e-6:
+        h = -sum(n / size * math.log(n / size) for n in counts.values())
+        if size and math.exp(h) < 2 - 1e-6:
             uniform.update(range(start, len(scene.output)))
         distances = []
         for reach in (released, released + 1):
@@ -260,7 +326,7 @@ def test_values_of_json_lines(tmp_path: Path) -> None:
         scene = stage(illnesses, {"l": 2})
         write(source, scene.people)
         scene.leave(range(5), 4)
-        output = [{**line, "illness": None} for line in scene.output]
+        output = [{**line, "illness": "shown"} for line in scene.output]
         found = audit(scene.policy, source, table(output), table(scene.trace))["diversity"]
         assert found.figures["illness"]["least"] == least
         assert found.broken == (5 if least < 2 else 0)

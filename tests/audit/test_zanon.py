@@ -446,14 +446,14 @@ def test_where_rows_cannot_be_linked_no_attack_is_run(tmp_path):
 def test_the_report_in_json_and_on_a_page(tmp_path):
     report = case(tmp_path).report()
     sample = json.loads(report.to_json())
-    assert list(sample) == ["held", "policy", "rows", "promises", "figures"]
+    assert list(sample) == ["verdict", "held", "policy", "rows", "promises", "figures"]
     assert sample["policy"] | {"fingerprint": ""} == {
         "fingerprint": "", "item": ["site"], "z": 3, "window": 50.0, "withheld": "blank", "algorithm": "zanon",
     }  # fmt: skip
     page = report.to_html()
     found = Reader(page)
     assert {f"#{place}" for place in found.ids} >= set(found.links)
-    assert "✓ Every promise held" in page
+    assert "✓ Every promise was kept; they bound the users of an item, and nothing else that is published." in page
     places = ["promises", "users", "crowds", "attacks", "method", "limits", "policy"]
     for place in places:
         assert f'href="#{place}"' in page and f'<section id="{place}"' in page

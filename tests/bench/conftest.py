@@ -14,6 +14,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def report(data: Path) -> Report:
+def measured(data: Path) -> Report:
     """All parts, with two algorithms."""
     return measure(list(PARTS), algorithms=["fads", "xband"], data=data, workload=TINY)

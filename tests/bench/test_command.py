@@ -29,6 +29,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shoal.bench, "FULL", TINY)
 
 
+@pytest.mark.long
 def test_tables_json_and_plot(data: Path, tmp_path: Path) -> None:
     figures, picture = tmp_path / "bench.json", tmp_path / "bench.png"
     options = ("--data", str(data), "--json", str(figures), "--plot", str(picture), "--rounds", "1")
@@ -52,7 +53,7 @@ def test_without_data_it_says_what_to_download(tmp_path: Path) -> None:
     assert (status, told) == (2, "")
     assert said == (
         f"no Adult data in {tmp_path}: download adult.data from https://archive.ics.uci.edu/dataset/2/adult into "
-        "DATA/adult, put its hierarchies (after Fung, Wang and Yu, 2005; a line a leaf, leaf first, root last, ';' "
+        "DATA/adult, put its hierarchies (after Fung, Wang and Yu, 2005; one line per leaf, leaf first, root last, ';' "
         "between) as DATA/adult/hierarchies/education.csv and so on, and name DATA by --data or SHOAL_DATA\n"
     )
 
@@ -69,10 +70,10 @@ def test_what_cannot_be_done_is_refused_before_it_is_measured(data: Path) -> Non
         assert reason in said
 
 
-def test_figures_are_written_between_the_markers(report: Report, tmp_path: Path) -> None:
+def test_figures_are_written_between_the_markers(measured: Report, tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "benchmarks" / "figures.py"
     figures, page = tmp_path / "bench.json", tmp_path / "page.md"
-    figures.write_text(report.to_json())
+    figures.write_text(measured.to_json())
     page.write_text("before\n<!-- figures -->\nold\n<!-- /figures -->\nafter\n")
     for _ in range(2):
         done = subprocess.run([sys.executable, script, figures, page], capture_output=True, text=True)

@@ -71,8 +71,8 @@ def test_orders(data: Path, order: str) -> None:
         assert all(persons[i] in persons[i + 1 :] for i in first)
 
 
-def test_a_cell_for_every_data_set_and_order(report: Report) -> None:
-    cells = report.parts["loss"]["cells"]
+def test_a_cell_for_every_data_set_and_order(measured: Report) -> None:
+    cells = measured.parts["loss"]["cells"]
     assert [(cell["data"], cell["order"]) for cell in cells] == [
         ("Adult 0", ORDERS[0]), ("Adult 3", ORDERS[0]), *(("Adult 3", order) for order in ORDERS[1:]), ("Adult 7", ORDERS[0]),
         *(("Adult 7", order) for order in ORDERS[1:]),

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 ALGORITHMS = ["fads", "xband 4", "xband 10"]
 
 
-def test_json_holds_everything(report: Report) -> None:
-    told = json.loads(report.to_json())
+def test_json_holds_everything(measured: Report) -> None:
+    told = json.loads(measured.to_json())
     assert set(told) == {"machine", "parameters", "parts"}
     assert set(told["machine"]) == {"cpu", "cores", "memory", "system", "versions", "core", "load"}
     assert len(told["machine"]["load"]) == 2
@@ -30,36 +30,36 @@ def test_json_holds_everything(report: Report) -> None:
     assert list(told["parts"]) == list(PARTS)
 
 
-def test_each_algorithm_has_a_row_in_each_part(report: Report) -> None:
+def test_each_algorithm_has_a_row_in_each_part(measured: Report) -> None:
     for part in ("speed", "twins", "threads", "roofline"):
-        assert [row["algorithm"] for row in report.parts[part]["rows"]] == ALGORITHMS
-    assert len(report.parts["growth"]["rows"]) == 3 * 2 * len(ALGORITHMS)
-    assert [row["format"] for row in report.parts["files"]["rows"]] == list(FORMATS)
+        assert [row["algorithm"] for row in measured.parts[part]["rows"]] == ALGORITHMS
+    assert len(measured.parts["growth"]["rows"]) == 3 * 2 * len(ALGORITHMS)
+    assert [row["format"] for row in measured.parts["files"]["rows"]] == list(FORMATS)
 
 
-def test_times_are_those_of_every_round(report: Report) -> None:
-    for row in report.parts["speed"]["rows"]:
+def test_times_are_those_of_every_round(measured: Report) -> None:
+    for row in measured.parts["speed"]["rows"]:
         assert row["large"]["tuples"] == TINY.large
         assert len(row["large"]["seconds"]) == TINY.rounds
         assert min(row["large"]["seconds"]) <= row["large"]["median"] <= max(row["large"]["seconds"])
         assert 0 < row["loss"] <= 1
 
 
-def test_twins_agree(report: Report) -> None:
-    assert report.parts["twins"]["absent"] is None
-    assert all(row["same"] for row in report.parts["twins"]["rows"])
-    assert all(row["twin"] for row in report.parts["speed"]["rows"])
+def test_twins_agree(measured: Report) -> None:
+    assert measured.parts["twins"]["absent"] is None
+    assert all(row["same"] for row in measured.parts["twins"]["rows"])
+    assert all(row["twin"] for row in measured.parts["speed"]["rows"])
 
 
-def test_the_memory_of_a_process_is_its_own(report: Report) -> None:
-    for row in report.parts["files"]["rows"]:
+def test_the_memory_of_a_process_is_its_own(measured: Report) -> None:
+    for row in measured.parts["files"]["rows"]:
         assert 10e6 < row["peak_small"] < 4e9
         assert row["read"] > 0 and row["written"] > 0
-    assert report.parts["files"]["start"]["median"] > 0
+    assert measured.parts["files"]["start"]["median"] > 0
 
 
-def test_an_audit_is_timed_with_a_trace_and_without(report: Report) -> None:
-    found = report.parts["audit"]
+def test_an_audit_is_timed_with_a_trace_and_without(measured: Report) -> None:
+    found = measured.parts["audit"]
     assert [(row["kind"], row["trace"]) for row in found["rows"]] == [
         (kind, traced) for kind in ("tuples", "observations") for traced in (True, False)
     ]
@@ -69,29 +69,29 @@ def test_an_audit_is_timed_with_a_trace_and_without(report: Report) -> None:
     assert 10e6 < found["peak_large"] < 4e9
 
 
-def test_a_report_survives_json(report: Report) -> None:
-    again = Report.from_json(report.to_json())
-    assert again.tables() == report.tables()
-    assert again.headline == report.headline
+def test_a_report_survives_json(measured: Report) -> None:
+    again = Report.from_json(measured.to_json())
+    assert again.tables() == measured.tables()
+    assert again.headline == measured.headline
 
 
-def test_tables_are_whole(report: Report) -> None:
-    for table in report.tables():
+def test_tables_are_whole(measured: Report) -> None:
+    for table in measured.tables():
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.header)}
         assert table.markdown().count("\n| ") == len(table.rows) + 1
 
 
 @pytest.mark.parametrize(("name", "start"), [("bench.png", b"\x89PNG"), ("bench.svg", b"<?xml")])
-def test_the_plot(report: Report, tmp_path: Path, name: str, start: bytes) -> None:
-    plot(report, tmp_path / name)
+def test_the_plot(measured: Report, tmp_path: Path, name: str, start: bytes) -> None:
+    plot(measured, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
-def test_a_plot_needs_a_kind_and_a_part(report: Report, tmp_path: Path) -> None:
+def test_a_plot_needs_a_kind_and_a_part(measured: Report, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
-        plot(report, tmp_path / "bench.txt")
-    files = Report(report.machine, report.parameters, {"files": report.parts["files"]})
+        plot(measured, tmp_path / "bench.txt")
+    files = Report(measured.machine, measured.parameters, {"files": measured.parts["files"]})
     with pytest.raises(InputError, match="a plot shows speed, growth, sparse"):
         plot(files, tmp_path / "bench.png")
 
@@ -107,13 +107,13 @@ def test_without_a_checkout_the_twins_are_told_to_be_absent(
     assert found.parts["speed"]["rows"][0]["twin"] is None
 
 
-def test_the_cores_are_given_back(report: Report) -> None:
+def test_the_cores_are_given_back(measured: Report) -> None:
     if hasattr(os, "sched_getaffinity") and (os.cpu_count() or 1) > 1:
         assert len(os.sched_getaffinity(0)) > 1
 
 
 def test_unknown_parts_and_algorithms_are_refused(data: Path) -> None:
-    with pytest.raises(InputError, match="part 'sped' is none; known are speed, files"):
+    with pytest.raises(InputError, match="part 'sped' is none; known are default, speed, files"):
         measure(["sped"], data=data)
     with pytest.raises(InputError, match="algorithm 'fades' is none; known are fads"):
         measure(["speed"], algorithms=["fades"], data=data)

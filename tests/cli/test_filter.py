@@ -79,8 +79,8 @@ def test_a_check_finds_what_would_be_rejected(folder: Path) -> None:
     write(folder / "visits.jsonl", [VISITS[0], {"t": 1, "user": "Agnes"}, {"user": "Agnes", "site": "a"}, "{"])
     found = check(folder / "policy.yaml", folder / "visits.jsonl")
     assert found.problems[1:] == (
-        "'site', 1 of 4 rows, first row 1: the item is missing; give one",
-        "'t', 1 of 4 rows, first row 2: the time is missing; every record needs one",
+        "'site', 1 of 4 rows, first row 2: the item is missing; give one",
+        "'t', 1 of 4 rows, first row 3: the time is missing; every record needs one",
     )
     assert "Agnes" not in " ".join(found.problems)
 

@@ -64,6 +64,7 @@ def test_usual_windows_unless_asked(events: Path) -> None:
     assert [window["window"] for window in found["windows"]] == [60, 300, 900]
 
 
+@pytest.mark.slow
 def test_a_picture(events: Path, tmp_path: Path) -> None:
     assert called("--data", events, "--window", "10m", "--plot", tmp_path / "plan.svg").exit_code == 0
     assert "<svg" in (tmp_path / "plan.svg").read_text()

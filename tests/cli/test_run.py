@@ -43,13 +43,14 @@ def test_rejected_records_are_told_by_row_and_reason(folder: Path, shoal: Shoal)
     records[7] = record(7, age=7731)
     records[9] = record(9, pid=None)
     write(folder / "people.jsonl", [*records, "{broken 7731"])
-    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl", "--max-rejected", "10%")
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        f"people.jsonl: row 3, 'city': {HIERARCHY}",
-        f"people.jsonl: row 7, 'age': {RANGE}",
-        "people.jsonl: row 9, 'pid': the person is missing; give one or set person_missing: own",
-        "people.jsonl: row 50: malformed JSON; give one object a line",
+        f"people.jsonl: row 4, 'city': {HIERARCHY}",
+        f"people.jsonl: row 8, 'age': {RANGE}",
+        "people.jsonl: row 10, 'pid': the person is missing; give one or set person_missing: own",
+        "people.jsonl: row 51: malformed JSON; give one object a line",
+        *[line for line in done.stderr.splitlines() if "OUTSIDE k" in line],
     ]
     assert len((folder / "out.jsonl").read_text().splitlines()) == 47
 
@@ -58,22 +59,37 @@ def test_many_rejected_records_are_counted_by_reason(folder: Path, shoal: Shoal)
     wrong = [record(i, city="Atlantis") if i % 3 else record(i, age=-1) for i in range(1200)]
     write(folder / "people.jsonl", [*wrong, *(record(i) for i in range(50))])
     done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl")
-    told = done.stderr.splitlines()
-    assert done.returncode == 0
-    assert told[:2] == [f"people.jsonl: row 0, 'age': {RANGE}", f"people.jsonl: row 1, 'city': {HIERARCHY}"]
-    assert told[20:] == [
-        "people.jsonl: more records are rejected; their count follows at the end",
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"people.jsonl: row 1, 'age': {RANGE}",
+        f"people.jsonl: row 2, 'city': {HIERARCHY}",
         "people.jsonl: 1,200 records rejected:",
         f"  800  'city': {HIERARCHY}",
         f"  400  'age': {RANGE}",
+        *[line for line in done.stderr.splitlines() if "OUTSIDE k" in line],
+        "people.jsonl: 96.0 % of the records were rejected, more than 5.0 %; the output is kept as a draft, out.draft.jsonl",
+        f"  800 (64.0 %): 'city': {HIERARCHY}",
+        f"  400 (32.0 %): 'age': {RANGE}",
+        "Correct the input or the policy, and run again; --max-rejected allows more.",
     ]
+    assert files(folder) == {"policy.yaml", "people.jsonl", "out.draft.jsonl"}
+
+
+def test_the_figures_of_a_run_as_json(folder: Path, shoal: Shoal) -> None:
+    write(folder / "people.jsonl", [*(record(i) for i in range(50)), record(1, age=7731)])
+    done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["received"], found["rejected"], found["is_draft"]) == (0, 51, 1, False)
+    assert found["reasons"] == [{"reason": f"'age': {RANGE}", "count": 1}]
+    done = shoal("run", "policy.yaml", "people.jsonl", "-", "--json")
+    assert done.stderr == "--json: standard output is the OUTPUT already; name a file\n"
 
 
 def test_strict_stops_at_the_first(folder: Path, shoal: Shoal) -> None:
     write(folder / "people.jsonl", [*(record(i) for i in range(50)), record(1, age=7731), record(2, age=-1)])
     done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl", "--trace", "trace.jsonl", "--strict")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"people.jsonl: row 50, 'age': {RANGE}\n"
+    assert done.stderr == f"people.jsonl: row 51, 'age': {RANGE}\n"
     assert files(folder) == {"policy.yaml", "people.jsonl"}
 
 

@@ -17,7 +17,7 @@ from shoal.policy import Policy
 
 STATS = Stats(
     received=1000, rejected=10, reasons={"'age': infinite": 10}, held=0, released=990, groups=100, clustered=800,
-    reused=90, suppressed=100, loss=0.2345, smallest_group=3, longest_wait=20.0, stretched=0, faults={},
+    reused=90, suppressed=100, loss=0.2345, doubt=0.0, withheld=0, smallest_group=3, longest_wait=20.0, stretched=0, faults={},
 )  # fmt: skip
 
 
@@ -36,11 +36,11 @@ def figures(policy: Policy, stats: Stats, elapsed: float = 2.0) -> dict[str, str
 def test_the_figures() -> None:
     assert figures(Policy.parse(POLICY), STATS) == {
         "tuples": "990",
+        "OUTSIDE k": "100 (10.1 %)",
         "tuples a second": "495",
         "loss": "0.234",
         "smallest group": "3 persons",
         "longest wait": "20 arrivals",
-        "suppressed": "100 (10.1 %)",
         "reused": "90 (9.1 %)",
         "rejected": "10 (1.0 %)",
     }
@@ -90,7 +90,8 @@ def test_drift_in_a_pipe(shoal: Shoal, folder: Path) -> None:
 def test_a_field_that_the_file_does_not_have(shoal: Shoal, folder: Path) -> None:
     (folder / "narrow.csv").write_text("pid,city,disease\n" + "".join(f"{i},Paris,x\n" for i in range(50)))
     done = shoal("run", "policy.yaml", "narrow.csv", "out.jsonl")
-    assert (done.returncode, done.stderr) == (0, "narrow.csv: 'age': was not there in 50 (100.0 %) of the records\n")
+    told = "narrow.csv: has no field 'age'; correct its name in the policy, or list it under input.optional\n"
+    assert (done.returncode, done.stderr) == (2, told)
 
 
 def test_drift_in_the_summary() -> None:

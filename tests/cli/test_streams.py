@@ -88,6 +88,6 @@ def test_rejections_stay_readable_beside_the_bar(folder: Path) -> None:
     write(folder / "people.jsonl", [record(i, **({"age": 7731} if i == 40 else {})) for i in range(100)])
     status, said = _on_terminal(folder, "run", "policy.yaml", "people.jsonl", "out.jsonl")
     assert status == 0
-    assert "people.jsonl: row 40, 'age': outside [0, 100] (value withheld)" in said
+    assert "people.jsonl: row 41, 'age': outside [0, 100] (value withheld)" in said
     assert "1 (1.0 %)" in said
     assert "7731" not in said

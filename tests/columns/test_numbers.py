@@ -49,26 +49,39 @@ def test_numbers_in_any_form(column: Any, expected: list[float | None]) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["x", "1,5", "1_0", "0x10", "1 2", "\u0663", "--1", "1e", "e1", ".", "+", "nan(1)", "infinit", "true", "1970-01-01",
-     True, False, b"\xff", [1], {"a": 1}, datetime.date(1970, 1, 2), datetime.timedelta(1)],
+    ["x", "1_0", "0x10", "1 2", "\u0663", "--1", "+", "infinit", "true", True, False, b"\xff", {"a": 1},
+     datetime.timedelta(1)],
 )  # fmt: skip
 def test_what_is_no_number(value: Any) -> None:
-    assert refusals({"age": [value]}) == [f"row 0, {NOT}"]
+    assert refusals({"age": [value]}) == [f"row 1, {NOT}"]
+
+
+UNIT = "is there a unit beside the number? take it away before"
+DATE = "is it a date? (part: year)"
+
+
+@pytest.mark.parametrize(
+    ("value", "cause"),
+    [("1,5", "is the decimal mark a comma? (input.decimal)"), (".", "does it mean missing? (nulls)"), ("1e", UNIT),
+     ("e1", UNIT), ("nan(1)", UNIT), ([1], UNIT), ("1970-01-01", DATE), (datetime.date(1970, 1, 2), DATE)],
+)  # fmt: skip
+def test_what_is_no_number_for_a_likely_cause(value: Any, cause: str) -> None:
+    assert refusals({"age": [value]}) == [f"row 1, {NOT}; {cause}"]
 
 
 @pytest.mark.parametrize("value", [INF, -INF, "inf", "-Infinity", "+INF", "1e999", "-1e999"])
 @pytest.mark.parametrize("beyond", ["reject", "clip"])
 def test_infinities_are_rejected_also_where_values_are_clipped(value: Any, beyond: str) -> None:
     told = refusals({"age": [value, value]}, age={"out_of_range": beyond})
-    assert told == [f"row 0, {INFINITE}", f"row 1, {INFINITE}"]
+    assert told == [f"row 1, {INFINITE}", f"row 2, {INFINITE}"]
 
 
 def test_values_outside_the_range() -> None:
     column = [-0.001, 0, 100, 100.001, None, 1e300]
-    assert refusals({"age": column}) == [f"row {row}, {OUTSIDE}" for row in (0, 3, 5)]
+    assert refusals({"age": column}) == [f"row {row}, {OUTSIDE}" for row in (1, 4, 6)]
     assert ages(column, age={"out_of_range": "clip"}) == [0, 0, 100, 100, None, 100]
     assert refusals({"age": [-1]}, age={"range": [-0.5, 0.25]}) == [
-        "row 0, 'age': outside [-0.5, 0.25] (value withheld); widen the range or set out_of_range: clip"
+        "row 1, 'age': outside [-0.5, 0.25] (value withheld); widen the range or set out_of_range: clip"
     ]
 
 

@@ -23,18 +23,19 @@ REASONS = {
 
 def test_unknown_categories() -> None:
     column = ["a", "letters", "any", "zz", None, "A"]
-    assert refusals({"city": column}) == [f"row {row}, {UNKNOWN}" for row in (1, 2, 3, 5)]
+    cause = UNKNOWN.replace("; add", "; is it written in other letters there? (upper and lower case); add")
+    assert refusals({"city": column}) == [*(f"row {row}, {UNKNOWN}" for row in (2, 3, 4)), f"row 6, {cause}"]
     assert cities(column, city={"unknown": "root"}) == ["a", "any", "any", "any", None, "any"]
     assert cities([1, 7], city={"unknown": "root"}) == ["1", "any"]
 
 
 @pytest.mark.parametrize("value", [7, 2.0, False, b"\xff", [1], {"a": 1}])
 def test_unknown_categories_of_any_type(value: Any) -> None:
-    assert refusals({"city": [value]}) == [f"row 0, {UNKNOWN}"]
+    assert refusals({"city": [value]}) == [f"row 1, {UNKNOWN}"]
 
 
 def test_bytes_without_text_are_rejected_also_where_the_unknown_are_not() -> None:
-    assert refusals({"city": [b"\xff", b"zz"]}, city={"unknown": "root"}) == [f"row 0, {UNKNOWN}"]
+    assert refusals({"city": [b"\xff", b"zz"]}, city={"unknown": "root"}) == [f"row 1, {UNKNOWN}"]
 
 
 def test_the_first_reason_stands() -> None:
@@ -45,7 +46,7 @@ def test_the_first_reason_stands() -> None:
     for first in range(len(order)):
         record = {name: (right if i < first else wrong)[name] for i, name in enumerate(order)}
         told = refusals({name: [value] for name, value in record.items()}, **TIMED)
-        assert told == [f"row 0, {REASONS[order[first]]}"]
+        assert told == [f"row 1, {REASONS[order[first]]}"]
     assert refusals({name: [value] for name, value in right.items()}, **TIMED) == []
 
 

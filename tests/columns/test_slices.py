@@ -63,6 +63,7 @@ def parts(found: Encoded) -> list[Any]:
             found.kept.to_pylist(), found.rows.tolist(), found.whole.tolist(), found.rejected]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("publish", ["drop", "keep", "generalize"])
 @pytest.mark.parametrize("batch", batches(), ids=lambda batch: " ".join(map(str, batch.schema.types)))
 def test_slices(batch: pa.RecordBatch, publish: str) -> None:

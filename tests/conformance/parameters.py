@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -21,7 +22,9 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "tide": {"effort": st.sampled_from(["quick", "thorough"])},
 }
 SHARES = ({"x": 0.5, "y": 0.25, "z": 0.25}, {"x": 0.375, "y": 0.5, "elsewhere": 0.125})
+TIME_GRIDS = (None, None, 0.1, 1.0, 5.0)
 WINDOWS = ("count", "time", "buffer")
+MIXING = ("maybe", "blurred")  # the readings of nulls that show what only some members of a group have
 
 
 def parameters(name: str, k: int, window: tuple[str, float]) -> st.SearchStrategy[dict[str, Any]]:
@@ -39,9 +42,14 @@ def parameters(name: str, k: int, window: tuple[str, float]) -> st.SearchStrateg
     return st.tuples(given | st.just({}), common).map(lambda both: both[0] | both[1])
 
 
-def generated(name: str, *kinds: str, **options: Any) -> st.SearchStrategy[Stream]:
-    """Streams for an algorithm, under windows of the given kinds, or of all."""
-    return streams(lambda k, window: parameters(name, k, window), kinds=kinds or WINDOWS, **options)
+def generated(name: str, *kinds: str, matches: Sequence[str] = MIXING, **options: Any) -> st.SearchStrategy[Stream]:
+    """Streams for an algorithm, under windows of the given kinds, or of all, and under these readings of nulls."""
+    plain = streams(lambda k, window: parameters(name, k, window), kinds=kinds or WINDOWS, **options)
+    return st.builds(_asked, plain, st.sampled_from(matches), st.booleans(), st.sampled_from(TIME_GRIDS))
+
+
+def _asked(stream: Stream, match: str, one_in_k: bool, time_grid: float | None) -> Stream:
+    return stream._replace(match=match, one_in_k=one_in_k, time_grid=time_grid)
 
 
 def promised(name: str, *kinds: str, **options: Any) -> st.SearchStrategy[Stream]:
@@ -53,7 +61,7 @@ def promised(name: str, *kinds: str, **options: Any) -> st.SearchStrategy[Stream
 def with_promises(draw: st.DrawFn, plain: st.SearchStrategy[Stream]) -> Stream:
     """Streams of which more is asked than of these; their sensitive values are few, some are missing."""
     stream = draw(plain)
-    match = draw(st.sampled_from(["extended", "root", "maybe"]))
+    match = draw(st.sampled_from(["blurred", "extended", "root", "maybe"]))
     quasi = len(stream.attributes)
     weighs = st.tuples(*[st.sampled_from([0.5, 1.0, 2.0, 3.0])] * quasi)
     demands = [demand for i in range(draw(st.integers(0, 2))) for demand in draw(_demands(i, stream.k))]
@@ -61,7 +69,7 @@ def with_promises(draw: st.DrawFn, plain: st.SearchStrategy[Stream]) -> Stream:
     random = draw(st.randoms(use_true_random=False))
     stream = stream._replace(
         match=match,
-        min_support=draw(st.integers(1, stream.k)) if match == "maybe" else 1,
+        min_support=draw(st.none() | st.integers(1, stream.k if match in MIXING else 1)),
         weights=draw(st.one_of(st.just(()), st.just(()), weighs)),
         demands=tuple(demands),
         stretch=draw(st.sampled_from([1, 2, 4])),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.conformance.streams import Stream
-from tests.naive import Arrival, Release, Tick
+from tests.naive import Arrival, Doubtful, Release, Tick
 
 
 def arrivals(stream: Stream) -> list[Arrival]:
@@ -20,8 +20,13 @@ def check(stream: Stream, releases: Sequence[Release], name: str = "fads") -> No
     leaves_once(stream, releases)
     if not (name == "fast" and stream.window[0] == "time"):  # FAST waits for a full round, whatever the clock says
         assert late(stream, releases, *stays(stream, name)) == []
-    is_true(stream, releases, imputes=name == "iot")
+    if stream.match == "blurred":
+        is_blurred(stream, releases)
+    else:
+        is_true(stream, releases, imputes=name == "iot")
     has_k_persons(stream, releases)
+    has_one_in_k(stream, releases)
+    shows_one_time(stream, releases)
     if name != "fast":  # which counts a group as published anew when it is reused
         assert too_old(stream, releases) == []
 
@@ -87,6 +92,54 @@ def is_true(stream: Stream, releases: Sequence[Release], imputes: bool = False) 
             assert value is None or domain.contains(g, value)
 
 
+def is_blurred(stream: Stream, releases: Sequence[Release]) -> None:
+    """Who is in a group shows what the group shows; a suppressed tuple shows every root, none in doubt."""
+    rows, groups = arrivals(stream), members(releases)
+    for r in releases:
+        if r.how == "suppressed":
+            assert r.generalization == tuple(domain.root for domain in stream.domains)
+        else:
+            blurs(stream, rows, r, groups[r.cluster])
+
+
+def blurs(stream: Stream, rows: Sequence[Arrival], release: Release, group: Sequence[Release]) -> None:
+    """A tuple shows the same as all members that the group left with, and could be one of them.
+
+    In doubt is what some of them lack, missing what all lack; what too few persons have is the root.
+    """
+    assert release.generalization == group[0].generalization
+    every = zip(stream.domains, rows[release.row].values, release.generalization or (), strict=True)
+    for q, (domain, value, g) in enumerate(every):
+        lacks = [rows[r.row].values[q] is None for r in group]
+        assert (g is None) == all(lacks)
+        assert isinstance(g, Doubtful) == (any(lacks) and not all(lacks))
+        if value is None:
+            assert any(lacks), "the tuple lacks what all members have"
+        else:
+            assert g is not None and domain.contains(certain(g), value)
+        if g is not None and len(having(rows, group, q)) < stream.support:
+            assert g == Doubtful(domain.root)
+
+
+def certain(g: Any) -> Any:
+    """What is shown, in doubt or not."""
+    return g.value if isinstance(g, Doubtful) else g
+
+
+def having(rows: Sequence[Arrival], group: Sequence[Release], q: int) -> set[Any]:
+    """The persons of a group that have a quasi-identifier."""
+    return {rows[r.row].person for r in group if rows[r.row].values[q] is not None}
+
+
+def members(releases: Sequence[Release]) -> dict[int | None, list[Release]]:
+    """Those who left together, by group."""
+    groups: dict[int | None, list[Release]] = {}
+    for r in releases:
+        if r.how == "cluster":
+            groups.setdefault(r.cluster, []).append(r)
+    return groups
+
+
 def has_k_persons(stream: Stream, releases: Sequence[Release]) -> None:
     """At the moment a group leaves it counts k persons; who wears it later finds it published; all wear the same."""
     rows = arrivals(stream)
@@ -108,13 +161,38 @@ def has_k_persons(stream: Stream, releases: Sequence[Release]) -> None:
                 assert g is None or worn[first.cluster].setdefault(q, g) == g
 
 
+def has_one_in_k(stream: Stream, releases: Sequence[Release]) -> None:
+    """At every moment no person has more than 1/k of the rows of a group."""
+    rows, people = arrivals(stream), dict[int, Counter[Any]]()
+    for step in steps(releases) if stream.one_in_k else ():
+        if step[0].cluster is not None:
+            counted = people.setdefault(step[0].cluster, Counter())
+            counted.update(rows[r.row].person for r in step)
+            assert max(counted.values()) * stream.k <= counted.total()
+
+
+def shows_one_time(stream: Stream, releases: Sequence[Release]) -> None:
+    """All rows of a group show one interval on the grid, no wider than its members need; a suppressed tuple shows none."""
+    rows, groups, grid = arrivals(stream), members(releases), stream.time_grid
+    for r in releases:
+        if grid is None or r.how == "suppressed":
+            assert r.moment is None
+            continue
+        assert r.moment is not None
+        low, high = r.moment
+        times = [rows[member.row].time for member in groups[r.cluster]]
+        assert low <= rows[r.row].time <= high
+        assert min(times) - grid < low and high < max(times) + grid
+        assert all(math.isclose(end / grid, round(end / grid), abs_tol=1e-9) for end in r.moment)
+
+
 def mean_loss(stream: Stream, releases: Sequence[Release]) -> float:
-    """The mean loss of what was published."""
-    rows = arrivals(stream)
+    """The mean loss of what was published; what too few persons of a group have is lost."""
+    rows, groups = arrivals(stream), members(releases)
     total = 0.0
     for r in releases:
-        shown = [(d, g) for d, v, g in zip(stream.domains, rows[r.row].values, r.generalization or (), strict=True)
-                 if v is not None]  # fmt: skip
+        every = zip(stream.domains, rows[r.row].values, r.generalization or (), strict=True)
+        shown = [(q, domain, g) for q, (domain, value, g) in enumerate(every) if value is not None]
         if r.how == "suppressed":
             total += 1
         elif _is_imputed(r):
@@ -122,7 +200,9 @@ def mean_loss(stream: Stream, releases: Sequence[Release]) -> float:
             losses = [1 if value is None else domain.loss(g[0]) for domain, value, g in every if g is not None]
             total += sum(losses) / len(losses)
         elif shown:
-            total += sum(domain.loss(g) for domain, g in shown) / len(shown)
+            thin = [len(having(rows, groups[r.cluster], q)) < stream.support for q, _, _ in shown]
+            losses = [1 if few else domain.loss(certain(g)) for few, (_, domain, g) in zip(thin, shown, strict=True)]
+            total += sum(losses) / len(losses)
     return total / len(releases) if releases else 0.0
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
 from shoal.policy import Hierarchy
-from tests.naive import ALGORITHMS, Algorithm, Arrival, Categorical, Demand, Numeric, Release, Tick
+from tests.naive import ALGORITHMS, Algorithm, Arrival, Categorical, Demand, Doubtful, Numeric, Release, Tick
 
 TREES: dict[str, dict[str, tuple[str, ...]]] = {
     "flat": {leaf: (leaf, "any") for leaf in "abc"},
@@ -39,11 +39,20 @@ class Stream(NamedTuple):
     cuts: tuple[int, ...]  # where the engine's batches end
     grids: tuple[float | None, ...] = ()  # one a quasi-identifier, or none at all
     match: str = "maybe"
-    min_support: int = 1
+    min_support: int | None = None  # None: what the reading of nulls says
     weights: tuple[float, ...] = ()  # one a quasi-identifier, or none at all
     demands: tuple[Demand, ...] = ()  # in the order of the sensitive attributes, of each l before t
     stretch: float = 1
     lanes: int = 1
+    one_in_k: bool = False
+    time_grid: float | None = None  # None: no time is published
+
+    @property
+    def support(self) -> int:
+        """How many persons of a group must have what it shows."""
+        if self.min_support is not None:
+            return self.min_support
+        return min(2, self.k) if self.match == "blurred" else 1
 
     @property
     def sensitive(self) -> range:
@@ -70,11 +79,16 @@ def policy_of(name: str, stream: Stream) -> Policy:
     kind, length = stream.window
     written: dict[str, Any] = {
         "person": "pid", "attributes": {**attributes, "note": {"publish": "keep"}},
-        "privacy": {"k": stream.k, "nulls_match": stream.match, "min_support": stream.min_support, **shared},
+        "privacy": {"k": stream.k, "nulls_match": stream.match, "one_in_k": stream.one_in_k, **shared},
         "window": {kind: length}, "algorithm": {"name": name, **stream.parameters},
+        "suppressed": "publish",  # so that each row names its record, suppressed ones too
     }  # fmt: skip
-    if kind == "time":
+    if stream.min_support is not None:
+        written["privacy"]["min_support"] = stream.min_support
+    if kind == "time" or stream.time_grid:
         written["time"] = {"field": "ts"}
+    if stream.time_grid:
+        written["time"] |= {"publish": "generalize", "grid": stream.time_grid}
     if stream.weights:
         written["weights"] = {f"q{i}": weight for i, weight in enumerate(stream.weights)}
     if stream.stretch > 1:
@@ -117,13 +131,18 @@ def paired(anonymizer: Anonymizer, records: list[dict[str, Any]], stream: Stream
     for shown, how in zip(records, anonymizer.trace.to_pylist(), strict=True):
         assert shown["note"] == how["row"]
         dress = tuple(worn(shown[f"q{i}"]) for i in range(len(stream.attributes)))
-        found.append(Release(how["row"], how["how"], how["cluster"], dress, how["arrived"], how["released"]))
+        moment = tuple(shown["ts"]) if shown.get("ts") else None
+        values = tuple(shown[f"s{i}"] for i in stream.sensitive)
+        found.append(Release(how["row"], how["how"], how["cluster"], dress, how["arrived"], how["released"], moment, values))
     return found
 
 
 def worn(shown: Any) -> Any:
     if isinstance(shown, dict):
         return worn(shown["value"]), shown["of"], shown["had"]
+    if isinstance(shown, list) and shown[-1] is None:
+        *ends, _ = shown
+        return Doubtful(tuple(ends) if len(ends) == 2 else ends[0])
     return tuple(shown) if isinstance(shown, list) else shown
 
 
@@ -171,7 +190,8 @@ def naive(name: str, stream: Stream) -> Algorithm:
     """The twin, before the stream begins."""
     return ALGORITHMS[name](
         stream.domains, stream.k, stream.window, match=stream.match, min_support=stream.min_support,
-        weights=stream.weights, demands=stream.demands, stretch=stream.stretch, **stream.parameters,
+        weights=stream.weights, demands=stream.demands, stretch=stream.stretch, one_in_k=stream.one_in_k,
+        time_grid=stream.time_grid, **stream.parameters,
     )  # fmt: skip
 
 
@@ -201,7 +221,7 @@ def streams(
             events.append(Tick(clock + random.choice([0.0, 4.0])))
             continue
         values = tuple(None if random.random() < missing else random.choice(choices) for choices in value)
-        events.append(Arrival(random.randrange(persons), values, clock if kind == "time" else None))
+        events.append(Arrival(random.randrange(persons), values, clock))
     cuts = tuple(i for i in range(len(events)) if random.random() < 0.2)
     return Stream(attributes, k, (kind, length), draw(parameters(k, (kind, length))), tuple(events), cuts)
 

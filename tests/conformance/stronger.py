@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.conformance.promises import arrivals, late, leaves_once, stays, steps
+from tests.conformance.promises import arrivals, blurs, has_one_in_k, late, leaves_once, shows_one_time, stays, steps
 from tests.conformance.streams import Stream
 from tests.naive import Arrival, Demand, Release
 
@@ -20,6 +20,8 @@ def check(stream: Stream, releases: Sequence[Release], name: str) -> None:
         assert stream.stretch > 1 or patient == []
         longest, *pocket = stays(stream, name)
         assert late(stream, releases, stream.stretch * longest, *pocket) == []
+    has_one_in_k(stream, releases)
+    shows_one_time(stream, releases)
     rows = arrivals(stream)
     groups: dict[int | None, list[Release]] = {}
     for step in steps(releases):
@@ -32,7 +34,10 @@ def check(stream: Stream, releases: Sequence[Release], name: str) -> None:
             assert len({rows[r.row].person for r in step}) >= stream.k
             groups[step[0].cluster] = step
         for r in step:
-            wears(stream, rows, r, groups[r.cluster], imputed=name == "iot" and stream.match == "maybe")
+            if stream.match == "blurred":
+                blurs(stream, rows, r, groups[r.cluster])
+            else:
+                wears(stream, rows, r, groups[r.cluster], imputed=name == "iot" and stream.match == "maybe")
 
 
 def wears(stream: Stream, rows: Sequence[Arrival], release: Release, group: Sequence[Release], imputed: bool) -> None:
@@ -47,7 +52,7 @@ def wears(stream: Stream, rows: Sequence[Arrival], release: Release, group: Sequ
                 g = g[0]
             else:
                 assert (g is None) == (value is None)
-            assert g is None or len(having) >= stream.min_support or g == domain.root
+            assert g is None or len(having) >= stream.support or g == domain.root
         elif not everybody:
             assert g == (None if stream.match == "extended" else domain.root)
         else:
@@ -66,16 +71,28 @@ class Values:
         self.stream = stream
         self.rows = arrivals(stream)
         self.shown: dict[tuple[int, int], Counter[str]] = {}
+        self.withheld: set[tuple[int, int]] = set()  # a group and an attribute
 
     def add(self, releases: Sequence[Release], came: Sequence[int]) -> None:
         """What left while so many tuples, or so many, had come."""
         for step in steps(releases):
             for i, demand in enumerate(self.stream.demands):
                 cluster = step[0].cluster
-                if cluster is not None:
+                published = [r.sensitive[demand.attribute] for r in step]
+                kept = published == [self.rows[r.row].sensitive[demand.attribute] for r in step]
+                nothing = step[0].how == "cluster" and set(published) == {None}
+                if cluster is None:
+                    assert kept
+                elif nothing and (not kept or self.demands_a_value(demand)):
+                    self.withheld.add((cluster, demand.attribute))
+                else:
+                    assert kept and (cluster, demand.attribute) not in self.withheld
                     shown = self.shown.setdefault((cluster, i), Counter())
-                    shown.update(self.values(demand, (r.row for r in step)))
+                    shown.update(value for value in published if value is not None)
                     assert any(holds(demand, shown, Counter(self.values(demand, range(number)))) for number in came)
+
+    def demands_a_value(self, demand: Demand) -> bool:
+        return any(other.kind != "t" for other in self.stream.demands if other.attribute == demand.attribute)
 
     def values(self, demand: Demand, rows: Iterable[int]) -> list[str]:
         found = (self.rows[row].sensitive[demand.attribute] for row in rows)

@@ -19,7 +19,7 @@ def anonymizer(algorithm: str = "fads", window: int = 3, reuse_age: int = 0, **m
 @pytest.mark.parametrize(("asked", "reused"), [(2, 196), ({"entropy": 1.5}, 2 * 62)])
 def test_one_group_that_shows_more_values_than_the_window_has_slots(asked: Any, reused: int) -> None:
     """What is shown is counted in a room that the window's few slots must not bound."""
-    one = anonymizer(privacy={"k": 2, "l": asked}, reuse_age=10**6)
+    one = anonymizer(privacy={"k": 2, "l": asked, "one_in_k": False}, reuse_age=10**6)
     room = 0
     for i in range(200):
         one.push({"pid": min(i, 2), "age": (0, 100)[i] if i < 2 else 50, "illness": f"illness {i}"})

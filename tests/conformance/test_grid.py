@@ -16,7 +16,7 @@ from tests.conformance.parameters import generated
 from tests.conformance.promises import check, mean_loss
 from tests.conformance.streams import Stream, engine, policy_of
 from tests.examples import examples
-from tests.naive import Numeric
+from tests.naive import Doubtful, Numeric
 
 RANGES = (Numeric(-3.0, 4.0), Numeric(0.0, 0.7), "deep", Numeric(17.0, 90.0))
 GRIDS = st.tuples(
@@ -34,21 +34,29 @@ def rounded(end: float, grid: float, domain: Numeric, up: bool) -> float:
     return min(min(inside), domain.high) if up else max(max(inside), domain.low)
 
 
+def widened(g: Any, grid: float, domain: Numeric) -> Any:
+    if isinstance(g, Doubtful):
+        return Doubtful(widened(g.value, grid, domain))
+    if len(g) == 3:  # with counts where it is imputed
+        return (widened(g[0], grid, domain), *g[1:])
+    low, high = g
+    return (rounded(low, grid, domain, up=False), rounded(high, grid, domain, up=True))
+
+
 def on_grid(stream: Stream, shown: tuple[Any, ...]) -> tuple[Any, ...]:
     ends = []
     for domain, grid, g in zip(stream.attributes, stream.grids, shown, strict=True):
         if grid is not None and g is not None and isinstance(domain, Numeric):
-            (low, high), *counts = g if len(g) == 3 else [g]  # with counts where it is imputed
-            widened = (rounded(low, grid, domain, up=False), rounded(high, grid, domain, up=True))
-            g = (widened, *counts) if counts else widened
+            g = widened(g, grid, domain)
         ends.append(g)
     return tuple(ends)
 
 
+@pytest.mark.slow
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_grid(name: str) -> None:
-    @examples(0.2)
+    @examples(0.4)
     @given(generated(name, attributes=RANGES), GRIDS)
     def hold(stream: Stream, grids: tuple[float | None, ...]) -> None:
         plain = engine(Anonymizer(policy_of(name, stream)), stream)

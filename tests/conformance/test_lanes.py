@@ -44,11 +44,12 @@ def in_order(releases: Sequence[Release]) -> list[Release]:
     return [r._replace(cluster=numbers.setdefault(r.cluster, len(numbers) - 1)) for r in releases]
 
 
+@pytest.mark.slow
 @pytest.mark.streams
 @pytest.mark.parametrize("count", [2, 8])
 @pytest.mark.parametrize("name", WINDOWED)
 def test_every_promise_holds(name: str, count: int) -> None:
-    @examples(0.15)
+    @examples(0.3)
     @given(generated(name))
     def holds(stream: Stream) -> None:
         stream = split(stream, count)
@@ -63,7 +64,7 @@ def test_every_promise_holds(name: str, count: int) -> None:
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_stronger_promises_hold(name: str) -> None:
-    @examples(0.1)
+    @examples(0.13)
     @given(promised(name), st.sampled_from([2, 5]))
     def hold(stream: Stream, count: int) -> None:
         stream = split(stream._replace(stretch=1), count)
@@ -77,10 +78,11 @@ def test_stronger_promises_hold(name: str) -> None:
     hold()
 
 
+@pytest.mark.slow
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_batches_equal_single_records(name: str) -> None:
-    @examples(0.1)
+    @examples(0.2)
     @given(generated(name), st.sampled_from([2, 5]))
     def equal(stream: Stream, count: int) -> None:
         is_the_same_in_batches(policy_of(name, split(stream, count)), stream)
@@ -92,7 +94,7 @@ def test_batches_equal_single_records(name: str) -> None:
 @pytest.mark.streams
 @pytest.mark.parametrize("name", ["castle", "fads", "tide", "xband"])
 def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
-    @examples(0.05)
+    @examples(0.1)
     @given(generated(name), st.sampled_from([2, 5]), st.data())
     def equal(stream: Stream, count: int, data: st.DataObject) -> None:
         is_the_same_interrupted(policy_of(name, split(stream, count)), stream, data)
@@ -132,7 +134,9 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pieces_of_which_nothing_is_accepted_decide_no_type() -> None:
     records = [{**one, "note": i, "age": 1000 if i < 40 else one["age"]} for i, one in enumerate(people(60, 60))]
-    rest = "  note: {publish: keep}\nprivacy: {k: 3}\nwindow: {count: 12}\nlanes: 2\nalgorithm: {name: fads}"
+    rest = (
+        "  note: {publish: keep}\nprivacy: {k: 3}\nsuppressed: publish\nwindow: {count: 12}\nlanes: 2\nalgorithm: {name: fads}"
+    )
     anonymizer = Anonymizer(Policy.parse(FIELDS + rest))
     left = [anonymizer.push_batch(pa.RecordBatch.from_pylist(records)), anonymizer.flush()]
     assert sorted(pa.concat_batches(left).column("note").to_pylist()) == list(range(40, 60))

@@ -55,6 +55,7 @@ def size(anonymizer: Anonymizer) -> dict[str, int]:
     return {**sizes, "payloads": held(anonymizer._engine._core.payloads.content)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize("name", WINDOWED)
 def test_memory_does_not_grow_with_the_stream(name: str, kind: str) -> None:

@@ -15,10 +15,11 @@ from tests.conformance.streams import Stream, engine, policy_of
 from tests.examples import examples
 
 
+@pytest.mark.slow
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_stats_say_what_was_released(name: str) -> None:
-    @examples(0.3)
+    @examples(0.6)
     @given(generated(name))
     def agree(stream: Stream) -> None:
         anonymizer = Anonymizer(policy_of(name, stream))

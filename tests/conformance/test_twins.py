@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import import_module
 from random import Random
 
@@ -10,16 +11,17 @@ from hypothesis import given
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from tests.conformance.parameters import generated
-from tests.conformance.promises import check
+from tests.conformance.parameters import MIXING, generated
+from tests.conformance.promises import check, has_one_in_k
 from tests.conformance.streams import TREES, Stream, engine, policy_of, twin
 from tests.naive import Arrival, Numeric
 
 
 @pytest.mark.streams
+@pytest.mark.parametrize("match", MIXING)
 @pytest.mark.parametrize("name", WINDOWED)
-def test_releases_equal_the_naive_twins_and_keep_the_promises(name: str) -> None:
-    @given(generated(name))
+def test_releases_equal_the_naive_twins_and_keep_the_promises(name: str, match: str) -> None:
+    @given(generated(name, matches=[match]))
     def equal(stream: Stream) -> None:
         releases = engine(Anonymizer(policy_of(name, stream)), stream)
         assert releases == twin(name, stream)
@@ -28,10 +30,15 @@ def test_releases_equal_the_naive_twins_and_keep_the_promises(name: str) -> None
     equal()
 
 
-@pytest.mark.parametrize(("quasi", "k", "length"), [(1, 3, 70), (8, 5, 130), (9, 5, 130), (64, 4, 70), (2, 130, 200)])
+QUICK, OTHERS = (9, 5, 130), ((1, 3, 70), (8, 5, 130), (64, 4, 70), (2, 130, 200))
+SIZES = [QUICK, *(pytest.param(*size, marks=pytest.mark.long) for size in OTHERS)]
+
+
+@pytest.mark.parametrize(("quasi", "k", "length"), SIZES)
+@pytest.mark.parametrize("match", MIXING)
 @pytest.mark.parametrize("name", WINDOWED)
-def test_releases_equal_the_naive_twins_over_several_vectors(name: str, quasi: int, k: int, length: int) -> None:
-    stream = _of_several_vectors(quasi, k, length)
+def test_releases_equal_the_naive_twins_over_several_vectors(name: str, match: str, quasi: int, k: int, length: int) -> None:
+    stream = _of_several_vectors(quasi, k, length)._replace(match=match)
     assert engine(Anonymizer(policy_of(name, stream)), stream) == twin(name, stream)
 
 
@@ -40,6 +47,32 @@ def test_hierarchies_with_more_leaves_than_codes(codes: int, monkeypatch: pytest
     monkeypatch.setattr(import_module("shoal.blocks.domain"), "CODES", codes)
     stream = _of_several_vectors(8, 5, 130)
     assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
+
+
+@pytest.mark.streams
+@pytest.mark.parametrize("match", ["blurred", "extended"])
+def test_tide_cuts_large_waves_into_parts(match: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("shoal.algorithms.tide.wave", "tests.naive.tide"):
+        monkeypatch.setattr(import_module(module), "WHOLE", 6)
+        monkeypatch.setattr(import_module(module), "PART", 3)
+
+    @given(generated("tide", matches=[match]))
+    def equal(stream: Stream) -> None:
+        assert engine(Anonymizer(policy_of("tide", stream)), stream) == twin("tide", stream)
+
+    equal()
+    stream = _of_several_vectors(9, 5, 130)._replace(match=match)
+    releases = engine(Anonymizer(policy_of("tide", stream)), stream)
+    assert releases == twin("tide", stream)
+    monkeypatch.undo()
+    assert releases != twin("tide", stream)
+
+
+@pytest.mark.parametrize("match", ["blurred", "root"])
+def test_tide_with_hierarchies_of_more_leaves_than_16_bits_number(match: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("shoal.algorithms.tide.wave"), "LEAVES", 2)
+    stream = _of_several_vectors(8, 5, 130)._replace(match=match)
+    assert engine(Anonymizer(policy_of("tide", stream)), stream) == twin("tide", stream)
 
 
 @pytest.mark.parametrize("weights", [(0.001, 1000.0), (1000.0, 0.001), (3.0, 0.5)])
@@ -55,6 +88,18 @@ def test_weights_choose_among_covers(k: int, length: int, power: int, weights: t
     events = tuple(Arrival(i, (random.random() ** power, random.random() ** power)) for i in range(600))
     stream = Stream(domains, k, ("count", length), {}, events, ())._replace(weights=weights)
     assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
+
+
+@pytest.mark.parametrize("name", ["kvarp", "iot"])
+def test_a_group_that_has_as_many_rows_as_it_remembers(name: str) -> None:
+    """All tuples are equal, and both prefer a cover to an equally good group: each group is reused until it is full."""
+    random = Random(3)
+    events = tuple(Arrival(random.randrange(2000), (0.5,)) for _ in range(1200))
+    stream = Stream((Numeric(0.0, 1.0),), 2, ("count", 12), {"reuse_age": 5000}, events, (700,), one_in_k=True)
+    releases = engine(Anonymizer(policy_of(name, stream)), stream)
+    assert releases == twin(name, stream)
+    has_one_in_k(stream, releases)
+    assert max(Counter(r.cluster for r in releases).values()) == 512
 
 
 def _of_several_vectors(quasi: int, k: int, length: int) -> Stream:

@@ -11,13 +11,14 @@ import pytest
 
 from shoal import Anonymizer
 from shoal.algorithms.tide.tide import DONE, OPEN, SETTLE
-from tests.conformance.parameters import WINDOWS
+from tests.conformance.parameters import MIXING, WINDOWS
 from tests.conformance.promises import check
 from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of, twin
 from tests.examples import count
 from tests.naive import Arrival, Numeric, Release, Tick
 
 TEN = Numeric(0.0, 10.0)
+ASKED = ({}, {"one_in_k": True}, {"one_in_k": True, "time_grid": 5.0}, {"time_grid": 40.0})
 
 
 def long_stream(seed: int, kind: str) -> Stream:
@@ -30,14 +31,15 @@ def long_stream(seed: int, kind: str) -> Stream:
         if kind == "time" and draw.random() < 0.05:
             events.append(Tick(clock + draw.choice([0.0, 0.5, 30.0])))
         values = tuple(_value(draw, attribute) for attribute in attributes)
-        events.append(Arrival(draw.randrange(persons), values, clock if kind == "time" else None))
+        events.append(Arrival(draw.randrange(persons), values, clock))
     cuts = tuple(sorted(draw.sample(range(len(events)), 6)))
     length = draw.choice([32, 64, 100])
     parameters = {
         "effort": draw.choice(["quick", "thorough"]), "reuse_limit": draw.choice([0, 3, 1000]),
         "reuse_age": draw.choice([length - 3, length, 2 * length, 10 * length]),
     }  # fmt: skip
-    return Stream(attributes, draw.choice([2, 3, 8]), (kind, length), parameters, tuple(events), cuts)
+    k, match = draw.choice([2, 3, 8]), draw.choice(MIXING)
+    return Stream(attributes, k, (kind, length), parameters, tuple(events), cuts, match=match, **draw.choice(ASKED))
 
 
 def scarce_stream(seed: int, kind: str) -> Stream:
@@ -66,7 +68,7 @@ def _value(draw: random.Random, attribute: Numeric | str) -> object:
 @pytest.mark.streams
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_releases_equal_the_naive_twin_however_the_stream_is_cut(kind: str) -> None:
-    for seed in range(count(0.03)):
+    for seed in range(count(0.04)):
         stream = long_stream(seed, kind)
         releases = agree(stream)
         check(stream, releases, "tide")
@@ -144,6 +146,7 @@ def test_the_work_is_spread_over_arrivals() -> None:
     assert anonymizer.stats.released == 0
 
 
+@pytest.mark.slow
 def test_work_that_a_restore_lost_is_done_again() -> None:
     stream = people(200, ("count", 64))
     expected = one_by_one(Anonymizer(policy_of("tide", stream)), stream)
@@ -188,7 +191,7 @@ def test_a_burst_leaves_in_waves_of_bounded_size() -> None:
     assert anonymizer._engine._lane.state.memory.closed[0] == 8192
     assert anonymizer.tick(10.0).num_rows == 17_000
     assert anonymizer.stats.suppressed == 0 and anonymizer.stats.faults == {}
-    assert len(anonymizer._engine._lane.state.memory.wave.group) <= 16_384 + 64
+    assert len(anonymizer._engine._lane.state.memory.wave.tuples.group) <= 16_384 + 64
 
 
 def _batch(events: tuple[Arrival, ...]) -> pa.RecordBatch:

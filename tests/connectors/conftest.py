@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors.processes import Broker, MockCluster, mosquitto, nats_server, running
+from connectors.kafka_broker import Cluster, cluster, why_absent
+from connectors.processes import Broker, mosquitto, nats_server, running
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +51,12 @@ def mosquitto_broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="session")
-def kafka_cluster() -> Iterator[MockCluster]:
-    cluster = MockCluster()
-    try:
-        yield cluster
-    finally:
-        cluster.end()
+def kafka_program() -> None:
+    if reason := why_absent():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster(kafka_program: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("kafka")) as one:
+        yield one

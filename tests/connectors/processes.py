@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,34 +64,3 @@ def mosquitto(program: str, folder: Path, *lines: str) -> Broker:
     kept = [f"listener {port} 127.0.0.1", "persistence true", f"persistence_location {folder}/", "max_queued_messages 0"]
     settings.write_text("\n".join([*own, *kept, *chosen, ""]))
     return Broker([program, "-c", str(settings)], port)
-
-
-class MockCluster(Broker):
-    """librdkafka's mock of a cluster, in a process of its own. It cannot come back once it is gone, so it only falls silent."""
-
-    SCRIPT = (
-        "import sys, confluent_kafka;"
-        "p = confluent_kafka.Producer({'test.mock.num.brokers': 1, 'log_level': 0});"
-        "b = p.list_topics(timeout=10).brokers.values();"
-        "print(*(f'{x.host}:{x.port}' for x in b), sep=',', flush=True);"
-        "sys.stdin.read()"
-    )
-
-    def __init__(self) -> None:
-        command = [sys.executable, "-c", self.SCRIPT]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        assert self._process.stdout
-        self.brokers = self._process.stdout.readline().decode().strip()
-
-    def start(self) -> None:
-        assert self._process
-        self._process.send_signal(signal.SIGCONT)
-
-    def stop(self, kill: bool = False) -> None:
-        assert self._process
-        self._process.send_signal(signal.SIGSTOP)
-
-    def end(self) -> None:
-        assert self._process
-        self._process.kill()
-        self._process.communicate()

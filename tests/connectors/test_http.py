@@ -28,6 +28,8 @@ from connectors.processes import free_port
 from shoal.connectors.http import HttpSink, HttpSource
 from shoal.errors import ConnectorError
 
+pytestmark = pytest.mark.slow
+
 
 class HttpFeed(Feed):
     """Clients that post, and do so again until they are answered 200."""

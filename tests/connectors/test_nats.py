@@ -104,6 +104,22 @@ class TestSource(SourceConformance):
     def feed(self, nats_broker: Broker) -> NatsFeed:
         return NatsFeed(nats_broker)
 
+    def test_the_server_is_told_all_that_is_safe(self, feed: NatsFeed) -> None:
+        source = feed.source()
+        source.begin(None)
+        feed.give(range(20))
+        _, position = drained(source, 20)
+        source.acknowledge(position)
+
+        def pending() -> int:
+            return feed.do(lambda js: js.consumer_info(feed.name, "shoal")).num_ack_pending
+
+        until = time.monotonic() + 10
+        while pending() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert pending() == 0
+        source.close()
+
     def test_acknowledges_all_up_to_a_position(self, feed: NatsFeed) -> None:
         source = feed.source()
         source.begin(None)

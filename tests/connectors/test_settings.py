@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from shoal.connectors import Secret
 from shoal.connectors.http import HttpSink
-from shoal.connectors.kafka import KafkaSource
+from shoal.connectors.kafka_source import KafkaSource
 from shoal.connectors.mqtt import MqttSource
 from shoal.connectors.nats_source import NatsSource
 from shoal.connectors.registry import SINKS, SOURCES, connector_class
@@ -36,7 +36,7 @@ def test_a_secret_from_a_file_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("hunter2\n")
     given = {**KAFKA, "options": {"sasl.password": {"file": "password"}}}
     settings = KafkaSource.Settings.model_validate(given, context={"folder": tmp_path})
-    assert settings.client() == {"sasl.password": "hunter2", "bootstrap.servers": "localhost:9092"}
+    assert settings.client()["sasl.password"] == "hunter2"
     assert "hunter2" not in repr(settings) + settings.model_dump_json()
 
 
@@ -103,7 +103,10 @@ def test_a_client_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPat
         for attempt in (made.probe, made.begin):
             with pytest.raises(ConnectorError) as error:
                 attempt(*how)
-            assert str(error.value) == f"the client of '{name}' is not installed; install it with pip install 'shoal[{name}]'"
+            assert (
+                str(error.value)
+                == f"the client of '{name}' is not installed; install it with pip install 'shoal-stream[{name}]'"
+            )
         made.close()
 
 

@@ -22,7 +22,10 @@ from tests.naive import Release, simulate
 K, LENGTH = 50, 2000
 WAITS = {"xband": 2 * LENGTH}
 
+pytestmark = pytest.mark.slow
 
+
+@pytest.mark.long
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("name", WINDOWED)
 def test_promises_hold_from_file_to_file(name: str, stream: str, tmp_path: Path) -> None:
@@ -61,12 +64,14 @@ def test_no_pattern_of_nulls_stands_out(name: str, tmp_path: Path) -> None:
 TWINS = {"castle": 300, "xband": 600, "tide": 450}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins(name: str, stream: str) -> None:
     agree(name, stream)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins_under_extended_match(name: str) -> None:
     agree(name, "adult, up to 7 missing", "extended")

@@ -25,6 +25,8 @@ def test_the_version_has_one_source() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (\S+)", log, re.MULTILINE)[0] == PROJECT["version"]
     assert re.findall(r"^Version (\S+),", readme, re.MULTILINE) == [PROJECT["version"]]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (\S+)", citation, re.MULTILINE) == [PROJECT["version"]]
     assert [path for path in ROOT.glob("src/**/*.py") if "__version__ =" in path.read_text(encoding="utf-8")] == []
 
 
@@ -42,7 +44,7 @@ def test_our_licence() -> None:
 def test_licences_are_listed() -> None:
     """Of what is installed, as its metadata tell; direct requirements in any case."""
     listed = {row.name: row.licence for row in licences.listed()}
-    named = {canonicalize_name(each.name) for _, each in licences.direct()} - {licences.RUN}
+    named = {canonicalize_name(each.name) for _, each in licences.direct()} - {licences.SELF}
     assert named - set(listed) == set()
     there = {name: found for name in listed if (found := licences.installed(name))}
     assert {name: licences.licence_of(found) for name, found in there.items()} == {name: listed[name] for name in there}
@@ -94,7 +96,7 @@ def test_packages_install_and_work(tmp_path: Path) -> None:
     modules = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/shoal").rglob("*.py")}
     assert modules <= set(names)
     assert {"shoal/py.typed", "shoal/policy.schema.json", "shoal/hierarchies/ready/countries.csv"} <= set(names)
-    assert {name.split("/")[0] for name in names} == {"shoal", f"shoal-{PROJECT['version']}.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"shoal", f"shoal_stream-{PROJECT['version']}.dist-info"}
     with tarfile.open(source) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert {"LICENSE", "LICENSES.md", "tests/naive/fads.py", "docs/policy.md", "tools/site.py"} <= inside

@@ -49,4 +49,5 @@ def test_everything_is_linked() -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
 def test_no_absolute_paths(path: Path) -> None:
-    assert re.findall(r"(?<![\w.~}/])/(?:home|tmp|usr|opt|root|var|work)\b\S*", path.read_text(encoding="utf-8")) == []
+    text = re.sub(r"docker compose exec -T \w+ \S+", "", path.read_text(encoding="utf-8"))  # a path inside a container
+    assert re.findall(r"(?<![\w.~}/])/(?:home|tmp|usr|opt|root|var|work)\b\S*", text) == []

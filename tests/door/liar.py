@@ -21,6 +21,7 @@ LIES = (
     "a tuple twice in a full group", "a tuple twice in place of a person", "slots that hold nothing",
     "reuse of a row never published", "reuse of a negative row", "reuse of a row far out", "reuse that does not cover",
     "reuse of a candidate let into the reuse set", "suppressed with a row", "turn set back",
+    "a person twice", "reuse by a member", "reuse at another time",
     "newest instead of oldest", "held past the deadline",
 )  # fmt: skip
 (
@@ -30,6 +31,7 @@ LIES = (
     TWICE, TWICE_SHORT, NOWHERE,
     UNPUBLISHED, NEGATIVE, FAR, UNCOVERED,
     ADMITTED, SUPPRESSED_ROW, TURN,
+    CROWDED, BY_MEMBER, OUT_OF_TIME,
     NEWEST, HOLD,
 ) = range(len(LIES))  # fmt: skip
 
@@ -73,6 +75,8 @@ def publish(s, lie):
         size = k - 1
     elif lie == NOBODY:
         size = 0
+    elif lie == CROWDED:
+        size = _with_second(w, k, chosen)
     elif lie == ONE_PERSON:
         size = _same_person(w, k, chosen)
         if size < k:
@@ -98,6 +102,8 @@ def publish(s, lie):
         s.scratch.turn[0] -= 3
     elif lie == SUPPRESSED_ROW:
         how, size = SUPPRESSED, 1
+    elif lie in (BY_MEMBER, OUT_OF_TIME):
+        how, size, row = REUSE, 1, 0
     elif lie >= UNPUBLISHED and lie <= ADMITTED:
         how, size = REUSE, 1
         if lie == NEGATIVE:
@@ -137,6 +143,18 @@ def _neighbours(w, k, chosen, newest):
             size += 1
         slot = w.older[slot] if newest else w.newer[slot]
     return size
+
+
+@inlined
+def _with_second(w, k, chosen):
+    """The chosen k and one more tuple of the oldest one's person, if there is one; how many they are."""
+    slot = w.newer[w.clock.oldest]
+    while slot >= 0:
+        if w.person[slot] == w.person[chosen[0]]:
+            chosen[k] = slot
+            return k + 1
+        slot = w.newer[slot]
+    return k
 
 
 @inlined

@@ -57,7 +57,7 @@ def before_the_end(releases: list[Release]) -> list[Release]:
     return [r for r in releases if r.released < releases[-1].released]
 
 
-@pytest.mark.parametrize("batch_size", [120, 5, 1])
+@pytest.mark.parametrize("batch_size", [120, pytest.param(5, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["count", "time", "buffer"])
 @pytest.mark.parametrize("lie", STOPPED)
 def test_a_lie_is_stopped_and_counted_under_its_name(lie: str, kind: str, batch_size: int) -> None:

@@ -54,6 +54,32 @@ def test_a_group_that_shows_what_the_tuple_lacks() -> None:
         assert faults == {"uncovered": TIMES}
 
 
+def test_a_person_with_two_of_four_rows() -> None:
+    for one_in_k, faults in ((True, {"crowded": TIMES}), (False, {})):
+        given = stream(lambda i: (7.0, "a"), lambda i: "x", one_in_k=one_in_k)
+        found, releases = lied(given, "a person twice")
+        assert found == faults
+        assert sum(r.how == "suppressed" for r in releases) == TIMES * (K + 1) * one_in_k + 2, "two are left at the end"
+
+
+def test_a_member_that_reuses_its_own_group() -> None:
+    """After the first group of persons 0, 1 and 2 a lie is told of 3, 0, 1, 2: only 3 is no member of it."""
+    for one_in_k, faults, reuses in ((True, {"crowded": TIMES - 1}, 1), (False, {}, TIMES)):
+        given = stream(lambda i: (7.0, "a"), lambda i: "x", one_in_k=one_in_k)
+        found, releases = lied(given, "reuse by a member")
+        assert found == faults
+        assert hows(releases)["reuse"] == reuses
+
+
+def test_a_reuse_at_another_time() -> None:
+    """The first group shows 0 to 2 seconds, and the lies are told of 3 to 6."""
+    for grid, faults in ((1.0, {"uncovered": TIMES}), (5.0, {"uncovered": 1}), (100.0, {}), (None, {})):
+        given = stream(lambda i: (7.0, "a"), lambda i: "x", time_grid=grid)
+        found, releases = lied(given, "reuse at another time")
+        assert found == faults
+        assert hows(releases)["reuse"] == TIMES - faults.get("uncovered", 0)
+
+
 def test_a_group_that_shows_what_too_few_have() -> None:
     given = stream(lambda i: (7.0 if i % 3 == 0 else None, "a"), lambda i: "x", match="maybe", min_support=2)
     faults, releases = lied(given, "low end too high")

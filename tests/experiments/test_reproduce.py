@@ -46,6 +46,7 @@ def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, lis
         Figure._draw = drawn
 
 
+@pytest.mark.long
 def test_every_figure_of_every_paper(out: tuple[Path, list[Chapter]]) -> None:
     folder, chapters = out
     for paper, findings in chapters:
@@ -70,6 +71,7 @@ def test_every_claim_has_a_verdict_in_both_reports(out: tuple[Path, list[Chapter
     assert "This is a quick run" in text and "This is a quick run" in page
 
 
+@pytest.mark.long
 def test_again_gives_the_same_numbers_but_for_times(data: Path, tmp_path: Path, out: tuple[Path, list[Chapter]]) -> None:
     jobs = [job for name in ("kvarp", "fast", "zanon") for job in PAPERS[name].jobs(TINY) if not job.wants_all_cores]
     first = run_all(jobs, data, out[0] / "runs", workers=1)
@@ -106,6 +108,7 @@ def test_an_interrupted_run_goes_on(data: Path, tmp_path: Path, monkeypatch: pyt
     assert all(json.loads(path.read_text()) for path in tmp_path.glob("*.json"))
 
 
+@pytest.mark.long
 def test_an_interrupted_command_leaves_no_process_behind(data: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,
@@ -143,7 +146,7 @@ def test_an_interrupted_command_leaves_no_process_behind(data: Path, tmp_path: P
         ("idea", "informs/demographics05test.csv", "INFORMS 2008 data mining contest"),
         ("xband", "pm25/ShanghaiPM20100101_20151231.csv", "archive.ics.uci.edu/dataset/394"),
         ("kvarp", "adult/adult.data", "archive.ics.uci.edu/dataset/2/adult"),
-        ("xband", "pm25/hierarchies/cbwd.csv", "write its hierarchy"),
+        ("xband", "pm25/hierarchies/cbwd.csv", "write it, one line per leaf"),
     ],
 )
 def test_missing_data_is_named(data: Path, tmp_path: Path, paper: str, path: str, page: str) -> None:

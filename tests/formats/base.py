@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from shoal.column_types import JSON, interval
+from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, JSON, interval, struct_of
 from shoal.formats import Block, open_reader, open_writer
 
 
@@ -56,3 +57,21 @@ def intervals(*ends: tuple[float, float] | None) -> pa.StructArray:
     sides = [pa.array([pair[side] if pair else 0 for pair in ends], kind) for side in (0, 1)]
     missing = pa.array([pair is None for pair in ends], pa.bool_())
     return pa.StructArray.from_arrays(sides, fields=list(interval(kind)), mask=missing)
+
+
+def blurred_intervals(number: type, *rows: tuple[float, float, bool] | None) -> pa.StructArray:
+    """Both ends, and whether they are in doubt; None is missing."""
+    kind = pa.from_numpy_dtype(number)
+    return _blurred(BLURRED_INTERVAL, [kind, kind, pa.bool_()], (0, 0, False), rows)
+
+
+def blurred_labels(*rows: tuple[str, bool] | None) -> pa.StructArray:
+    """A label, and whether it is in doubt; None is missing."""
+    return _blurred(BLURRED_LABEL, [pa.dictionary(pa.int32(), pa.string()), pa.bool_()], ("World", False), rows)
+
+
+def _blurred(names: tuple[str, ...], kinds: list[pa.DataType], below: tuple[Any, ...], rows: Sequence[Any]) -> pa.StructArray:
+    """`below` is what stands below a null."""
+    children = [pa.array([(row or below)[i] for row in rows], kind) for i, kind in enumerate(kinds)]
+    missing = pa.array([row is None for row in rows], pa.bool_())
+    return pa.StructArray.from_arrays(children, fields=list(struct_of(names, kinds)), mask=missing)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import InputError
 from shoal.formats.reading import csv
-from shoal.formats.reading.utf8 import NOT_UTF8
+from shoal.formats.reading.utf8 import NOT_UTF8_TEXT as NOT_UTF8
 from tests.formats.base import bad, numbers, read, values
 
 ONE_FIELD, THREE_FIELDS = (

@@ -23,14 +23,20 @@ from tests.formats.base import bad, numbers, read, values
 FIELDS = ["a", "b", "c"]
 
 
+class Pairs(list[tuple[str, Any]]):
+    """The keys and values of an object, also of keys that stand twice."""
+
+
 def naive(data: bytes, fields: list[str], passed: tuple[str, ...] = ()) -> tuple[dict[int, list[Any]], set[int]]:
     """The values of each good row, and the bad rows."""
     good, refused = {}, set()
     lines = [line for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip(b" \t\r")]
     for row, line in enumerate(lines):
         try:
+            pairs = json.loads(line.decode(), object_pairs_hook=Pairs)
+            assert isinstance(pairs, Pairs)
+            assert all(sum(key == name for key, _ in pairs) < 2 for name in fields)  # a field that stands twice
             record = json.loads(line.decode())
-            assert isinstance(record, dict)
             cells = [record.get(name) for name in fields]
             json.dumps(cells, ensure_ascii=False).encode()
         except (ValueError, AssertionError, RecursionError):
@@ -250,7 +256,7 @@ def test_reasons_hold_no_data(tmp_path: Path) -> None:
     assert bad(read(path, ["a"])) == [
         (0, "malformed JSON; give one object a line"),
         (1, "not a JSON object; give one a line"),
-        (2, "not valid UTF-8; give UTF-8"),
+        (2, "not valid UTF-8; is it in another encoding? (input.encoding)"),
         (3, "not valid Unicode"),
         (4, "JSON nested too deeply; flatten it"),
     ]

@@ -16,7 +16,7 @@ from shoal.column_types import interval
 from shoal.errors import InputError
 from shoal.formats.reading.utf8 import NOT_UTF8
 from shoal.formats.writing import tables
-from tests.formats.base import bad, intervals, json_batch, numbers, read, values, write
+from tests.formats.base import bad, blurred_intervals, blurred_labels, intervals, json_batch, numbers, read, values, write
 
 SUFFIXES = ["parquet", "arrow"]
 
@@ -230,3 +230,27 @@ def test_small_batches_share_a_row_group(tmp_path: Path) -> None:
     path = write(tmp_path / "out.parquet", *[published(100)] * 50)
     assert pq.ParquetFile(path).metadata.num_row_groups == 1
     assert pq.read_table(path).num_rows == 5000
+
+
+def test_values_in_doubt_come_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "GROUP", 1)
+    parts = [
+        {"age": blurred_intervals(int, (1, 2, True), None), "city": blurred_labels(("Oslo", False), ("Rome", True))},
+        {"age": blurred_intervals(int, (1, 2, False), (3, 4, True)), "city": blurred_labels(None, None)},
+        {"age": blurred_intervals(int, None, None), "city": blurred_labels(("Lyon", True), ("Oslo", True))},
+    ]
+    batches = [pa.record_batch(part) for part in parts]
+    found = got(write(path, *batches))
+    assert found.schema == batches[0].schema
+    assert found.to_pylist() == [row for batch in batches for row in batch.to_pylist()]
+
+
+def test_values_in_doubt_share_a_table(path: Path) -> None:
+    whole, half = blurred_intervals(int, (1, 2, True), None), blurred_intervals(float, (0.5, 1, True), None)
+    batches = [
+        pa.record_batch({"age": age, "city": blurred_labels((city, True), None)})
+        for age, city in ((whole, "Oslo"), (half, "Rome"))
+    ]
+    found = got(write(path, *batches))
+    assert found.schema == batches[1].schema
+    assert found.to_pylist() == [row for batch in batches for row in batch.to_pylist()]

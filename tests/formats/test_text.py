@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from shoal.anonymizer.records import to_records
 from shoal.column_types import interval
 from shoal.formats import lines, open_writer
 from shoal.formats.json_values import float_texts
@@ -23,7 +24,7 @@ from shoal.formats.writing import text
 from shoal.formats.writing.dialects import Csv, Jsonl
 from shoal.formats.writing.text import Text
 from tests.examples import examples
-from tests.formats.base import intervals, json_batch, json_field, write
+from tests.formats.base import blurred_intervals, blurred_labels, intervals, json_batch, json_field, write
 
 INF, NAN = float("inf"), float("nan")
 
@@ -220,6 +221,46 @@ def test_floats_are_written_as_python_writes_them(numbers: list[float | None]) -
         assert written is None if number is None else float(written) == number and not written.endswith(".0")
 
 
+@pytest.mark.parametrize("number", [int, float])
+def test_values_in_doubt(tmp_path: Path, number: type) -> None:
+    shown = [(60, 85, True), (60, 85, False), None, (60, 85, True), (0, 1, True)]
+    named = [('a "b", c', True), ("sitting", True), ('a "b", c', False), None, ("sitting", False)]
+    batch = pa.RecordBatch.from_arrays([blurred_intervals(number, *shown), blurred_labels(*named)], ["pulse", "activity"])
+    assert write(tmp_path / "out.jsonl", batch).read_text() == (
+        '{"pulse": [60, 85, null], "activity": ["a \\"b\\", c", null]}\n'
+        '{"pulse": [60, 85], "activity": ["sitting", null]}\n'
+        '{"pulse": null, "activity": "a \\"b\\", c"}\n'
+        '{"pulse": [60, 85, null], "activity": null}\n'
+        '{"pulse": [0, 1, null], "activity": "sitting"}\n'
+    )
+    assert write(tmp_path / "out.csv", batch).read_text() == (
+        'pulse,activity\n"[60, 85] or missing","a ""b"", c or missing"\n"[60, 85]",sitting or missing\n,"a ""b"", c"\n'
+        '"[60, 85] or missing",\n"[0, 1] or missing",sitting\n'
+    )
+    assert lines(batch.slice(1, 3)).splitlines() == lines(batch).splitlines()[1:4]
+    assert [json.loads(line) for line in lines(batch).splitlines()] == to_records(batch, ["pulse", "activity"])
+
+
+def test_a_dictionary_of_labels_in_doubt_that_changes_is_noticed() -> None:
+    writer = Text(Jsonl())
+    for label in ("a", "b", "c"):
+        batch = pa.record_batch({"x": blurred_labels((label, True))})
+        assert b"".join(writer.pieces(batch)) == f'{{"x": ["{label}", null]}}\n'.encode()
+
+
+def test_doubt_below_a_null_is_not_shown() -> None:
+    some = blurred_labels(("a", True), ("a", True))
+    column = pa.StructArray.from_arrays([some.field(0), some.field(1)], fields=list(some.type), mask=pa.array([True, False]))
+    assert lines(pa.record_batch({"x": column})) == b'{"x": null}\n{"x": ["a", null]}\n'
+
+
+@given(st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 2), st.integers(0, 2), st.booleans()))))
+def test_any_intervals_in_doubt(rows: list[tuple[int, int, bool] | None]) -> None:
+    batch = pa.record_batch({"x": blurred_intervals(int, *rows)})
+    expected = [row and [*row[:2], *[None] * row[2]] for row in rows]
+    assert [json.loads(line)["x"] for line in lines(batch).splitlines()] == expected
+
+
 ends = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-9, 9))
 
 
@@ -246,8 +287,8 @@ def test_text_that_is_too_long_for_one_array(monkeypatch: pytest.MonkeyPatch) ->
         return whole
 
     batch = pa.record_batch({"x": ["y" * 30] * 100})
-    expected, joined = lines(batch), text._joined
-    monkeypatch.setattr(text, "_joined", short)
+    expected, joined = lines(batch), text.joined
+    monkeypatch.setattr(text, "joined", short)
     assert lines(batch) == expected
 
 

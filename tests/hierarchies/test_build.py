@@ -12,6 +12,7 @@ from shoal.hierarchies import BUILDERS, READY, build, completed
 from shoal.policy import Hierarchy, Policy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", BUILDERS.values(), ids=lambda rule: rule.NAME)
 def test_the_example_of_a_builder_is_a_tree(rule: Any) -> None:
     tree = Hierarchy.of(build(read_yaml(rule.EXAMPLE)))

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 def test_infer_then_check(tmp_path: Path) -> None:
     write(tmp_path, ".csv", records())
     done = shoal_run("infer", "people.csv", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "people.csv: commas between fields, UTF-8, a header\n")
     (tmp_path / "policy.yaml").write_text(done.stdout)
     checked = shoal_run("check", "policy.yaml", "people.csv", cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout
@@ -24,7 +24,7 @@ def test_standard_input(tmp_path: Path) -> None:
     lines = write(tmp_path, ".jsonl", records()).read_text()
     done = shoal_run("infer", "-", "--rows", "200", cwd=tmp_path, stdin=lines)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("# A draft by `shoal infer`, from the first 200 rows of standard input (more follow")
+    assert done.stdout.startswith("# A draft by `shoal infer`, from a sample, the first 200 rows of standard input (more")
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def runs() -> list[tuple[list[float], list[int]]]:
     return [followed(Tuner(k=2, probability=0.95, floor=5), seed) for seed in range(3)]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_share_stays_at_the_target(runs: list[tuple[list[float], list[int]]]) -> None:
     means = np.mean([shares[1:] for shares, _ in runs], axis=0)

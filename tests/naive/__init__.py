@@ -10,11 +10,14 @@ from .fast import Fast
 from .idea import Idea
 from .iot import Iot
 from .kvarp import Kvarp
+from .measures import Doubtful
 from .promises import Demand
 from .tide import Tide
 from .xband import Xband
 
-__all__ = ["ALGORITHMS", "Algorithm", "Arrival", "Categorical", "Demand", "Numeric", "Release", "Tick", "simulate"]
+__all__ = [
+    "ALGORITHMS", "Algorithm", "Arrival", "Categorical", "Demand", "Doubtful", "Numeric", "Release", "Tick", "simulate",
+]  # fmt: skip
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "fads": Fads,

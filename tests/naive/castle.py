@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from .common import Algorithm, Row, by_arrival, cluster_loss, mean, persons
+from .promises import first_of_each
 
 
 class Castle(Algorithm):
@@ -75,13 +76,13 @@ class Castle(Algorithm):
     def output(self, cluster: list[Row]) -> None:
         rest = by_arrival(cluster)
         while rest and persons(rest) >= self.k:
-            group = self.with_nearest(rest[0], rest) if persons(rest) >= 2 * self.k else rest
-            complete = self.completed(group[0], group)
-            if complete is None:
-                self.cover_or_suppress(group[0])
-                return
-            self.publish_group(complete)
-            rest = [t for t in rest if t not in complete]
+            group = self.with_nearest(rest[0], rest) if persons(rest) >= 2 * self.k else self.all_of(rest)
+            leaving = self.completed(group[0], group) or group
+            self.publish_group(leaving)
+            rest = [t for t in rest if t not in leaving]
+
+    def all_of(self, rest: list[Row]) -> list[Row]:
+        return by_arrival(first_of_each(rest)) if self.one_in_k else rest
 
     def publish_group(self, group: list[Row]) -> None:
         entry = self.publish_cluster(group)

@@ -44,7 +44,7 @@ class Fast(Fads):
             assert arrival.time is not None
             self.newest = max(self.newest, arrival.time)
         ts = self.newest if self.window == "time" else number
-        row = Row(number, ts, arrival.person, arrival.values, arrival.sensitive)
+        row = Row(number, ts, arrival.person, arrival.values, arrival.sensitive, arrival.time)
         self.source.append(row)
         self.promises.witness(row)
         if len(self.source) >= self.round:

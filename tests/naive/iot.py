@@ -29,6 +29,7 @@ class Iot(Kvarp):
             None if g is None else (attribute.root if g is ROOT else g, len(cluster), n)
             for attribute, g, n in zip(self.attributes, self.generalize(cluster), had, strict=True)
         )
+        moment, withheld = self.moment(cluster), self.promises.broken(self.promises.shown(cluster))
         for t in cluster:
-            self.release(t, "cluster", self.groups, imputed)
+            self.release(t, "cluster", self.groups, imputed, moment, withheld)
         self.groups += 1

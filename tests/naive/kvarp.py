@@ -26,11 +26,9 @@ class Kvarp(Algorithm):
             self.publish_covered(t, cover)
             return
         rows = self.buffer if self.reading.match == "extended" else self.merged(t, own)
-        group = self.completed(t, self.with_nearest(t, rows))
-        if group is None:
-            self.cover_or_suppress(t)
-        else:
-            self.publish_merged(group)
+        formed = self.with_nearest(t, rows)
+        group = self.completed(t, formed)
+        self.publish_merged(formed if group is None else group)
 
     def merged(self, t: Row, own: list[Row]) -> list[Row]:
         others = [p for p in partitions(self.buffer) if valid(p[0].values) != valid(t.values)]

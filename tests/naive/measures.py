@@ -1,7 +1,8 @@
 """What a group shows, what that costs a tuple, and how far tuples are apart.
 
 A generalization has, for each quasi-identifier, what the group shows; None where it shows nothing; or ROOT where too few
-persons have it. Under `extended` and `root` None stands where any member has nothing.
+persons have it. Under `extended` and `root` None stands where any member has nothing; under `blurred` what only some members
+have is Doubtful.
 """
 
 from __future__ import annotations
@@ -14,6 +15,14 @@ from .domains import Attribute
 from .rows import Row, by_arrival, persons, valid
 
 ROOT = object()
+ALL_OR_NOTHING = ("extended", "root")  # the readings that show only what all members have
+
+
+@dataclass(frozen=True)
+class Doubtful:
+    """A value in doubt: this generalization, or missing."""
+
+    value: Any
 
 
 @dataclass(frozen=True)
@@ -25,10 +34,10 @@ class Reading:
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.match not in ("extended", "root", "maybe"):
+        if self.match not in ("blurred", "extended", "root", "maybe"):
             raise ValueError(f"unknown match {self.match}")
-        if self.min_support > 1 and self.match != "maybe":
-            raise ValueError("min_support is for maybe")
+        if self.min_support > 1 and self.match in ALL_OR_NOTHING:
+            raise ValueError("min_support is for blurred and maybe")
 
     def weight(self, q: int) -> float:
         return self.weights[q] if self.weights else 1.0
@@ -57,7 +66,12 @@ def mean(numbers: Sequence[float]) -> float:
     return total / len(numbers)
 
 
+def without_doubt(g: Any) -> Any:
+    return g.value if isinstance(g, Doubtful) else g
+
+
 def attribute_loss(attribute: Attribute, g: Any) -> float:
+    g = without_doubt(g)
     return 1.0 if g is None or g is ROOT else attribute.loss(g)
 
 
@@ -91,19 +105,23 @@ def generalize(attributes: Sequence[Attribute], cluster: Sequence[Row], reading:
 
 def _shown(q: int, attribute: Attribute, cluster: Sequence[Row], reading: Reading) -> Any:
     having = [t for t in cluster if t.values[q] is not None]
-    if not having or (reading.match != "maybe" and len(having) < len(cluster)):
+    mixed = len(having) < len(cluster)
+    if not having or (mixed and reading.match in ALL_OR_NOTHING):
         return None
-    if persons(having) < reading.min_support:
-        return ROOT
-    return attribute.generalize([t.values[q] for t in having])
+    supported = persons(having) >= reading.min_support
+    g = attribute.generalize([t.values[q] for t in having]) if supported else ROOT
+    return Doubtful(g) if mixed and reading.match == "blurred" else g
 
 
 def covers(attributes: Sequence[Attribute], generalization: tuple, t: Row, reading: Reading = MAYBE) -> bool:
-    has, shown = valid(t.values), valid(generalization)
-    fits = set(has) <= set(shown) if reading.match == "maybe" else set(shown) <= set(has)
-    return fits and all(
-        generalization[q] is ROOT or attributes[q].contains(generalization[q], t.values[q]) for q in set(has) & set(shown)
-    )
+    has, shown = set(valid(t.values)), set(valid(generalization))
+    certain = {q for q in shown if not isinstance(generalization[q], Doubtful)}
+    fits = {"blurred": certain <= has <= shown, "maybe": has <= shown}.get(reading.match, shown <= has)
+    return fits and all(_contains(attributes[q], without_doubt(generalization[q]), t.values[q]) for q in has & shown)
+
+
+def _contains(attribute: Attribute, g: Any, value: Any) -> bool:
+    return g is ROOT or attribute.contains(g, value)
 
 
 def wear(attributes: Sequence[Attribute], generalization: tuple, t: Row, reading: Reading = MAYBE) -> tuple:
@@ -114,6 +132,8 @@ def wear(attributes: Sequence[Attribute], generalization: tuple, t: Row, reading
 
 
 def _worn(attribute: Attribute, g: Any, value: Any, reading: Reading) -> Any:
+    if isinstance(g, Doubtful):
+        return Doubtful(_worn(attribute, g.value, value, reading))
     if reading.match == "maybe" and value is None:
         return None
     if g is ROOT or (g is None and reading.match == "root"):

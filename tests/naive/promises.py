@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from .rows import Row
 
+REMEMBERED = (512, 16)  # rows of a group: at least so many, and so many times k
 TOLERANCE = 1e-12
 MOST_VALUES = 64
 
@@ -35,17 +37,17 @@ class Demand:
             return self.farness(shown, came) <= self.numbers[0] + TOLERANCE
         raise ValueError(f"unknown demand {self.kind}")
 
-    def helps(self, value: Hashable | None, shown: Counter, came: Counter) -> bool:
-        if value is None:
-            return False
-        more = shown + Counter([value])
+    def helps(self, values: Iterable[Hashable | None], shown: Counter, came: Counter) -> bool:
+        """Whether these values, all shown at once, bring the demand nearer."""
+        added = Counter(value for value in values if value is not None)
+        more = shown + added
         if self.kind == "distinct":
-            return value not in shown
+            return len(more) > len(shown)
         if self.kind == "entropy":
             return entropy(more) > entropy(shown) + TOLERANCE
         if self.kind == "recursive":
-            new = len(shown) < self.numbers[1] and value not in shown
-            return new or self.excess(more) < self.excess(shown)
+            new = len(shown) < self.numbers[1] and len(more) > len(shown)
+            return new or self.excess(more) < self.excess(shown) - TOLERANCE
         return self.farness(more, came) < self.farness(shown, came) - TOLERANCE
 
     def excess(self, shown: Counter) -> float:
@@ -85,9 +87,13 @@ class Promises:
     def unmet(self, shown: Shown) -> Demand | None:
         return next((d for d in self.demands if not d.holds(shown[d.attribute], self.came[d.attribute])), None)
 
-    def helps(self, demand: Demand, row: Row, shown: Shown) -> bool:
+    def broken(self, shown: Shown) -> set[int]:
+        """The attributes of which a demand does not hold."""
+        return {d.attribute for d in self.demands if not d.holds(shown[d.attribute], self.came[d.attribute])}
+
+    def helps(self, demand: Demand, cell: Iterable[Row], shown: Shown) -> bool:
         own = demand.attribute
-        return demand.helps(row.sensitive[own], shown[own], self.came[own])
+        return demand.helps([row.sensitive[own] for row in cell], shown[own], self.came[own])
 
     def are_bounded(self, shown: Shown) -> bool:
         return all(demand.is_bounded(shown[demand.attribute]) for demand in self.demands)
@@ -99,6 +105,23 @@ class Promises:
         more = [Counter(counter) for counter in shown]
         show(more, row)
         return self.unmet(more) is None and self.are_bounded(more)
+
+
+def is_one_in(k: int, people: Sequence[Hashable], person: Hashable) -> bool:
+    """Whether one more row of this person may join the rows of these, so that it has at most 1/k of them."""
+    least, times = REMEMBERED
+    return len(people) < max(least, times * k) and k * (people.count(person) + 1) <= len(people) + 1
+
+
+def first_of_each(rows: Iterable[Row]) -> list[Row]:
+    """The oldest tuple of each person; the rows come in order of arrival."""
+    return list({row.person: row for row in reversed(list(rows))}.values())[::-1]
+
+
+def rounded_outward(moments: Sequence[float], grid: float) -> tuple[float, float]:
+    step = Fraction(str(grid))
+    low, high = Fraction(min(moments)) / step, Fraction(max(moments)) / step
+    return float(math.floor(low) * step), float(math.ceil(high) * step)
 
 
 def counters(number: int) -> Shown:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from .domains import Attribute
@@ -16,6 +16,9 @@ class Entry:
     loss: float
     published: float
     shown: Shown = field(default_factory=list)
+    people: list[Hashable] = field(default_factory=list)  # the person of every row that shows it
+    moment: tuple[float, float] | None = None
+    withheld: bool = False
 
 
 class ReuseSet:

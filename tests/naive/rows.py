@@ -22,14 +22,17 @@ class Release(NamedTuple):
     generalization: tuple | None
     arrived: float
     released: float
+    moment: tuple[float, float] | None = None  # the time that is shown, where one is
+    sensitive: tuple = ()  # as it is published
 
 
 class Row(NamedTuple):
     number: int
-    time: float
+    time: float  # when it came, on the window's clock
     person: Hashable
     values: tuple
     sensitive: tuple = ()
+    moment: float | None = None  # its own time
 
 
 def valid(values: Sequence[Any]) -> tuple[int, ...]:

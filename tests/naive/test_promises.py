@@ -37,6 +37,12 @@ def brief(releases: list[Release]) -> list[tuple]:
     return [(r.row, r.how, r.cluster, (r.generalization or (None,))[0]) for r in releases]
 
 
+def held(rows: list[Row]) -> Fads:
+    made = Fads([TEN], 2, ("count", 9))
+    made.buffer = rows
+    return made
+
+
 class TestReading:
     MIXED = (row(0, 1.0, 2.0), row(1, 3.0, None), row(2, 2.0, 7.0))
 
@@ -99,8 +105,8 @@ class TestReading:
         t, u = row(0, 1.0, 5.0), row(1, 3.0, None)
         assert xband.distance_under((0,), t, u) == 0.75 * 0.2 + 0.25 * 0.5
 
-    def test_only_maybe_asks_for_support(self) -> None:
-        with pytest.raises(ValueError, match="min_support is for maybe"):
+    def test_only_blurred_and_maybe_ask_for_support(self) -> None:
+        with pytest.raises(ValueError, match="min_support is for blurred and maybe"):
             Reading("root", min_support=2)
 
 
@@ -214,8 +220,26 @@ class TestDemands:
         ],
     )
     def test_what_helps(self, demand: Demand, shown: str, helpful: str) -> None:
-        assert "".join(v for v in "xyz" if demand.helps(v, Counter(shown), NOBODY)) == helpful
-        assert not demand.helps(None, Counter(shown), NOBODY)
+        assert "".join(v for v in "xyz" if demand.helps([v], Counter(shown), NOBODY)) == helpful
+        assert not demand.helps([None], Counter(shown), NOBODY)
+
+    @pytest.mark.parametrize(
+        ("demand", "shown", "cell", "helps"),
+        [
+            (Demand(0, "distinct", (3,)), "xy", "xxz", True),
+            (Demand(0, "distinct", (3,)), "xy", "xxy", False),
+            (Demand(0, "entropy", (2,)), "xxy", "xxy", False),
+            (Demand(0, "entropy", (2,)), "xxy", "xyy", True),
+            (Demand(0, "entropy", (2,)), "xxy", "xxxxy", False),
+            (Demand(0, "recursive", (1.0, 2)), "xx", "xxxy", True),
+            (Demand(0, "recursive", (1.0, 2)), "xxy", "xxy", False),
+            (Demand(0, "recursive", (1.0, 2)), "xxy", "xyy", True),
+            (Demand(0, "t", (0.1,), {"x": 0.5, "y": 0.5}), "xxx", "xxy", True),
+            (Demand(0, "t", (0.1,), {"x": 0.5, "y": 0.5}), "xxy", "xxxxy", False),
+        ],
+    )
+    def test_which_cell_helps(self, demand: Demand, shown: str, cell: str, helps: bool) -> None:
+        assert demand.helps(cell, Counter(shown), NOBODY) is helps
 
     def test_a_newcomer_is_added_to_all_that_was_shown(self) -> None:
         promises = Promises([Demand(0, "recursive", (2.0, 2))])
@@ -242,19 +266,49 @@ class TestDemands:
 
 
 class TestCompletion:
-    def test_the_nearest_whose_value_helps_joins(self) -> None:
-        events = people((1.0, "x"), (2.0, "x"), (4.0, "x"), (9.0, "y"), (5.0, "y"))
-        releases = simulate("fads", [TEN], 2, ("count", 5), events, demands=[DISTINCT])
-        assert brief(releases)[:3] == [(row, "cluster", 0, (1.0, 5.0)) for row in (0, 1, 4)]
+    def test_the_nearest_cell_that_helps_joins_whole(self) -> None:
+        """The cells around 1 and 2 are 4 with 5, and 7 with 9; the second has a y."""
+        events = people((1.0, "x"), (2.0, "x"), (4.0, "x"), (9.0, "y"), (5.0, "x"), (7.0, "x"))
+        releases = simulate("fads", [TEN], 2, ("count", 6), events, demands=[DISTINCT])
+        assert brief(releases)[:4] == [(row, "cluster", 0, (1.0, 9.0)) for row in (0, 1, 3, 5)]
+        assert [r.sensitive for r in releases[:4]] == [("x",), ("x",), ("y",), ("x",)]
 
-    def test_a_person_joins_once(self) -> None:
-        events = [*people((1.0, "x"), (2.0, "x"), (9.0, "y")), Arrival(0, (1.0,), None, ("y",))]
-        releases = simulate("fads", [TEN], 2, ("count", 4), events, demands=[DISTINCT])
-        assert [r.row for r in releases if (r.how, r.cluster) == ("cluster", 0)] == [0, 1, 2]
+    def test_a_cell_is_around_its_own_first(self) -> None:
+        """Of those left, 4 is the nearest to 1, and 6 is nearer to 4 than 0 is; 0 and 9 are the next cell."""
+        made = held([row(i, x) for i, x in enumerate((1.0, 1.0, 4.0, 6.0, -3.0, 9.0, 9.5))])
+        assert [[t.number for t in cell] for cell in made.cells(made.buffer[0], made.buffer[:2])] == [[2, 3], [4, 5]]
 
-    def test_who_cannot_be_completed_is_suppressed(self) -> None:
+    def test_a_person_is_in_one_cell(self) -> None:
+        rows = [row(0, 1.0), row(1, 1.0), row(2, 5.0), row(3, 6.0), row(4, 7.0)]
+        rows += [row(5, 4.0, person=3), row(6, 2.0, person=0)]
+        made = held(rows)
+        assert [[t.number for t in cell] for cell in made.cells(rows[0], rows[:2])] == [[5, 2]]
+
+    def test_of_equals_the_older_is_nearer(self) -> None:
+        rows = [row(0, 5.0), row(1, 5.0), row(2, 7.0), row(3, 3.0), row(4, 3.0), row(5, 7.0)]
+        made = held(rows)
+        assert [[t.number for t in cell] for cell in made.cells(rows[0], rows[:2])] == [[2, 5], [3, 4]]
+
+    def test_who_cannot_be_completed_is_withheld(self) -> None:
         releases = simulate("fads", [TEN], 2, ("count", 3), people((1.0, "x"), (2.0, None), (3.0, "x")), demands=[DISTINCT])
-        assert brief(releases) == [(i, "suppressed", None, (0.0, 10.0)) for i in range(3)]
+        assert brief(releases)[:2] == [(i, "cluster", 0, (1.0, 2.0)) for i in range(2)]
+        assert [r.sensitive for r in releases[:2]] == [(None,), (None,)]
+
+    def test_too_few_for_a_cell_are_none(self) -> None:
+        releases = simulate("fads", [TEN], 2, ("count", 3), people((1.0, "x"), (2.0, "x"), (3.0, "y")), demands=[DISTINCT])
+        assert [r.row for r in releases if r.cluster == 0] == [0, 1]
+        assert [r.sensitive for r in releases if r.cluster == 0] == [(None,), (None,)]
+
+    def test_only_what_does_not_hold_is_withheld(self) -> None:
+        events = [Arrival(i, (float(i),), None, (shows, shown)) for i, (shows, shown) in enumerate(["xx", "xy", "xx"])]
+        demands = [DISTINCT, Demand(1, "distinct", (2,))]
+        releases = simulate("fads", [TEN], 2, ("count", 3), events, demands=demands)
+        assert [r.sensitive for r in releases[:2]] == [(None, "x"), (None, "y")]
+
+    def test_what_is_withheld_serves_nobody(self) -> None:
+        events = people((1.0, "x"), (3.0, "x"), (2.0, "x"))
+        releases = simulate("fads", [TEN], 2, ("count", 2), events, demands=[DISTINCT])
+        assert [(r.row, r.how) for r in releases] == [(0, "cluster"), (1, "cluster"), (2, "suppressed")]
 
     def test_who_cannot_be_completed_is_covered(self) -> None:
         events = people((1.0, "x"), (3.0, "y"), (2.0, "x"), (2.5, "x"))
@@ -262,32 +316,35 @@ class TestCompletion:
         assert brief(releases)[2:] == [(2, "reuse", 0, (1.0, 3.0)), (3, "reuse", 0, (1.0, 3.0))]
 
     def test_under_extended_those_who_lack_nothing_come_first(self) -> None:
-        events = [Arrival(i, values, None, (shows,)) for i, (values, shows) in enumerate([
-            ((1.0, 1.0), "x"), ((1.0, 1.0), "x"), ((1.0, None), "y"), ((5.0, 5.0), "y"),
-        ])]  # fmt: skip
-        joins = {match: [r.row for r in simulate("fads", [TEN, TEN], 2, ("count", 4), events, demands=[DISTINCT], match=match)]
-                 for match in ("extended", "root")}  # fmt: skip
-        assert joins == {"extended": [0, 1, 3, 2], "root": [0, 1, 2, 3]}
+        values = [(1.0, 1.0), (1.0, 1.0), (1.0, None), (1.0, None), (5.0, 5.0), (5.0, 5.0)]
+        events = [Arrival(i, each, None, (shows,)) for i, (each, shows) in enumerate(zip(values, "xxxyxy", strict=True))]
+        joins = {match: [r.row for r in simulate("fads", [TEN, TEN], 2, ("count", 6), events, demands=[DISTINCT], match=match)]
+                 for match in ("extended", "root", "blurred")}  # fmt: skip
+        assert {match: rows[:4] for match, rows in joins.items()} == {
+            "extended": [0, 1, 4, 5], "root": [0, 1, 2, 3], "blurred": [0, 1, 2, 3],
+        }  # fmt: skip
 
     def test_xband_compares_groups_that_hold(self) -> None:
         events = people((1.0, "x"), (1.0, "x"), (4.0, "x"), (5.0, "y"))
         releases = simulate("xband", [TEN], 2, ("count", 4), events, band=2, demands=[DISTINCT])
-        assert [r.row for r in releases if (r.how, r.cluster) == ("cluster", 0)] == [0, 1, 3]
+        assert [r.row for r in releases if (r.how, r.cluster) == ("cluster", 0)] == [0, 1, 2, 3]
+
+    def test_xband_withholds_the_best_where_none_holds(self) -> None:
+        events = people((1.0, "x"), (4.0, "x"), (4.5, "x"), (9.0, "x"))
+        releases = simulate("xband", [TEN], 2, ("count", 4), events, band=2, demands=[DISTINCT])
+        assert [(r.row, r.cluster, r.sensitive) for r in releases[:2]] == [(1, 0, (None,)), (2, 0, (None,))]
 
     def test_castle_leaves_what_is_too_small_behind(self) -> None:
-        """Of four, two are split off; they take the only y, and one is left, who leaves alone in the end."""
-        events = people((1.0, "x"), (1.0, "x"), (1.0, "x"), (1.0, "y"))
-        releases = simulate("castle", [TEN], 2, ("count", 4), events, clusters=1, demands=[DISTINCT], reuse_limit=0)
-        assert brief(releases) == [
-            (0, "cluster", 0, (1.0, 1.0)), (1, "cluster", 0, (1.0, 1.0)), (3, "cluster", 0, (1.0, 1.0)),
-            (2, "suppressed", None, (0.0, 10.0)),
-        ]  # fmt: skip
+        """Of five, two are split off, and two more join them; one is left, who leaves alone in the end."""
+        events = people((1.0, "x"), (1.0, "x"), (1.0, "x"), (1.0, "y"), (1.0, "x"))
+        releases = simulate("castle", [TEN], 2, ("count", 5), events, clusters=1, demands=[DISTINCT], reuse_limit=0)
+        assert brief(releases) == [(i, "cluster", 0, (1.0, 1.0)) for i in range(4)] + [(4, "suppressed", None, (0.0, 10.0))]
 
-    def test_castle_ends_where_a_group_fails(self) -> None:
-        events = people((1.0, "x"), (1.0, "y"), (2.0, "x"), (2.0, "x"), (9.0, "x"))
-        releases = simulate("castle", [TEN], 2, ("count", 4), events, clusters=1, demands=[DISTINCT], reuse_limit=0)
-        assert [(r.row, r.how, r.released) for r in releases] == [
-            (0, "cluster", 4), (1, "cluster", 4), (2, "suppressed", 4), (3, "suppressed", 4), (4, "suppressed", 4),
+    def test_castle_goes_on_where_a_group_is_withheld(self) -> None:
+        events = people((1.0, "x"), (1.0, "x"), (2.0, "x"), (2.0, "x"), (9.0, "x"))
+        releases = simulate("castle", [TEN], 2, ("count", 5), events, clusters=1, demands=[DISTINCT], reuse_limit=0)
+        assert [(r.row, r.cluster, r.sensitive) for r in releases] == [
+            *((i, 0, (None,)) for i in range(2)), *((i, 1, (None,)) for i in range(2, 5)),
         ]  # fmt: skip
 
 
@@ -299,36 +356,35 @@ class TestTide:
             made.promises.witness(t)
         return made
 
-    def test_a_spare_tuple_is_taken_out_of_its_group(self) -> None:
-        a = [row(0, 1.0, shows="x"), row(1, 1.0, shows="x")]
-        b = [row(2, 5.0, shows="y"), row(3, 6.0, shows="x"), row(4, 7.0, shows="y")]
-        made, groups = self.tide(*a, *b), [list(a), list(b)]
-        made.leave_together(groups[0], groups)
-        assert [r.row for r in made.releases] == [0, 1, 2]
-        assert groups == [b[1:]]
+    def groups(self, *shows: str) -> list[list[Row]]:
+        """Groups of two, each a little farther from the first."""
+        numbers = iter(range(99))
+        return [[row(next(numbers), float(place), shows=one) for one in each] for place, each in enumerate(shows)]
 
-    def test_a_group_that_cannot_spare_it_comes_along(self) -> None:
-        a = [row(0, 1.0, shows="x"), row(1, 1.0, shows="x")]
-        b = [row(2, 5.0, shows="y"), row(3, 6.0, shows="x")]
-        made, groups = self.tide(*a, *b), [list(a), list(b)]
-        made.leave_together(groups[0], groups)
-        assert [(r.row, r.generalization) for r in made.releases] == [(i, ((1.0, 6.0),)) for i in range(4)]
-        assert groups == []
+    def completed(self, groups: list[list[Row]]) -> list[list[int]]:
+        made = self.tide(*(t for group in groups for t in group))
+        made.complete(groups)
+        return [[t.number for t in group] for group in groups]
 
-    def test_who_came_too_late_for_the_wave_may_join(self) -> None:
-        a, late = [row(0, 1.0, shows="x"), row(1, 1.0, shows="x")], row(2, 9.0, shows="y")
-        made, groups = self.tide(*a, late), [list(a)]
-        made.leave_together(groups[0], groups)
-        assert [r.row for r in made.releases] == [0, 1, 2]
+    def test_the_nearest_group_that_helps_joins_whole(self) -> None:
+        assert self.completed(self.groups("xx", "xx", "xy", "xy")) == [[0, 1, 2, 3, 4, 5], [6, 7]]
+
+    def test_a_group_made_of_four_is_no_cell(self) -> None:
+        assert self.completed(self.groups("xx", "xx", "xx", "xy", "xx")) == [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9]]
+
+    def test_a_group_that_fails_stays_and_leaves_withheld(self) -> None:
+        groups = self.groups("xx", "xx")
+        assert self.completed(groups) == [[0, 1], [2, 3]]
+        made = self.tide(*groups[0])
+        made.keep(made.publish_cluster(groups[0]))
+        assert [r.sensitive for r in made.releases] == [(None,), (None,)] and made.reuse.entries == []
 
     def test_where_a_group_fails_the_others_return(self) -> None:
-        a = [row(0, 1.0, shows="x"), row(1, 1.0, shows="x")]
-        b = [row(2, 5.0, shows="y"), row(3, 6.0, shows="x")]
-        made, groups = self.tide(*a, *b), [list(a), list(b)]
+        groups = self.groups("xx", "xy")
+        made = self.tide(*groups[0], *groups[1])
         made.promises.demands.append(Demand(0, "distinct", (3,)))
-        made.leave_together(groups[0], groups)
-        assert [(r.row, r.how) for r in made.releases] == [(0, "suppressed"), (1, "suppressed")]
-        assert groups == [b] and made.buffer == b
+        made.complete(groups)
+        assert [len(group) for group in groups] == [2, 2]
 
     @pytest.mark.parametrize(("match", "joined"), [("maybe", 0), ("extended", 1)])
     def test_who_finds_its_cover_broken_joins_the_group_of_the_nearest(self, match: str, joined: int) -> None:

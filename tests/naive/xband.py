@@ -40,12 +40,14 @@ class Xband(Algorithm):
             self.cover_or_suppress(t)
         else:
             band = self.buffer[: self.band_size()]
-            clusters = [self.completed(seed, self.with_nearest(seed, held)) for seed in band]
-            holding = [cluster for cluster in clusters if cluster is not None]
-            if holding:
-                self.publish_best(band, holding)
+            formed = [self.with_nearest(seed, held) for seed in band]
+            completed = [self.completed(seed, cluster) for seed, cluster in zip(band, formed, strict=True)]
+            holding = [cluster for cluster in completed if cluster is not None]
+            cover = None if holding else self.best_cover(t)
+            if cover is not None:
+                self.publish_covered(t, cover)
             else:
-                self.cover_or_suppress(t)
+                self.publish_best(band, holding or formed)
         self.expire_pocket()
 
     def publish_best(self, band: list[Row], clusters: list[list[Row]]) -> None:

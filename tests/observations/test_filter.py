@@ -82,12 +82,12 @@ def test_what_is_rejected_tells_no_value() -> None:
         anonymizer.push(row)
         said += [str(rejection) for rejection in anonymizer.rejected]
     assert said == [
-        f"row 1, 't': {LATE}",
-        "row 2, 't': the time is missing; every record needs one",
-        "row 3, 't': not a time (value withheld); give seconds or ISO 8601",
-        "row 4, 'user': the person is missing; give one",
-        "row 5, 'site': the item is missing; give one",
-        "row 6, 'user': bytes that are not UTF-8 (value withheld); give text",
+        f"row 2, 't': {LATE}",
+        "row 3, 't': the time is missing; every record needs one",
+        "row 4, 't': not a time (value withheld); give seconds or ISO 8601",
+        "row 5, 'user': the person is missing; give one",
+        "row 6, 'site': the item is missing; give one",
+        "row 7, 'user': bytes that are not UTF-8 (value withheld); give text",
     ]
     assert not any(word in " ".join(said) for word in ("Agnes", "secret.example", "94", SECRET))
 

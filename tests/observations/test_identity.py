@@ -95,4 +95,4 @@ def test_several_fields_make_an_item() -> None:
     assert [[(each["host"], each["path"]) for each in some] for some in found] == [
         [(None, None)], [(None, None)], [(None, None)], [("a", "x")], []
     ]  # fmt: skip
-    assert [str(rejection) for rejection in anonymizer.rejected] == ["row 4, 'path': the item is missing; give one"]
+    assert [str(rejection) for rejection in anonymizer.rejected] == ["row 5, 'path': the item is missing; give one"]

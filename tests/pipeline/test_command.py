@@ -67,7 +67,8 @@ def test_check(tmp_path: Path) -> None:
     assert done(tmp_path)[0] == 0
     status, out, _ = done(tmp_path, "--check")
     assert status == 0 and out.splitlines() == [
-        "state: 100 tuples had left at the last checkpoint, 0 were held", "the state fits", *tried,
+        "state: 100 tuples had left at the last checkpoint, 0 were held", "the journal after it is whole: 0 entries",
+        "the state fits", *tried,
     ]  # fmt: skip
 
 
@@ -111,7 +112,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_it_never_says_what_the_data_are(tmp_path: Path) -> None:
     """Planted identities and values are in nothing that it writes, but where they are published."""
     port = free_port()
-    more = f"dead_letters: {{file: dead.jsonl}}\nlate: {{allow: 5s}}\ntelemetry: {{prometheus: '127.0.0.1:{port}'}}"
+    more = f"dead_letters: {{file: dead.jsonl, most: 1000}}\nlate: {{allow: 5s}}\ntelemetry: {{prometheus: '127.0.0.1:{port}'}}"
     place(tmp_path, window="{time: 2s}", more=more, checkpoint="20ms", follow=True)
     bad = [
         record(1, pid="Zebulon", age="Zebulon"),
@@ -181,3 +182,23 @@ def test_raw_records_are_gone_when_checkpoints_are(tmp_path: Path) -> None:
     assert len([name for name in files if name.startswith("checkpoint")]) == 2
     assert len([name for name in files if name.startswith("journal")]) == 2
     assert os.path.getsize(tmp_path / "state" / files[-2]) < 100  # the newest journal has no entry
+
+
+def test_a_signal_during_the_start_is_not_lost(tmp_path: Path) -> None:
+    """Whatever is raised inside a callback, as there are in imports and compilers, would be."""
+    place(tmp_path, 10, follow=True)
+    code = (
+        "import os, signal, weakref\n"
+        "import shoal.cli.startup as startup\n"
+        "class Thing: pass\n"
+        "def prepared(*_):\n"
+        "    thing = Thing()\n"
+        "    ended = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGTERM), [None] * 10))\n"
+        "    del thing\n"
+        "startup.prepare_kernels = prepared\n"
+        "from shoal.cli import app\n"
+        "app(['pipe', 'pipeline.yaml'])\n"
+    )
+    environment = {**os.environ, "SHOAL_KEY": KEY}
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, timeout=30, capture_output=True)
+    assert ended.returncode == 128 + signal.SIGTERM

@@ -17,7 +17,8 @@ from shoal.connectors.connector import Delivery
 from shoal.errors import StateError
 from shoal.pipeline import Pipe, PipelineFile
 from shoal.pipeline.encryption import FileCipher
-from shoal.pipeline.store import Checkpoint, Entry, Store, entries
+from shoal.pipeline.journal import Entry, JournalEntries
+from shoal.pipeline.store import Checkpoint, Store
 from shoal.pipeline.stream_time import StreamClock
 
 from .base import KEY, Crash, crashing_at, lines, outputs, place, record
@@ -57,6 +58,7 @@ def _converted(folder: Path, kind: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["_sync", "_publish", "_apply", "_checkpoint", "_saved"])
 def test_a_crash_anywhere_changes_nothing(tmp_path: Path, what: str) -> None:
     """The same tuples leave in the same groups, once, wherever it crashes, as often as it does."""
@@ -88,7 +90,7 @@ def test_what_is_visible_is_in_the_journal(tmp_path: Path) -> None:
 
     def visible(batch: pa.RecordBatch, sequence: int) -> None:
         journal = max(file.state.dir.glob("journal-*"))
-        assert [each.kind for each in entries(journal, FileCipher(KEY))].count("delivery") == source.read_in_all
+        assert [each.kind for each in JournalEntries(journal, FileCipher(KEY))].count("delivery") == source.read_in_all
         write(batch, sequence)
 
     pipe.sink.write = visible  # type: ignore[method-assign]
@@ -175,6 +177,7 @@ def test_the_clock_never_runs_backwards() -> None:
     assert clock.now == 5000.0
 
 
+@pytest.mark.slow
 def test_a_slow_disk_is_waited_for_without_haste(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = Pipe(place(tmp_path, 10, window=COUNT, follow=True, checkpoint="10ms"))
     save, read, reads = Store.save, pipe.source.read, 0

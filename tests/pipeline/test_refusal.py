@@ -129,8 +129,10 @@ class TestReadiness:
 
         pipe._deliver = deliver  # type: ignore[method-assign]
         assert pipe.run().held > 0  # type: ignore[union-attr]
-        assert told[1:] == ["the state fits", "source: file can be read", "sink: file can be written",
-            "trace: file can be written"]  # fmt: skip
+        assert told[1:] == [
+            "the journal after it is whole: 1 entries", "the state fits", "source: file can be read",
+            "sink: file can be written", "trace: file can be written",
+        ]  # fmt: skip
 
     @pytest.mark.parametrize(("old", "new", "said"), [
         ("raw.jsonl", "none.jsonl", r"none.jsonl: cannot be read \(no such file or directory\)"),

@@ -67,7 +67,12 @@ def test_everything_a_policy_can_say(folder: Path) -> None:
 def test_defaults() -> None:
     policy = Policy.parse(RIGHT)
     assert (policy.person_missing, policy.time, policy.nulls) == ("reject", None, ("",))
-    assert (policy.privacy.nulls_match, policy.privacy.min_support) == ("extended", 1)
+    assert (policy.privacy.nulls_match, policy.privacy.min_support, policy.privacy.support) == ("blurred", None, 2)
+    assert [Privacy(k=k, nulls_match=match).support for k, match in ((1, "blurred"), (5, "maybe"), (5, "extended"))] == [
+        1,
+        1,
+        1,
+    ]
     assert (policy.requirements, dict(policy.weights), policy.stretch) == ((), {}, 1.0)
     age, city = policy.attributes["age"], policy.attributes["city"]
     assert (age.out_of_range, city.unknown) == ("reject", "reject")
@@ -196,7 +201,7 @@ def fingerprint(written: dict[str, Any], folder: Path | None = None) -> str:
 
 
 def test_it_is_a_digest_that_stays() -> None:
-    assert fingerprint(RIGHT) == "91c9a0a357174115a4cf943e905d58c5457e22f73498f4a27495e57aa549437d"
+    assert fingerprint(RIGHT) == "b0b3c628c9800f37ce0dd844892da0e4ad31b108cd621fb2290b91ba42a948d1"
 
 
 AGE = {"quasi": "numeric", "range": [17, 90], "grid": 5}
@@ -215,6 +220,7 @@ CITY = RIGHT["attributes"]["city"]
         {"privacy": {"k": 51}},
         {"privacy": {"k": 50, "nulls_match": "maybe"}},
         {"privacy": {"k": 50, "nulls_match": "maybe", "min_support": 2}},
+        {"privacy": {"k": 50, "one_in_k": False}},
         {"privacy": {"k": 50, "l": 2}},
         {"privacy": {"k": 50, "l": {"entropy": 2}}},
         {"privacy": {"k": 50, "t": 0.5}},
@@ -245,7 +251,7 @@ def test_it_changes_with_what_decides_the_outcome(sections: dict[str, Any]) -> N
         {"version": 1},
         {"person_missing": "reject"},
         {"nulls": [" "]},
-        {"privacy": {"nulls_match": "extended", "k": 50.0}},
+        {"privacy": {"nulls_match": "blurred", "k": 50.0, "min_support": 2}},
         {"weights": {}},
         {"sparse": "suppress"},
         {"window": {"count": 2000.0}},

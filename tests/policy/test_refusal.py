@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policy.base import RIGHT, changed, problems, with_attribute
+from shoal.policy import Policy
 
 NUMBER = "is not a number; write one, without quotes"
 FINITE = "is not finite; give a finite number"
@@ -14,6 +15,7 @@ DURATION = "is no duration; write it like 250ms, 30s, 5m, 2h, 1d, or as a number
 ROLE = "is not a mapping; write a role, such as {sensitive: true}"
 TEXT = "is not text; quote it"
 PAIR = "is not a pair; write [lowest, highest]"
+NAMED = {"quasi": "categorical", "hierarchy": {"World": ["Oslo or missing", "missing or not"]}}
 
 SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"version": 2}, "version: is not allowed; use 1"),
@@ -28,13 +30,16 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"zzz": 1},
         "zzz: unknown key; "
-        "known are version, person, person_missing, time, nulls, item, attributes, privacy, window, weights, sparse, "
-        "lanes, algorithm",
+        "known are version, person, person_missing, time, input, nulls, item, attributes, privacy, window, weights, "
+        "suppressed, sparse, lanes, algorithm",
     ),
     ({"time": "ts"}, "time: is not a mapping; write the records' own time, such as {field: ts}"),
     ({"time": {}}, "time.field: is missing; add the field that holds the event time"),
     ({"time": {"field": None}}, "time.field: is empty; name a field"),
-    ({"time": {"field": "ts", "publish": "round"}}, "time.publish: is not allowed; use 'drop', 'keep' or 'generalize'"),
+    (
+        {"time": {"field": "ts", "publish": "round"}},
+        'time.publish: is not allowed; use drop, generalize, keep, or {keep: true, because: "…"}',
+    ),
     ({"time": {"field": "ts", "publsh": "drop"}}, "time.publsh: unknown key; did you mean 'publish'?"),
     ({"time": {"field": "pid"}}, "time.field: is also the person; name another field"),
     (
@@ -43,7 +48,16 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"time": {"field": "ts", "publish": "generalize"}},
-        "time.publish: generalize makes buckets of a time window's length; use drop, or window: {time: …}",
+        "time.grid: has no default where window.count counts tuples; add grid: 1m, or use publish: drop",
+    ),
+    ({"time": {"field": "ts", "grid": 60}}, "time.grid: is for publish: generalize; write that, or remove it"),
+    (
+        {"time": {"field": "ts", "publish": "generalize", "grid": 0}},
+        "time.grid: is no whole number of milliseconds, at least one; round it",
+    ),
+    (
+        {"time": {"field": "ts", "publish": "generalize", "grid": 1.0005}},
+        "time.grid: is no whole number of milliseconds, at least one; round it",
     ),
     ({"nulls": "NA"}, 'nulls: is not a list; write it like ["", "NA"]'),
     ({"nulls": ["", None]}, "nulls.1: is null, which always means missing; remove it, or quote it"),
@@ -75,10 +89,26 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"privacy": {"k": None}}, f"privacy.k: {NUMBER}"),
     ({"privacy": {"k": 10**400}}, f"privacy.k: {FINITE}"),
     ({"privacy": {"k": 10**10}}, f"privacy.k: {BEYOND}"),
-    ({"privacy": {"k": 50, "nulls_match": "never"}}, "privacy.nulls_match: is not allowed; use 'extended', 'root' or 'maybe'"),
+    (
+        {"privacy": {"k": 50, "nulls_match": "never"}},
+        "privacy.nulls_match: is not allowed; use 'blurred', 'extended', 'root' or 'maybe'",
+    ),
     ({"privacy": {"k": 50, "null_match": "maybe"}}, "privacy.null_match: unknown key; did you mean 'nulls_match'?"),
     ({"privacy": {"k": 50, "K": 1}}, "privacy.K: unknown key; did you mean 'k'?"),
-    ({"privacy": {"k": 50, "m": 3}}, "privacy.m: unknown key; known are k, l, t, nulls_match, min_support"),
+    ({"privacy": {"k": 50, "m": 3}}, "privacy.m: unknown key; known are k, l, t, nulls_match, min_support, one_in_k, accept"),
+    (
+        {"privacy": {"k": 50, "one_in_k": "yes"}},
+        "privacy.one_in_k: is neither true nor false; write one of them, without quotes",
+    ),
+    ({"suppressed": "hide"}, "suppressed: is not allowed; use 'publish', 'blank' or 'drop'"),
+    (
+        {"privacy": {"k": 50, "accept": {"linkage": "5"}}},
+        "privacy.accept.linkage: is no share; write it like 5%, or as a number from 0 to 1",
+    ),
+    (
+        {"privacy": {"k": 50, "accept": {"linkage": 1.5}}},
+        "privacy.accept.linkage: is no share; write it like 5%, or as a number from 0 to 1",
+    ),
     ({"privacy": {"k": 50, "l": 0}}, "privacy.l: is below 1; use at least 1"),
     ({"privacy": {"k": 50, "l": 2.5}}, f"privacy.l: {WHOLE}"),
     ({"privacy": {"k": 50, "l": "many"}}, f"privacy.l: {NUMBER}"),
@@ -97,12 +127,16 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"privacy": {"k": 50, "t": 0}}, "privacy.t: is not above 0; use more than 0"),
     ({"privacy": {"k": 50, "t": 2}}, "privacy.t: is above 1; use at most 1"),
     (
-        {"privacy": {"k": 50, "min_support": 2}},
-        "privacy.min_support: is for maybe; under extended all of a group have it, remove it",
+        {"privacy": {"k": 50, "nulls_match": "extended", "min_support": 2}},
+        "privacy.min_support: is for blurred and maybe; under extended all of a group have it, remove it",
     ),
     (
         {"privacy": {"k": 50, "nulls_match": "maybe", "min_support": 51}},
         "privacy.min_support: is above k=50: nothing could be shown; use at most 50",
+    ),
+    (
+        {"privacy": {"k": 50, "nulls_match": "blurred"}, "attributes": {**RIGHT["attributes"], "city": NAMED}},
+        "attributes.city.hierarchy: 'Oslo or missing' is how CSV shows 'Oslo' in doubt; rename it",
     ),
     ({"weights": {"age": 0}}, "weights.age: is below 0.001; use at least 0.001"),
     ({"weights": {"disease": 2}}, "weights.disease: is no quasi-identifier; remove it, or list it under attributes"),
@@ -215,15 +249,21 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ({"sensitive": False}, ".sensitive: is not allowed; use true"),
     ({"sensitive": 1}, ".sensitive: is not allowed; use true"),
     ({"sensitive": "yes"}, ".sensitive: is not allowed; use true"),
-    ({"publish": "drop"}, ".publish: is not allowed; use 'keep'"),
+    ({"publish": "drop"}, '.publish: is not allowed; use keep, or {keep: true, because: "…"}'),
+    ({"publish": {"keep": True}}, '.publish: is not allowed; use keep, or {keep: true, because: "…"}'),
+    (
+        {"publish": {"keep": True, "because": " "}},
+        ".publish.because: is no reason; write in words why it may be published as it is",
+    ),
+    ({"sensitive": True, "because": 3}, ".because: is no reason; write in words why it may be published as it is"),
     ({"quasi": "ordinal"}, ".quasi: is not allowed; use 'numeric' or 'categorical'"),
     ({"quasi": True}, ".quasi: is not allowed; use 'numeric' or 'categorical'"),
     ({"quasi": "numeric"}, ".range: is missing; write [lowest, highest]"),
     ({"quasi": "numeric", "rnage": [0, 1]}, ".rnage: unknown key; did you mean 'range'?"),
     (
         {"sensitive": True, 1: 2},
-        ".1: unknown key; known are quasi, range, grid, out_of_range, hierarchy, unknown, sensitive, l, t, distribution, "
-        "publish",
+        ".1: unknown key; known are quasi, range, grid, part, out_of_range, hierarchy, unknown, sensitive, l, t, distribution, "
+        "because, publish",
     ),
     ({"quasi": "numeric", "range": 5}, f".range: {PAIR}"),
     ({"quasi": "numeric", "range": [5]}, f".range: {PAIR}"),
@@ -347,3 +387,8 @@ def test_all_problems_at_once() -> None:
 def test_a_policy_must_be_a_mapping() -> None:
     for written in (None, ["person"], 5):
         assert problems(written) == ["the policy is not a mapping; write it as key: value pairs"]
+
+
+@pytest.mark.parametrize("nulls_match", ["extended", "root", "maybe"])
+def test_labels_that_look_as_if_in_doubt_are_allowed_where_nothing_is(nulls_match: str) -> None:
+    Policy.parse(changed(privacy={"k": 50, "nulls_match": nulls_match}, attributes={**RIGHT["attributes"], "city": NAMED}))

@@ -22,12 +22,14 @@ def test_it_is_json_and_names_every_section() -> None:
         "person",
         "person_missing",
         "time",
+        "input",
         "nulls",
         "item",
         "attributes",
         "privacy",
         "window",
         "weights",
+        "suppressed",
         "sparse",
         "lanes",
         "algorithm",
@@ -35,7 +37,7 @@ def test_it_is_json_and_names_every_section() -> None:
     assert schema["required"] == ["person"]
     named = {"required": ["name"], "properties": {"name": {"const": "zanon"}}}
     assert schema["if"] == {"required": ["algorithm"], "properties": {"algorithm": named}}
-    absent = dict.fromkeys(["privacy", "window", "weights", "sparse", "lanes"], False)
+    absent = dict.fromkeys(["privacy", "window", "weights", "suppressed", "sparse", "lanes"], False)
     assert schema["then"] == {"required": ["time", "item"], "properties": absent}
     assert schema["else"] == {"required": ["attributes", "privacy", "window"], "properties": {"item": False}}
     assert schema["additionalProperties"] is False
@@ -100,6 +102,7 @@ BAD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", GOOD)
 def test_editors_accept_what_is_right(written: dict[str, Any], validator: Any, tmp_path: Any) -> None:
     (tmp_path / "city.csv").write_text("a;any\nb;any\n")

@@ -17,6 +17,7 @@ attributes:
   ill: {{sensitive: true}}
   id: {{publish: keep}}
 privacy: {{k: 5}}
+suppressed: publish
 window: {window}
 algorithm: {{name: fads}}
 """

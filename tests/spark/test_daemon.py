@@ -8,7 +8,7 @@ from zipimport import zipimporter
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal-stream[spark]'")
 
 from shoal.spark.daemon import only_if_changed
 

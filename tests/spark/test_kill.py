@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal-stream[spark]'")
 
 from shoal.audit import audit
 from spark.cluster import Cluster, descendants, end, wait_until

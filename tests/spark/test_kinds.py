@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal-stream[spark]'")
 
 from shoal import Policy
 from shoal.spark import anonymize

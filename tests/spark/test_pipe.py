@@ -6,13 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal-stream[spark]'")
 
 from shoal import PolicyError
+from shoal.column_types import BLURRED_LABEL, struct_of
 from shoal.pipeline import PipelineFile
-from shoal.spark.pipe import pipe
+from shoal.spark.pipe import _lines, pipe
+from shoal.spark.steps import _cast, plain
 from spark.stream import KEY, POLICY, write
 
 PIPELINE = """
@@ -43,4 +46,30 @@ def test_what_spark_has_not_is_refused(tmp_path: Path) -> None:
         "source.stdin: is not there on Spark; use file or kafka, or call shoal.spark.anonymize",
         "sink.file.path: is a format that is not there on Spark; use .jsonl",
         "trace: is not there on Spark; remove it",
+    )
+
+
+BLURRED = [(1, (60.0, 85.0, True), ('a "b"', True)), (2, (60.0, 85.0, False), ("sitting", False)), (3, None, None)]
+
+
+def test_what_is_in_doubt_ends_with_null(spark: Any) -> None:
+    kinds = ["pulse struct<lo: double, hi: double, or_missing: boolean>", "activity struct<value: string, or_missing: boolean>"]
+    shown = _lines(spark.createDataFrame(BLURRED, ", ".join(["id int", *kinds])))
+    assert [json.loads(row.line) for row in shown.selectExpr("to_json(struct(*)) line").collect()] == [
+        {"id": 1, "pulse": [60, 85, None], "activity": ['a "b"', None]},
+        {"id": 2, "pulse": [60, 85], "activity": "sitting"},
+        {"id": 3},
+    ]
+
+
+def test_labels_in_doubt_are_plain_text_in_spark() -> None:
+    labels = pa.DictionaryArray.from_arrays(pa.array([1, 0, 0], pa.int32()), ["World", "Oslo"])
+    fields = list(struct_of(BLURRED_LABEL, [labels.type, pa.bool_()]))
+    array = pa.StructArray.from_arrays(
+        [labels, pa.array([True, False, False])], fields=fields, mask=pa.array([False, False, True])
+    )
+    kind = plain(array.type)
+    assert kind == pa.struct([("value", pa.string()), ("or_missing", pa.bool_())])
+    assert _cast(array, kind) == pa.array(
+        [{"value": "Oslo", "or_missing": True}, {"value": "World", "or_missing": False}, None], kind
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal-stream[spark]'")
 
 from spark.cluster import descendants, end, free, wait_until
 from spark.stream import FOLLOWING, KEY

@@ -79,7 +79,7 @@ def test_from_a_dropped_file_to_a_policy_that_holds(visit: Open, address: str, t
     download.value.save_as(policy)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download audit report").click()
-    assert "every promise held" in Path(download.value.path()).read_text()
+    assert "k = 5 holds" in Path(download.value.path()).read_text()
     assert (Policy.load(policy).privacy.k, Policy.load(policy).kept) == (5, ("disease",))
     calls = page.get_by_label("Commands").inner_text()
     assert calls.splitlines()[1] == "shoal run policy.yaml people.csv anonymized.csv --trace private.jsonl"
@@ -87,7 +87,7 @@ def test_from_a_dropped_file_to_a_policy_that_holds(visit: Open, address: str, t
         words = [str(tmp_path / word) if "." in word else word for word in line.split()[1:]]
         told = CliRunner().invoke(app, words)
         assert told.exit_code == 0, told.output
-    assert "every promise held" in told.output
+    assert "k = 5 holds" in told.output
 
 
 def test_a_wrong_policy_is_told_beside_its_field(visit: Open, address: str, tmp_path: Path) -> None:  # noqa: F811

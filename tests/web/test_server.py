@@ -163,6 +163,7 @@ def test_a_port_that_is_taken() -> None:
     assert str(caught.value) == f"port {port}: cannot be used (address already in use); give another, or 0 for any that is free"
 
 
+@pytest.mark.slow
 def test_events_come_several_times_a_second_until_the_server_ends() -> None:
     told = []
     with playing() as stage:

@@ -13,39 +13,40 @@ from tools.mutants.defect import Defect
 
 VARIABLE = "SHOAL_PLANTED"
 
+CELL = 0x5A0000000000
+
 READING = f'''
-
-_CELL = 0x5A0000000000
-
-
-def _planted() -> int:
-    """Put the number of the planted defect where kernels read it."""
-    import ctypes
-
-    map_memory = ctypes.CDLL(None, use_errno=True).mmap
-    map_memory.restype = ctypes.c_void_p
-    map_memory.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-    assert map_memory(_CELL, 4096, 3, 0x100022, -1, 0) == _CELL
-    number = int(os.environ.get("{VARIABLE}", "0"))
-    ctypes.c_int64.from_address(_CELL).value = number
-    return number
-
-
-PLANTED = _planted()
-
 
 @intrinsic
 def planted(typing_context: Any) -> Any:
     """The number of the planted defect."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(builder.inttoptr(ir.IntType(64)(_CELL), ir.IntType(64).as_pointer()))
+        return builder.load(builder.inttoptr(ir.IntType(64)({CELL}), ir.IntType(64).as_pointer()))
 
     return types.int64(), build
 '''
 """What is appended to the file with single machine instructions for kernels."""
 
-OFFERING = "\nfrom shoal.compiled.intrinsics import PLANTED, planted\n"
+OFFERING = f'''
+
+def _planted() -> int:
+    """Put the number of the planted defect where kernels read it."""
+    import ctypes
+    import os
+
+    map_memory = ctypes.CDLL(None, use_errno=True).mmap
+    map_memory.restype = ctypes.c_void_p
+    map_memory.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    assert map_memory({CELL}, 4096, 3, 0x100022, -1, 0) == {CELL}
+    number = int(os.environ.get("{VARIABLE}", "0"))
+    ctypes.c_int64.from_address({CELL}).value = number
+    return number
+
+
+PLANTED = _planted()
+planted = Instruction(_INTRINSICS, "planted")
+'''
 """What is appended to the `__init__` of its folder."""
 
 _IMPORT = "from shoal.compiled import PLANTED, planted\n"

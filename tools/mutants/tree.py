@@ -1,7 +1,7 @@
 """A copy of the working tree to plant defects in, with a cache of kernels of its own.
 
-The copy is always at the same place, since numba's cache knows a function by the path of its file. Defects in files with
-kernels are all there at once, each behind a number (`tools.mutants.switch`). Of the few that cannot be, what does not depend
+The copy is always at the same place, so that what is kept of the last run serves the next. Defects in files with kernels
+are all there at once, each behind a number (`tools.mutants.switch`). Of the few that cannot be, what does not depend
 on the file is linked into the new cache, so that only the rest is compiled again.
 """
 
@@ -107,7 +107,7 @@ class Tree:
 
     def _kernels(self) -> Path:
         """The folder of the compiled kernels."""
-        command = [sys.executable, "-c", "from shoal.compiled.cache import FOLDER; print(FOLDER)"]
+        command = [sys.executable, "-c", "from shoal.compiled.sources import FOLDER; print(FOLDER)"]
         return Path(subprocess.check_output(command, cwd=self.path, env=self.environment, text=True).strip())
 
     def _seed(self, kernels: Path, known: Path, changed: set[Path]) -> None:
@@ -115,11 +115,10 @@ class Tree:
         shutil.rmtree(kernels, ignore_errors=True)
         if not known.is_dir():
             return
-        stale = {(path.parent.name, path.stem) for path in self._dependents(changed)}
+        stale = {path.stem for path in self._dependents(changed)}
 
         def left_out(folder: str, names: list[str]) -> list[str]:
-            layer = Path(folder).name.rpartition("_")[0]
-            return [name for name in names if (layer, name.partition(".")[0]) in stale]
+            return [name for name in names if name.partition(".")[0] in stale]
 
         shutil.copytree(known, kernels, ignore=left_out, copy_function=os.link)
 

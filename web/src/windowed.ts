@@ -23,7 +23,7 @@ export class Windowed implements Board {
   private readonly released = new Tile("released", "Out");
   private readonly waited = new Tile("longest_wait", "Longest wait");
   private readonly lost = new Tile("loss", "Loss");
-  private readonly suppressed = new Tile("suppressed", "Suppressed");
+  private readonly suppressed = new Tile("suppressed", "Outside k");
   private readonly rejected = new Tile("rejected", "Rejected");
   readonly tiles = [this.received, this.released, this.waited, this.lost, this.suppressed, this.rejected];
 
@@ -81,7 +81,7 @@ export class Windowed implements Board {
     const mean = of("released") ? of("lost") / of("released") : null;
     this.lost.show(loss(rates.loss ?? mean), mean == null ? "" : `${loss(mean)} since the start`, mean);
     const part = of("released") ? of("suppressed") / of("released") : 0;
-    this.suppressed.show(percent(part), `${count(of("suppressed"))} in all`, of("suppressed"));
+    this.suppressed.show(percent(part), `${count(of("suppressed"))} suppressed: no group in time`, of("suppressed"));
     const refused = of("received") ? of("rejected") / of("received") : 0;
     this.rejected.show(percent(refused), `${count(of("rejected"))} in all`, of("rejected"));
     this.safety.figures(told);

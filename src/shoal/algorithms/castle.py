@@ -77,7 +77,6 @@ from numpy.typing import NDArray
 
 from shoal.blocks import (
     CLUSTER,
-    MAYBE,
     REUSE,
     SUPPRESSED,
     call_best_cover,
@@ -95,9 +94,12 @@ from shoal.blocks import (
     is_open,
     keep_for_reuse,
     mean_loss,
+    one_of_each,
     release,
+    shows_any,
     take_in,
     weight_of,
+    withhold_unmet,
 )
 from shoal.compiled import inlined, inner, kernel
 from shoal.policy import Policy
@@ -189,34 +191,30 @@ def expire(s):
         _output(s, own, persons)
     else:
         s.scratch.chosen[0] = t
-        call_release_chosen(core(s), 1, row, how)
+        call_release_chosen(core(s), 1, row, how, False)
         _measure(s, own, 0, w.clock.held)
 
 
 @inlined
 def _output(s, own, persons):
-    """Publish a cluster in groups of k persons or more; if a group cannot be diverse enough, its oldest tuple leaves alone."""
+    """Publish a cluster in groups of k persons or more."""
     w, g, k, chosen = s.window, s.groups, s.rule.k, s.scratch.chosen
     last = joined = False
     while not last:
-        last = persons < 2 * k
         t = _oldest_of(w, own)
-        size = _all_of(s, own, t) if last else choose_neighbours(s, t, 1.0, own)
-        if size > 0:
-            in_order(w, chosen[:size], s.scratch)
-            for i in range(size):
-                joined |= w.cluster[chosen[i]] != own
-            row = generalize(s, chosen[:size])
-            loss = group_loss(s.domain, g, row, w, chosen[:size])
-            if release(s, chosen[:size], row, CLUSTER):
-                _remember(s, row, loss)
-        else:
-            chosen[0] = t
-            row = call_best_cover(core(s), t)
-            call_release_chosen(core(s), 1, row, REUSE if row >= 0 else SUPPRESSED)
-            last = True
+        size = _all_of(s, own, t) if persons < 2 * k else choose_neighbours(s, t, 1.0, own)
+        failed, size = size < 0, abs(size)
+        in_order(w, chosen[:size], s.scratch)
+        for i in range(size):
+            joined |= w.cluster[chosen[i]] != own
+        row = generalize(s, chosen[:size])
+        loss = group_loss(s.domain, g, row, w, chosen[:size])
+        if failed:
+            withhold_unmet(s.exits.diversity, g, row, w, chosen[:size], s.scratch)
+        if release(s, chosen[:size], row, CLUSTER):
+            _remember(s, row, loss)
         persons = _persons(s, own)
-        last |= persons < k
+        last = persons < k
     for cluster in range(len(s.memory.members) - 1):
         if cluster == own or (joined and s.memory.members[cluster] > 0):
             _measure(s, cluster, 0, w.clock.held)
@@ -242,12 +240,18 @@ def _oldest_of(w, cluster):
 
 @inlined
 def _all_of(s, cluster, t):
-    """Choose all tuples of a cluster, of which `t` is the oldest; how many there are when they are diverse enough."""
-    size = 0
+    """Choose all tuples of a cluster, of which `t` is the oldest, and cells; how many, negative if they fail.
+
+    Under `one_in_k` only the oldest tuple of each person is chosen; the others stay in the cluster.
+    """
+    size, chosen = 0, s.scratch.chosen
     for j in range(s.window.clock.held):
         if s.window.cluster[j] == cluster:
-            s.scratch.chosen[size] = j
+            chosen[size] = j
             size += 1
+    if s.exits.promise.one_in_k:
+        in_order(s.window, chosen[:size], s.scratch)
+        size = one_of_each(s.window, chosen[:size], s.scratch)
     return completed(s, t, size, 1.0)
 
 
@@ -390,12 +394,12 @@ def _goes_first(m, c, d):
 
 @inlined
 def _attribute_loss(s, a, b, q):
-    """The loss of quasi-identifier q in the box around two clusters; 1 if a member lacks it, unless nulls match any value."""
+    """The loss of quasi-identifier q in the box around two clusters; 1 if a group would not show it."""
     domain, m = s.domain, s.memory
     low, high = min(m.low[a, q], m.low[b, q]), max(m.high[a, q], m.high[b, q])
     if low > high:
         return 0.0
-    if s.exits.promise.match != MAYBE and not (m.common[a] & m.common[b]) >> np.uint64(q) & np.uint64(1):
+    if not shows_any(s.exits.promise.match) and not (m.common[a] & m.common[b]) >> np.uint64(q) & np.uint64(1):
         return 1.0
     if domain.categorical[q]:
         return domain.node_loss[common_ancestor(domain, q, low, high)]

@@ -95,8 +95,9 @@ def publish(s):
     row = best_cover(s, t)
     how = REUSE if row >= 0 else SUPPRESSED
     members = choose_neighbours(s, t, 1.0, ANY) if w.persons.size[0] >= s.rule.k else 0
-    if members > 0:
+    failed, members = members < 0, abs(members)
+    if members > 0 and not (failed and row >= 0):
         new = generalize(s, chosen[:members])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):
             how, row, size = CLUSTER, new, members
-    release_chosen(s, size, row, how)
+    release_chosen(s, size, row, how, True, failed)

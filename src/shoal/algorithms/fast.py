@@ -99,8 +99,8 @@ from shoal.blocks import (
     REUSE,
     SUPPRESSED,
     TIME,
+    Core,
     Groups,
-    State,
     acquire,
     best_cover,
     call_release_chosen,
@@ -187,8 +187,9 @@ def publish(s, at_end):
     chosen[0] = t
     size = 1
     members = choose_neighbours(drafting(s), t, 1.0, ANY) if w.persons.size[0] >= k else 0
+    failed, members = members < 0, abs(members)
     own_loss = np.inf
-    if members > 0:  # C_new and g_cnew
+    if members > 0 and not failed:  # C_new and g_cnew
         own_loss = loss(domain, m.draft, generalize(drafting(s), chosen[:members]), w.pattern[t])
     acquire(m.lock)  # "Synchronized": the door and what was published
     row = best_cover(s, t)
@@ -200,7 +201,7 @@ def publish(s, at_end):
     if not (patient and now - w.since[t] + m.longest[0] < bound):
         if how == REUSE:
             renew(s.reuse, g, row, c.now)  # "update C_k-best publish time"
-        release_chosen(s, size, row, how)
+        release_chosen(s, size, row, how, True, failed)
     free(m.lock)
     estimate = m.longest[0]
     if c.laned:  # a tuple that is due starts a round
@@ -212,7 +213,7 @@ def publish(s, at_end):
             urgent += 1
     if urgent > 0:
         acquire(m.lock)
-        call_release_chosen(core(s), urgent, -1, SUPPRESSED)
+        call_release_chosen(core(s), urgent, -1, SUPPRESSED, False)
         free(m.lock)
     m.played[0] = 1
     c.now = seen
@@ -220,5 +221,5 @@ def publish(s, at_end):
 
 @spelled_out
 def drafting(s):
-    """The same state with `draft` as its groups."""
-    return State(s.domain, s.window, s.memory.draft, s.reuse, s.exits, s.scratch, s.rule, s.memory, s.handover)
+    """What all algorithms have in common, with `draft` as the groups."""
+    return Core(s.domain, s.window, s.memory.draft, s.reuse, s.exits, s.scratch, s.handover)

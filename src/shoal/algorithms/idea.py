@@ -117,11 +117,12 @@ def publish(s):
             members = choose_nearest(s, t, 1.0)  # Alg. 3, line 2; Alg. 5, line 6
         else:
             members = choose_neighbours(s, t, 1.0, ANY)
-    if members > 0:
+    failed, members = members < 0, abs(members)
+    if members > 0 and not (failed and row >= 0):
         new = generalize(s, chosen[:members])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) < loss(domain, g, new, w.pattern[t]):  # Alg. 3, line 3; 5, line 7
             how, row, size = CLUSTER, new, members
-    release_chosen(s, size, row, how)  # Alg. 2, lines 8-13; Alg. 3, lines 4-9; Alg. 4; Alg. 5, lines 8-14
+    release_chosen(s, size, row, how, True, failed)  # Alg. 2, lines 8-13; Alg. 3, lines 4-9; Alg. 4; Alg. 5, lines 8-14
 
 
 @inlined

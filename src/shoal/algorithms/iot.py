@@ -121,10 +121,11 @@ def publish(s):
             members = choose_nearest(s, t, 1.0)
         else:
             members = choose_neighbours(s, t, 1.0, ANY)
-    if members > 0:
+    failed, members = members < 0, abs(members)
+    if members > 0 and not (failed and row >= 0):
         new = generalize(s, chosen[:members])
         if not in_partition and match == MAYBE:
             impute(w, chosen[:members], g, new)
         if row < 0 or not loss(domain, g, row, w.pattern[t]) <= loss(domain, g, new, w.pattern[t]):
             how, row, size = CLUSTER, new, members
-    release_chosen(s, size, row, how, reusable=in_partition)
+    release_chosen(s, size, row, how, in_partition, failed)

@@ -126,8 +126,10 @@ def publish(s):
             members = choose_nearest(s, t, 1.0)  # Alg. 3, line 1; Alg. 4, line 11
         else:
             members = choose_neighbours(s, t, 1.0, ANY)
-    if members > 0:
+    failed, members = members < 0, abs(members)
+    if members > 0 and not (failed and row >= 0):
         new = generalize(s, chosen[:members])
         if row < 0 or not loss(domain, g, row, w.pattern[t]) <= loss(domain, g, new, w.pattern[t]):  # Alg. 3, line 4
             how, row, size = CLUSTER, new, members
-    release_chosen(s, size, row, how)  # Alg. 3, lines 5-6 and 10-11; Alg. 4, lines 3-4 and 12-13; Alg. 5, lines 2-7
+    # Alg. 3, lines 5-6 and 10-11; Alg. 4, lines 3-4 and 12-13; Alg. 5, lines 2-7
+    release_chosen(s, size, row, how, True, failed)

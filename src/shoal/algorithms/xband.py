@@ -130,18 +130,18 @@ def publish(s, from_pocket):
     w, chosen, k = s.window, s.scratch.chosen, s.rule.k
     c = w.clock
     alone = c.oldest if from_pocket else c.due
-    size, newest = 0, -1
+    size, newest, failed = 0, -1, False
     if not from_pocket and c.held - c.pocket >= k and w.persons.size[0] >= k:
-        size, newest = _best_of_band(s)  # Alg. 2, lines 2-10
-    if size > 0:
+        size, newest, failed = _best_of_band(s)  # Alg. 2, lines 2-10
+    row = best_cover(s, alone) if size == 0 or failed else -1  # Alg. 3, line 1
+    if size > 0 and row < 0:
         how = CLUSTER
         row = generalize(s, chosen[:size])
     else:  # Alg. 2, lines 15 and 18
-        size = 1
+        size, newest = 1, -1
         chosen[0] = alone
-        row = best_cover(s, alone)  # Alg. 3, line 1
         how = REUSE if row >= 0 else SUPPRESSED
-    release_chosen(s, size, row, how)  # Alg. 2, lines 11-12; Alg. 3, lines 2-7
+    release_chosen(s, size, row, how, True, failed)  # Alg. 2, lines 11-12; Alg. 3, lines 2-7
     while c.front >= 0 and w.arrival[c.front] < newest:  # Alg. 2, line 13
         w.pocketed[c.front] = c.now
         c.pocket += 1
@@ -152,21 +152,23 @@ def publish(s, from_pocket):
 def _best_of_band(s):
     """Choose, of the groups around each tuple of the band, the one with the smallest loss; the older seed on a tie.
 
-    Returns how many tuples it has, 0 if there is none, and the arrival of the newest tuple of the band that is in it.
+    A group that is diverse enough, or can be made so, goes before one that failed. Returns how many tuples the group has, the
+    arrival of the newest tuple of the band that is in it, and whether it failed.
     """
     w, g, k, chosen, best = s.window, s.groups, s.rule.k, s.scratch.chosen, s.scratch.best_group
     waiting = w.clock.held - w.clock.pocket
     band = np.int64(s.rule.band) if waiting >= k + s.rule.band else max(1, waiting - k)
-    smallest, size = np.inf, 0
+    smallest, size, failed = np.inf, 0, True
     seed = last = w.clock.front
     for _ in range(band):
         last = seed
         members = choose_neighbours(s, seed, s.rule.alpha, ANY)
-        if members > 0:
+        fails, members = members < 0, abs(members)
+        if failed or not fails:
             in_order(w, chosen[:members], s.scratch)
             loss = group_loss(s.domain, g, generalize(s, chosen[:members]), w, chosen[:members])
-            if loss < smallest:  # Alg. 2, line 10
-                smallest, size = loss, members
+            if loss < smallest or (failed and not fails):  # Alg. 2, line 10
+                smallest, size, failed = loss, members, fails
                 for i in range(size):
                     best[i] = chosen[i]
         seed = w.newer[seed]
@@ -175,4 +177,4 @@ def _best_of_band(s):
         chosen[i] = best[i]
         if w.arrival[best[i]] <= w.arrival[last] and w.pocketed[best[i]] == np.inf:
             newest = max(newest, w.arrival[best[i]])
-    return size, newest
+    return size, newest, failed

@@ -17,7 +17,7 @@ from shoal.anonymizer.engine import Answer, Engine, UserCounts, joined
 from shoal.anonymizer.records import MetadataFilter, to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import DriftWatch, FilterStats, Stats
-from shoal.columns import Rejection
+from shoal.columns import Rejection, TimeBounds
 from shoal.errors import InputError, ShoalError
 from shoal.policy import Policy
 
@@ -41,12 +41,14 @@ class Anonymizer:
     [{'age': [30, 40], 'disease': 'flu'}, {'age': [30, 40], 'disease': 'flu'}]
     """
 
-    def __init__(self, policy: Policy, secret: bytes | None = None) -> None:
-        """`secret` is for the pseudonyms of z-anonymity; by default it is read from the policy's file or the environment."""
+    def __init__(self, policy: Policy, secret: bytes | None = None, bounds: TimeBounds | None = None) -> None:
+        """`secret` is for the pseudonyms of z-anonymity; by default it is read from the policy's file or the environment.
+        `bounds` rejects records by their event times; without it all times are accepted.
+        """
         self.policy = policy
         self.rejected: list[Rejection] = []
         """The records of the last call that were not accepted."""
-        self._engine = _engine(policy, secret)
+        self._engine = _engine(policy, secret, bounds)
         self._received = 0
         self._reasons: Counter[str] = Counter()
         self._traces: list[pa.RecordBatch | Callable[[], pa.RecordBatch]] = []
@@ -55,7 +57,17 @@ class Anonymizer:
 
     def push(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Take in one record; returns the tuples that leave because of it. For many records, `push_batch` is far faster."""
-        return self.to_records(self.push_batch(to_batch(record, self._engine.fields), names=list(record)))
+        return self.to_records(self.push_record(record))
+
+    def push_record(self, record: Mapping[str, Any]) -> pa.RecordBatch:
+        """The same as `push`, but what leaves is a batch, as from `push_batch`."""
+        self._begin()
+        answer = self._engine.arrive_alone(record, self._received)
+        if answer is None:
+            return self.push_batch(to_batch(record, self._engine.fields), names=list(record))
+        self._watch.see_one(record)
+        self._received += 1
+        return self._published(answer)
 
     def push_batch(
         self, batch: pa.RecordBatch, rows: NDArray[np.int64] | None = None, names: Collection[str] | None = None
@@ -83,6 +95,15 @@ class Anonymizer:
                 raise
         return joined(answers)
 
+    @property
+    def received(self) -> int:
+        """How many rows the stream has had so far; the next row has this number."""
+        return self._received
+
+    def begin_at(self, row: int) -> None:
+        """The next record has this row number: those before it were taken in elsewhere, or are lost."""
+        self._received = row
+
     def refuse(self, rejections: Iterable[Rejection]) -> None:
         """Count records that were rejected, by the anonymizer or before they reached it."""
         for rejection in rejections:
@@ -92,12 +113,17 @@ class Anonymizer:
 
     def tick(self, now: float | datetime) -> pa.RecordBatch:
         """Move the clock of a time window while no records arrive; returns the tuples that fall due."""
-        if isinstance(now, datetime):
-            now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()
-        if not math.isfinite(now):
-            raise InputError("tick: not a finite time; give seconds or a datetime")
+        moment = _seconds(now, "tick")
         self._begin()
-        return self._published(self._engine.tick(float(now)))
+        return self._published(self._engine.tick(moment))
+
+    def set_clock(self, now: float | datetime) -> None:
+        """Set the clock back, after records with wrong times moved it ahead.
+
+        A tuple that waits has waited no longer than before, and leaves as much later. Under z-anonymity exposures from after
+        `now` are forgotten. A clock that is not ahead stays as it is.
+        """
+        self._engine.set_clock(_seconds(now, "set_clock"))
 
     def flush(self) -> pa.RecordBatch:
         """End the stream: all tuples that still wait leave."""
@@ -160,12 +186,20 @@ class Anonymizer:
         return answer.published
 
 
-def _engine(policy: Policy, secret: bytes | None) -> Engine:
+def _seconds(moment: float | datetime, what: str) -> float:
+    if isinstance(moment, datetime):
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if not math.isfinite(moment):
+        raise InputError(f"{what}: not a finite time; give seconds or a datetime")
+    return float(moment)
+
+
+def _engine(policy: Policy, secret: bytes | None, bounds: TimeBounds | None) -> Engine:
     """The engine that a policy needs; the other engine and its kernels are not loaded."""
     if policy.is_filter:
         from shoal.anonymizer.filter import Filter
 
-        return Filter(policy, secret)
+        return Filter(policy, secret, bounds)
     from shoal.anonymizer.windowed import Windowed
 
-    return Windowed(policy)
+    return Windowed(policy, bounds)

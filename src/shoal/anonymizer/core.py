@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer.lane import Lane
 from shoal.anonymizer.lanes import LaneSet
-from shoal.anonymizer.released import Released
+from shoal.anonymizer.released import Released, ReleasedTuples
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.blocks import ARRIVAL, Batch, Diversity, new_diversity
 from shoal.columns import Encoded, Publisher, one_word
@@ -43,9 +43,10 @@ class PayloadBuffer:
         self.content = Payload(table, np.concatenate([self.content.rows, rows]))
         return np.arange(first, first + len(rows))
 
-    def take(self, used: NDArray[np.int64]) -> Payload:
+    def take(self, used: NDArray[np.int64], blank: NDArray[np.bool_] | None = None) -> Payload:
+        """The payloads in these rows of the buffer; all columns are null where `blank` says so."""
         kept = self.content.kept
-        return Payload(kept.take(used) if kept.num_columns else kept, self.content.rows[used])
+        return Payload(kept.take(pa.array(used, mask=blank)) if kept.num_columns else kept, self.content.rows[used])
 
     def compact(self, used: Sequence[NDArray[np.int64]], always: bool = False) -> None:
         """If much of the buffer is unused, keep only the rows in `used`, and write their new numbers in place."""
@@ -61,6 +62,7 @@ class WindowCore:
 
     def __init__(self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str]) -> None:
         self.lane = lane
+        self._suppressed = policy.suppressed
         self.publisher = Publisher(policy)
         self.payloads = PayloadBuffer(passed)
 
@@ -69,13 +71,23 @@ class WindowCore:
         return arrivals(encoded, self.payloads.add(encoded.kept, encoded.rows))
 
     def publish(self, left: Released) -> tuple[pa.RecordBatch, NDArray[np.int64]]:
-        """The published form of the tuples that left, and their row numbers. Call `compact` afterwards."""
-        payload = self.payloads.take(left.tuples.payload)
+        """The published form of the tuples that left, and the row numbers of all of them. Call `compact` afterwards.
+
+        The policy says whether suppressed tuples are published with nulls in their payload, as they are, or not at all.
+        """
         tuples, groups = left.tuples, left.groups
+        rows, suppressed = self.payloads.content.rows[tuples.payload], tuples.group < 0
+        blank = None
+        if self._suppressed == "blank" and suppressed.any():
+            blank = suppressed
+        elif self._suppressed == "drop" and suppressed.any():
+            tuples = ReleasedTuples._make(column[~suppressed] for column in tuples)
+        payload = self.payloads.take(tuples.payload, blank)
         published = self.publisher.publish(
-            payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had
-        )
-        return published, payload.rows
+            payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had, groups.doubt,
+            (groups.early, groups.late), groups.withheld,
+        )  # fmt: skip
+        return published, rows
 
     def compact(self) -> None:
         """Free the payloads of tuples that left. A payload is lost if its tuple is not in the window yet."""
@@ -93,7 +105,7 @@ class WindowCore:
 
 def arrivals(encoded: Encoded, payload: NDArray[np.int64]) -> Batch:
     return Batch(
-        encoded.values, encoded.pattern, encoded.person, encoded.time, payload, encoded.sensitive,
+        encoded.values, encoded.pattern, encoded.person, encoded.time, encoded.time, payload, encoded.sensitive,
         arrival=np.zeros(len(payload), np.int64), kind=np.full(len(payload), ARRIVAL),
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,9 +46,17 @@ class Engine(ABC):
     def arrive(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         """Take in records with these row numbers."""
 
+    def arrive_alone(self, record: Mapping[str, Any], row: int) -> Answer | None:
+        """Take in one record; None if that takes a batch."""
+        return None
+
     @abstractmethod
     def tick(self, now: float) -> Answer:
         """Move the clock on."""
+
+    @abstractmethod
+    def set_clock(self, now: float) -> None:
+        """Set the clock back, after records with wrong times moved it ahead."""
 
     @abstractmethod
     def flush(self) -> Answer:

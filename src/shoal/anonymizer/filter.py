@@ -16,7 +16,7 @@ from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import FilterStats
 from shoal.anonymizer.tuning import NEVER, Tuning
-from shoal.columns import ObservationEncoder, ObservationPublisher, Pseudonyms, keys_of, periods
+from shoal.columns import ObservationEncoder, ObservationPublisher, Pseudonyms, TimeBounds, keys_of, periods
 from shoal.policy import Policy, Tuned, Zanon
 
 PAUSE = 65_536
@@ -34,28 +34,31 @@ class Filter(Engine):
 
     generalized = frozenset[str]()
 
-    def __init__(self, policy: Policy, key: bytes | None = None) -> None:
+    def __init__(self, policy: Policy, key: bytes | None = None, bounds: TimeBounds | None = None) -> None:
         """`key` is the secret of the pseudonyms; by default it is read from the policy's file or the environment."""
         assert isinstance(policy.algorithm, Zanon)
-        self._policy, self._parameters = policy, policy.algorithm
+        self._policy, self._parameters, self._bounds = policy, policy.algorithm, bounds
         self._publisher = ObservationPublisher(policy, Pseudonyms(key or secret(policy.algorithm)))
         self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
 
     def _start(self, key: NDArray[np.uint64]) -> None:
-        tree = self._policy.item and self._policy.item.hierarchy
-        labels = keys_of(pa.array(tree.labels if tree else [], pa.string()), (), key).keys
-        parents = tree.parent if tree else np.zeros(0, np.int64)
         tuned = isinstance(self._parameters.z, Tuned)
         self._key = key
-        self._encoder = ObservationEncoder(self._policy, key)
+        self._encoder = ObservationEncoder(self._policy, key, self._bounds)
         self.fields = self._policy.fields
-        self._exposures = zanon.new_exposures(labels, parents, tuned, key)
+        self._exposures = self._none_exposed()
         self._rule = np.zeros(1, zanon.RULE).view(np.recarray)[0]
         self._rule.window, self._rule.quarter, self._rule.tuned = self._parameters.window, NEVER, tuned
         self._rule.blank, self._rule.due = self._parameters.withheld == "blank", PAUSE
         z = self._parameters.z
         self._tuning = Tuning(z, self._parameters.window) if isinstance(z, Tuned) else None
         self._rule.z = self._tuning.z if self._tuning else z
+
+    def _none_exposed(self) -> zanon.Exposures:
+        tree = self._policy.item and self._policy.item.hierarchy
+        labels = keys_of(pa.array(tree.labels if tree else [], pa.string()), (), self._key).keys
+        parents = tree.parent if tree else np.zeros(0, np.int64)
+        return zanon.new_exposures(labels, parents, isinstance(self._parameters.z, Tuned), self._key)
 
     @property
     def no_trace(self) -> pa.RecordBatch:
@@ -83,6 +86,13 @@ class Filter(Engine):
     def tick(self, now: float) -> Answer:
         """No record waits, so none leaves."""
         return self.flush()
+
+    def set_clock(self, now: float) -> None:
+        """Forget exposures from after `now`."""
+        until = zanon.exposures_until(zanon.saved_exposures(self._exposures), now)
+        self._exposures = zanon.restored_exposures(self._none_exposed(), until)
+        if self._tuning and self._rule.quarter != NEVER:
+            self._rule.quarter = min(int(self._rule.quarter), int(periods(np.array([now]), self._parameters.window / 4)[0]))
 
     def flush(self) -> Answer:
         return Answer(self._publisher.nothing, lambda: self.no_trace, [])

@@ -16,6 +16,7 @@ from shoal.blocks import (
     Arrays,
     Batch,
     Diversity,
+    State,
     blank,
     concat,
     hand_over_all,
@@ -28,6 +29,7 @@ from shoal.blocks import (
     with_handover,
     with_slots,
 )
+from shoal.compiled import Packed
 from shoal.policy import Policy
 
 _SLOTS = 4096  # free slots of the window for arrivals; the window grows when all are taken
@@ -56,6 +58,7 @@ class Lane:
         self.kernel, self._grown, self._shared = chosen.run, chosen.grown, chosen.shared
         self.state = new_state(policy, chosen.parameters, chosen.deadlines, chosen.memory, chosen.same_pattern, demands)
         self._none = no_tuples(policy)
+        self._packed = Packed(self.state)
 
     def count_other_lanes(self, half: float = math.inf) -> None:
         """Count the arrivals of other lanes too.
@@ -95,6 +98,10 @@ class Lane:
         return int(self.state.window.clock.kind) == TIME
 
     @property
+    def now(self) -> float:
+        return float(self.state.window.clock.now)
+
+    @property
     def payload_rows(self) -> list[NDArray[np.int64]]:
         """The rows of the payload buffer that the held tuples use; they can be changed in place."""
         return [self.state.window.payload[: self.held]]
@@ -130,11 +137,16 @@ class Lane:
         s.window.clock.row, s.window.clock.stop = 0, size
         slots = entering if closing else min(entering, _SLOTS)  # when closing, all tuples enter before any leaves
         s = with_slots(s, slots, self._grown)
-        self.kernel(s, batch, closing)
+        packed_batch = Packed(batch)
+        self._run(s, packed_batch, closing)
         while s.window.clock.row < size:  # the kernel stopped because all slots are taken
             s = with_slots(s, _SLOTS, self._grown)
-            self.kernel(s, batch, closing)
+            self._run(s, packed_batch, closing)
         self.state = s
+
+    def _run(self, s: State, batch: Packed, closing: bool) -> None:
+        self._packed = self._packed.update(s)
+        self.kernel(self._packed, batch, closing)
 
     def leave(self) -> Released:
         """The tuples that left since the last call; valid until the next arrivals."""
@@ -147,7 +159,8 @@ class Lane:
                 exits.arrived[:size], exits.released[:size], exits.arrivals[:size],
             ),
             ReleasedGroups(
-                groups.number[:rows], groups.shown_low[:rows], groups.shown_high[:rows], groups.size[:rows], groups.had[:rows]
+                groups.number[:rows], groups.shown_low[:rows], groups.shown_high[:rows], groups.size[:rows], groups.had[:rows],
+                groups.doubt[:rows], groups.early[:rows], groups.late[:rows], groups.withheld[:rows],
             ),
         )  # fmt: skip
 

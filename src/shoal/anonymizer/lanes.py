@@ -54,6 +54,11 @@ class LaneSet(ABC):
         return self._all[0].timed
 
     @property
+    def now(self) -> float:
+        """The clock of the stream: that of the lane that is furthest."""
+        return max(lane.now for lane in self._all)
+
+    @property
     def payload_rows(self) -> list[NDArray[np.int64]]:
         return [rows for lane in self._all for rows in lane.payload_rows]
 

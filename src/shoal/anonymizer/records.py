@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.column_types import ENDS, IMPUTED, MARK
+from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, DOUBT, ENDS, IMPUTED, MARK
 from shoal.columns import plain
 from shoal.errors import InputError
 from shoal.path import ABSENT, in_record
@@ -33,10 +33,15 @@ def _column(name: str, value: Any) -> pa.Array:
 
 def to_records(batch: pa.RecordBatch, generalized: Collection[str]) -> list[dict[str, Any]]:
     """Records as Python dictionaries, in the form of JSON lines: an interval is a list, and a whole number is an `int`.
+    What is in doubt has None as its last element.
 
     >>> to_records(pa.RecordBatch.from_pylist([{"age": {"lo": 15.0, "hi": 20.5}}]), {"age"})
     [{'age': [15, 20.5]}]
+    >>> to_records(pa.RecordBatch.from_pylist([{"age": {"lo": 15, "hi": 20, "or_missing": True}}]), {"age"})
+    [{'age': [15, 20, None]}]
     """
+    if batch.num_rows == 0:
+        return []
     columns = [plain(column) for column in batch.columns]
     records = [dict(zip(batch.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
     fields = [batch.schema.field(name) for name in generalized]
@@ -52,6 +57,11 @@ def _plain_value(value: Any, shape: tuple[str, ...]) -> Any:
         return None
     if shape == ENDS:
         return [int(end) if isinstance(end, float) and end.is_integer() else end for end in value.values()]
+    if shape == BLURRED_INTERVAL:
+        ends = _plain_value({end: value[end] for end in ENDS}, ENDS)
+        return [*ends, None] if value[DOUBT] else ends
+    if shape == BLURRED_LABEL:
+        return [value["value"], None] if value[DOUBT] else value["value"]
     if shape == IMPUTED:
         inner = _plain_value(value["value"], ENDS) if isinstance(value["value"], dict) else value["value"]
         return inner if value["of"] is None else {**value, "value": inner}

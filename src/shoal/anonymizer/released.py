@@ -29,6 +29,10 @@ class ReleasedGroups(NamedTuple):
     high: NDArray[np.float64]
     size: NDArray[np.int64]
     had: NDArray[np.int64]
+    doubt: NDArray[np.uint64]
+    early: NDArray[np.float64]
+    late: NDArray[np.float64]
+    withheld: NDArray[np.bool_]  # by sensitive attribute with a demand
 
 
 class Released(NamedTuple):

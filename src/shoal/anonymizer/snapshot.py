@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SnapshotError
 
-VERSION = 2
+VERSION = 4
 _DIGEST = hashlib.sha256().digest_size
 
 

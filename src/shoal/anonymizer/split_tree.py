@@ -137,7 +137,7 @@ def _split(q: int, bound: float, default: int) -> SplitTree:
 class _Tuples:
     def __init__(self, policy: Policy, values: NDArray[np.float64]) -> None:
         self._policy, self._values = policy, values
-        self._strict = policy.privacy.nulls_match != "maybe"
+        self._strict = policy.privacy.nulls_match in ("extended", "root")
         self._order = np.argsort(values, axis=1, kind="stable")  # missing values come last
         self._sorted = np.take_along_axis(values, self._order, axis=1)
         self._steps = self._sorted[:, 1:] > self._sorted[:, :-1]
@@ -175,8 +175,8 @@ class _Tuples:
     def _with_missing(self, q: int, bound: float, any_missing: bool) -> Iterator[SplitTree]:
         """Splits by one question, one for each way to treat tuples without the value.
 
-        If `nulls_match` is `maybe`, a surrogate question decides their lane, so that similar tuples share a lane. Otherwise
-        a group needs equal missing patterns, and all tuples without the value go to one lane.
+        If `nulls_match` is `maybe` or `blurred`, a surrogate question decides their lane, so that similar tuples share a lane.
+        Otherwise a group needs equal missing patterns, and all tuples without the value go to one lane.
         """
         if any_missing and not self._strict:
             yield self._with_surrogate(q, bound)
@@ -209,7 +209,7 @@ class _Tuples:
     def _distances(self, some: NDArray[np.float64]) -> NDArray[np.float64]:
         """The distances from some tuples to all tuples: the mean over the values that both tuples have.
 
-        Unless `nulls_match` is `maybe`, a value that only one of the two tuples has counts as distance 1.
+        If `nulls_match` is `extended` or `root`, a value that only one of the two tuples has counts as distance 1.
         """
         here, there = (~np.isnan(values) * 1.0 for values in (some, self._values))
         counted = here.T @ there

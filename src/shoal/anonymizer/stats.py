@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.path import head, in_batch
+from shoal.anonymizer.singled_out import SingledOut
+from shoal.path import ABSENT, head, in_batch, in_record
 
 MOST = 1000
 """The highest number of new fields that is counted; a stream may invent names without end."""
 
-_FAULTS = ("too_small", "uncovered", "thin", "uniform", "late", "twice")
+_FAULTS = ("too_small", "uncovered", "crowded", "thin", "uniform", "late", "twice")
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,12 @@ class Stats:
     reused: int
     suppressed: int
     loss: float  # the mean loss of the released tuples, as they were published
+    doubt: float  # the share of the quasi-identifiers of all tuples in groups that are published as "or missing"
+    withheld: int  # sensitive values that were published as null, because their group did not meet what l or t asks
     smallest_group: int | None  # persons, at the moment of publication
     longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
     stretched: int  # tuples that waited longer than the window, because it held fewer than k persons
+    kept: Mapping[str, SingledOut] = field(default_factory=dict, compare=False)  # by kept or sensitive field
     faults: Mapping[str, int]  # releases that the door stopped, by reason; empty unless an algorithm has a bug
     drift: Drift = field(default_factory=Drift, compare=False)  # depends on how the stream is cut into batches
 
@@ -67,13 +71,15 @@ class FilterStats:
     drift: Drift = field(default_factory=Drift, compare=False)  # depends on how the stream is cut into batches
 
 
-def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record) -> Stats:
-    released = int(tally.clustered + tally.reused + tally.suppressed)
+def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record, quasi: int) -> Stats:
+    grouped = int(tally.clustered + tally.reused)
+    released = grouped + int(tally.suppressed)
     return Stats(
         received=received, rejected=sum(reasons.values()), reasons=dict(reasons), held=held, released=released,
         groups=int(tally.groups), clustered=int(tally.clustered), reused=int(tally.reused),
         suppressed=int(tally.suppressed), loss=float(tally.loss) / released if released else 0.0,
-        smallest_group=int(tally.smallest) if tally.groups else None,
+        doubt=int(tally.doubtful) / (grouped * quasi) if grouped else 0.0,
+        withheld=int(tally.withheld), smallest_group=int(tally.smallest) if tally.groups else None,
         longest_wait=float(tally.longest) if released else None, stretched=int(tally.stretched),
         faults={name: int(tally[name]) for name in _FAULTS if tally[name]},
     )  # fmt: skip
@@ -109,6 +115,17 @@ class DriftWatch:
             is_named = name in present or (head(name) in present and array is not None and not pa.types.is_null(array.type))
             if array is None or (not is_named and array.null_count == len(array)):
                 self._absent[name] += batch.num_rows
+        self._meet(present)
+
+    def see_one(self, record: Mapping[str, Any]) -> None:
+        """The same for one record."""
+        for name in self._fields:
+            if name not in record and ((value := in_record(record, name)) is None or value is ABSENT):
+                self._absent[name] += 1
+        self._meet(set(record))
+
+    def _meet(self, present: set[str]) -> None:
+        """Tell known names from new ones."""
         if not self._known:
             self._known = {*present, *self._fields, *map(head, self._fields)}
         elif len(self._new) < MOST:

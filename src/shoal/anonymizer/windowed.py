@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +19,14 @@ from shoal.anonymizer.core import WindowCore, demands
 from shoal.anonymizer.engine import Answer, Engine, joined
 from shoal.anonymizer.lane import Lane
 from shoal.anonymizer.lanes import LaneSet, SplitLanes
+from shoal.anonymizer.records import MetadataFilter, to_batch
 from shoal.anonymizer.released import Released
+from shoal.anonymizer.singled_out import KeptFields
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
 from shoal.anonymizer.workers import Workers
 from shoal.blocks import OUTCOMES, Batch
-from shoal.columns import Encoder, Rejection
+from shoal.columns import Encoder, Plain, Rejection, TimeBounds
 from shoal.errors import ShoalError, WorkerError
 from shoal.policy import Policy
 
@@ -33,17 +38,21 @@ _STOPPED = "an earlier call failed; restore the last snapshot, and go on from th
 class Windowed(Engine):
     """Holds one window, or one per lane; the algorithm decides which tuples leave together."""
 
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
+    def __init__(self, policy: Policy, bounds: TimeBounds | None = None) -> None:
+        self._policy, self._bounds = policy, bounds
         self._start(np.frombuffer(secrets.token_bytes(16), np.uint64).copy())
 
     def _start(self, key: NDArray[np.uint64]) -> None:
         self._key = key
         self._failed = False  # an earlier call failed half-way: only `restore` may follow
-        self._encoder = Encoder(self._policy, key, typed=True)
+        self._shift = 0.0  # seconds that the window's clock is ahead of event times, since the clock was set back
+        self._encoder = Encoder(self._policy, key, typed=True, bounds=self._bounds)
         self._lane = _lane(self._policy, key)
         self._core = WindowCore(self._policy, self._lane, self._policy.passed)
+        self._kept = KeptFields(self._policy, key)
         self.fields = self._policy.fields
+        self._others = _others(self._policy)
+        self._metadata = MetadataFilter()
         self.generalized = frozenset(self._policy.generalized)
         self._empty_answer: tuple[object, Answer] | None = None
 
@@ -58,6 +67,16 @@ class Windowed(Engine):
                 return self._answer(self._lane.take_in(arrivals), rejected)
         with self._whole_step():
             return self._pipelined(self._lane, batch, rows)
+
+    def arrive_alone(self, record: Mapping[str, Any], row: int) -> Answer | None:
+        """A record with plain quasi-identifiers needs a batch for its other fields only."""
+        plain = self._encoder.plain(record)
+        if plain is None:
+            return None
+        others = self._metadata.strip(to_batch(record, self._others))
+        arrivals, rejected = self._encoded(others, np.array([row]), plain)
+        with self._whole_step():
+            return self._answer(self._lane.take_in(arrivals), rejected)
 
     def _pipelined(self, lanes: LaneSet, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Answer:
         """Take in a batch piece by piece.
@@ -80,14 +99,25 @@ class Windowed(Engine):
         published, traces, _ = zip(*answers, strict=True)
         return Answer(joined(published), lambda: joined([trace() for trace in traces]), rejected)
 
-    def _encoded(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> tuple[Batch, list[Rejection]]:
-        encoded = self._encoder.encode(batch, rows)
+    def _encoded(
+        self, batch: pa.RecordBatch, rows: NDArray[np.int64], plain: Plain | None = None
+    ) -> tuple[Batch, list[Rejection]]:
+        encoded = self._encoder.encode(batch, rows, plain)
         self._core.publisher.whole &= encoded.whole
-        return self._core.arrivals(encoded), encoded.rejected
+        self._kept.see(encoded.kept, encoded.person)
+        arriving = self._core.arrivals(encoded)
+        if self._shift:  # on the window's clock alone: the record's own time stays
+            arriving = arriving._replace(time=arriving.time + self._shift)
+        return arriving, encoded.rejected
 
     def tick(self, now: float) -> Answer:
         with self._whole_step():
-            return self._answer(self._lane.tick(now), [])
+            return self._answer(self._lane.tick(now + self._shift), [])
+
+    def set_clock(self, now: float) -> None:
+        """The window's own clock never runs backwards. It stays, and event times are shifted to it from now on."""
+        if self._lane.timed and math.isfinite(ahead := self._lane.now - self._shift - now) and ahead > 0:
+            self._shift += ahead
 
     def flush(self) -> Answer:
         with self._whole_step():
@@ -97,7 +127,8 @@ class Windowed(Engine):
         self._lane.relearn()
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> Stats:
-        return stats(received, reasons, self._lane.held, self._lane.tally)
+        found = stats(received, reasons, self._lane.held, self._lane.tally, len(self._policy.quasi))
+        return replace(found, kept=self._kept.found)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -106,13 +137,17 @@ class Windowed(Engine):
     def saved(self) -> Snapshot:
         """The whole state, with the records that wait in the window."""
         self._check()
-        return self._core.saved({"key": self._key.tolist(), "whole": self._core.publisher.whole.tolist()})
+        header = {"key": self._key.tolist(), "whole": self._core.publisher.whole.tolist(), "shift": self._shift}
+        saved = self._core.saved(header)
+        return saved._replace(arrays={**saved.arrays, **self._kept.saved()})
 
     def restore(self, snapshot: Snapshot) -> None:
         self._start(np.array(snapshot.header["key"], np.uint64))
         self._core.restore(snapshot)
+        self._kept.restore(snapshot.arrays)
         self._encoder.remember(snapshot.kept.schema)
         self._core.publisher.whole[:] = snapshot.header["whole"]
+        self._shift = snapshot.header["shift"]
 
     @contextmanager
     def _whole_step(self) -> Iterator[None]:
@@ -155,10 +190,17 @@ class Windowed(Engine):
             "row": pa.array(rows),
             "how": pa.DictionaryArray.from_arrays(tuples.how.astype(np.int8), list(OUTCOMES)),
             "cluster": pa.array(number[tuples.group] if len(number) else np.zeros_like(tuples.group), mask=tuples.group < 0),
-            "arrived": pa.array(tuples.arrived.copy()).cast(clock),
-            "released": pa.array(tuples.released.copy()).cast(clock),
+            "arrived": pa.array(tuples.arrived - self._shift).cast(clock),
+            "released": pa.array(tuples.released - self._shift).cast(clock),
         }
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _others(policy: Policy) -> list[str]:
+    """The fields that are read for another purpose than as a quasi-identifier."""
+    time = policy.time.field if policy.time else None
+    used = {policy.person, time, *policy.passed, *(requirement.name for requirement in policy.requirements)}
+    return [name for name in policy.fields if name in used] or list(policy.fields[:1])  # a batch without columns has no rows
 
 
 def _lane(policy: Policy, key: NDArray[np.uint64]) -> Lane | LaneSet:

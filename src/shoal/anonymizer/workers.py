@@ -1,4 +1,4 @@
-"""Workers: FAST's rounds on several threads, over disjoint tuples, with one reuse set.
+"""Workers: rounds (as in FAST) on several threads, over disjoint tuples, with one reuse set.
 
 A worker is a lane. Tuples are given to the workers in turn, whatever their values. All workers publish through one door, one
 worker at a time, and into one table of groups. A worker can reuse a published group once its own clock has reached the time
@@ -18,18 +18,17 @@ from shoal.anonymizer.lane import HandedOver, Lane
 from shoal.anonymizer.lanes import LaneSet, arriving_in
 from shoal.anonymizer.released import Released
 from shoal.blocks import Batch, Diversity
-from shoal.policy import Fast, Policy
+from shoal.policy import Policy
 
 _STRIDE = 4096  # arrivals after which the workers wait for each other
 _SHARED = ("group.", "reuse.", "tally.")
 
 
 class Workers(LaneSet):
-    """Lanes of FAST that share one door."""
+    """Lanes that share one door."""
 
     def __init__(self, policy: Policy, demands: Callable[[], Diversity]) -> None:
-        own = policy.algorithm
-        assert isinstance(own, Fast)
+        own: Any = policy.algorithm  # one that has `workers` and `round`
         super().__init__(policy, [Lane(policy, demands()) for _ in range(own.workers)], own.workers)
         for worker in self._all:
             worker.count_other_lanes()

@@ -1,15 +1,19 @@
 """The judge: whether the promises held, by code that shares nothing with the code that made them."""
 
+from shoal.audit.answers import Answers, answers
 from shoal.audit.attacks import Attack
 from shoal.audit.classes import promised
 from shoal.audit.evidence import Evidence
+from shoal.audit.exposure import Exposure
 from shoal.audit.finding import Finding, Verdict, Violation
 from shoal.audit.judge import Progress, audit, gather, judge
 from shoal.audit.observations.evidence import Observed
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.audit.utility import losses
+from shoal.audit.verdict import Headline, outside_k, percent
 
 __all__ = [
-    "Attack", "Evidence", "FilterReport", "Finding", "Observed", "Progress", "Reading", "Report", "Verdict", "Violation",
-    "WindowReport", "audit", "gather", "judge", "losses", "promised",
+    "Answers", "Attack", "Evidence", "Exposure", "FilterReport", "Finding", "Headline", "Observed", "Progress", "Reading",
+    "Report", "Verdict", "Violation", "WindowReport", "answers", "audit", "gather", "judge", "losses", "outside_k", "percent",
+    "promised",
 ]  # fmt: skip

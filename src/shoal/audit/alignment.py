@@ -8,14 +8,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from shoal.audit.algorithms import imputes
-from shoal.audit.equality import joint
+from shoal.audit.equality import NOTHING, joint
 from shoal.audit.original import MISSING, UNKNOWN, Category, Numeric, Original
 from shoal.audit.published import NULL, Band, Node, Published
 from shoal.audit.trace import SUPPRESSED, Trace
 from shoal.audit.values import Flags, Integers, Ints
 from shoal.policy import Attribute, Policy
 
-NullsMatch = Literal["extended", "root", "maybe"]
+NullsMatch = Literal["blurred", "extended", "root", "maybe"]
 _AHEAD = 512
 _MOST = 100  # lines too many that are looked for one by one
 
@@ -25,7 +25,7 @@ class Cover(NamedTuple):
 
     outside: Flags  # the value does not lie in what is published
     vanished: Flags  # a value became null
-    appeared: Flags  # null became a value
+    appeared: Flags  # null became a value that is not in doubt
 
     def beyond(self, reading: NullsMatch, root: Flags) -> Cover:
         """What stays wrong under a policy's reading of nulls; `root` marks the rows that show the root.
@@ -50,19 +50,24 @@ def cover(before: Numeric | Category, after: Band | Node, records: Integers, row
         known = np.maximum(node, 0)
         inside = (node >= 0) & (after.tree.first[known] <= leaf) & (leaf <= after.tree.last[known])
         inside |= (leaf == UNKNOWN) & (node == 0)
-    return Cover(~missing & ~null & ~inside, ~missing & null, missing & ~null)
+    return Cover(~missing & ~null & ~inside, ~missing & null, missing & ~null & ~after.doubt[rows])
 
 
 def is_root(column: Band | Node, attribute: Attribute, rows: Integers | slice = slice(None)) -> Flags:
-    """Which of these rows show the whole range, or the root."""
+    """Which of these rows show the whole range, or the root; in doubt or not."""
     if isinstance(column, Band):
         return (column.lo[rows] == attribute.low) & (column.hi[rows] == attribute.high)
     return column.node[rows] == 0
 
 
+def is_hidden(column: Band | Node, attribute: Attribute, rows: Integers | slice = slice(None)) -> Flags:
+    """Which of these rows show what a suppressed tuple does: the root, not in doubt."""
+    return is_root(column, attribute, rows) & ~column.doubt[rows]
+
+
 def shows_roots(policy: Policy, quasi: Mapping[str, Band | Node]) -> Flags:
-    """Which rows show the whole range and the root everywhere."""
-    return np.logical_and.reduce([is_root(quasi[name], attribute) for name, attribute in policy.quasi])
+    """Which rows show the whole range and the root everywhere, as suppressed tuples do."""
+    return np.logical_and.reduce([is_hidden(quasi[name], attribute) for name, attribute in policy.quasi])
 
 
 def placed(rows: int, lines: int, fit: Callable[[], Callable[[Ints, Ints], Flags]]) -> Ints:
@@ -133,7 +138,8 @@ class Tuples:
         self._before = before
         self._after = after
         self._trace = trace
-        self._passed = [joint(before.passed[name], after.passed[name]) for name in after.passed]
+        demanding = {demand.name for demand in policy.requirements}  # such a value can be withheld
+        self._passed = [(*joint(before.passed[name], after.passed[name]), name in demanding) for name in after.passed]
 
     def __call__(self, rows: Ints, lines: Ints) -> Flags:
         record = self._trace.row[lines]
@@ -144,7 +150,8 @@ class Tuples:
             root = is_root(after, attribute, rows)
             wrong = cover(before, after, record, rows).beyond(self._policy.privacy.nulls_match, root)
             misfit = wrong.outside | wrong.vanished | (wrong.appeared & (not imputes(self._policy)))
-            fits &= np.where(hidden, root, ~misfit)
-        for old, new in self._passed:
-            fits &= old[record] == new[rows]
+            fits &= np.where(hidden, is_hidden(after, attribute, rows), ~misfit)
+        blank = hidden & (self._policy.suppressed == "blank")
+        for old, new, can_be_withheld in self._passed:
+            fits &= (old[record] == new[rows]) | ((new[rows] == NOTHING) & (blank | can_be_withheld))
         return fits

@@ -1,7 +1,8 @@
 """What an analyst gets out of the published stream, and how far it lies from the truth.
 
 The analyst reads an interval as any of its values with the same chance, whole numbers where the attribute is one of whole
-numbers, and a node as any of its leaves. Suppressed rows are left out, and counts scaled up by their share.
+numbers, and a node as any of its leaves. Suppressed rows are left out, and counts scaled up by their share. A null counts
+nowhere, a value that may be missing for less than one (`_weights`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ SEED = 20_240
 _EDGES = 2048
 _RARE = 0.01
 _PAIRS = 24
+_CHANCES = np.linspace(0, 1, 1001)[1:-1]
 
 
 @dataclass(frozen=True)
@@ -67,32 +69,39 @@ def answers(evidence: Evidence) -> Answers:
     draw = np.random.default_rng(SEED)
     plain = ~evidence.suppressed
     scale = len(plain) / max(1, int(plain.sum()))
+    weights = {name: _weights(evidence, shown) for name, shown in evidence.published.items()}
     numbers, categories = {}, {}
     for name, attribute in evidence.policy.quasi:
         original, shown = evidence.original[name], evidence.published[name]
         if isinstance(original, Numeric) and isinstance(shown, Band):
-            number = _number(original, shown, attribute, plain, scale, draw)
+            number = _number(original, shown, weights[name], attribute, plain, scale, draw)
             if number:
                 numbers[name] = number
         elif isinstance(original, Category) and isinstance(shown, Node):
-            category = _category(original, shown, plain, scale)
+            category = _category(original, shown, weights[name], plain, scale)
             if category:
                 categories[name] = category
-    errors = _pairs(evidence, plain, scale, draw)
+    errors = _pairs(evidence, weights, plain, scale, draw)
     return Answers(
         numbers, categories, len(errors), float(np.median(errors)) if errors else 0.0, float(np.mean(errors)) if errors else 0.0
     )
 
 
 def _number(
-    original: Numeric, shown: Band, attribute: Attribute, plain: Flags, scale: float, draw: np.random.Generator
+    original: Numeric,
+    shown: Band,
+    weights: Floats,
+    attribute: Attribute,
+    plain: Flags,
+    scale: float,
+    draw: np.random.Generator,
 ) -> NumberAnswer | None:
     true = original.value[~np.isnan(original.value)]
     there = plain & ~np.isnan(shown.lo)
     if not len(true) or not there.any():
         return None
     half = half_step(true)
-    lo, hi, weight = shown.lo[there] - half, shown.hi[there] + half, _weight(shown, there)
+    lo, hi, weight = shown.lo[there] - half, shown.hi[there] + half, weights[there]
     middle = float(np.average((lo + hi) / 2, weights=weight))
     edges = _edges(attribute, half)
     below = _below(lo, hi, weight, edges)
@@ -117,14 +126,38 @@ def half_step(values: Floats) -> float:
     return 0.5 if bool((values == np.rint(values)).all()) else 0.0
 
 
-def _weight(shown: Band | Node, there: Flags) -> Floats:
-    """How much of a value each row stands for: less than one where some were imputed."""
-    weight = np.ones(int(there.sum()))
+def _weights(evidence: Evidence, shown: Band | Node) -> Floats:
+    """How many values each row stands for: less than one where some of its group were imputed, and where it is in doubt."""
+    weight = np.ones(evidence.released)
     if shown.of is not None and shown.had is not None:
-        of, had = shown.of[there], shown.had[there]
-        imputed = of > 0
-        weight[imputed] = had[imputed] / of[imputed]
+        imputed = shown.of > 0
+        weight[imputed] = shown.had[imputed] / shown.of[imputed]
+    plain = ~evidence.suppressed
+    in_doubt, missing = int(shown.doubt[plain].sum()), int(shown.null[plain].sum())
+    if in_doubt:
+        sure = int(plain.sum()) - in_doubt - missing
+        weight[shown.doubt] = _having(sure, in_doubt, missing, evidence.policy.privacy.k)
     return weight
+
+
+def _having(sure: int, doubtful: int, missing: int, k: int) -> float:
+    """The share of rows in doubt that have a value, estimated from how many rows show what.
+
+    Suppose groups of k rows, each of which has a value with the chance h, whatever others have. Then a group is without doubt
+    with the chance h^k, missing with (1-h)^k, and in doubt otherwise. Of the rows in doubt (h - h^k) / (1 - h^k - (1-h)^k)
+    have a value. The estimate is the mean of this over all h, each weighted by its likelihood and by h itself: values are more
+    often there than missing. So where everything is in doubt, which says little about h, it is about 0.6.
+
+    >>> round(_having(sure=51200, doubtful=48000, missing=800, k=3), 2), round((0.8 - 0.512) / 0.480, 2)
+    (0.6, 0.6)
+    >>> round(_having(sure=0, doubtful=10000, missing=0, k=50), 2)
+    0.6
+    """
+    h, k = _CHANCES, max(k, 2)
+    mixed = 1 - h**k - (1 - h) ** k
+    likelihood = sure * np.log(h) + missing * np.log(1 - h) + doubtful / k * np.log(mixed)
+    weight = h * np.exp(likelihood - likelihood.max())
+    return float(np.average((h - h**k) / mixed, weights=weight))
 
 
 def _edges(attribute: Attribute, half: float) -> Floats:
@@ -168,14 +201,14 @@ def _range_errors(counted: Floats, below: Floats, draw: np.random.Generator) -> 
     return np.abs(estimate - true) / np.maximum(true, _RARE * counted[-1])
 
 
-def _category(original: Category, shown: Node, plain: Flags, scale: float) -> CategoryAnswer | None:
+def _category(original: Category, shown: Node, weights: Floats, plain: Flags, scale: float) -> CategoryAnswer | None:
     tree = shown.tree
     there = plain & (shown.node >= 0)
     true = np.bincount(original.leaf[original.leaf >= 0], minlength=tree.leaves).astype(np.float64)
     top = min(10, int((true > 0).sum()))
     if not top or not there.any():
         return None
-    nodes = np.bincount(shown.node[there], _weight(shown, there), len(tree.first)) * scale
+    nodes = np.bincount(shown.node[there], weights[there], len(tree.first)) * scale
     share = nodes / (tree.last - tree.first + 1)
     estimate = np.zeros(tree.leaves + 1)
     np.add.at(estimate, tree.first, share)
@@ -187,7 +220,9 @@ def _category(original: Category, shown: Node, plain: Flags, scale: float) -> Ca
     return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
 
 
-def _pairs(evidence: Evidence, plain: Flags, scale: float, draw: np.random.Generator) -> list[float]:
+def _pairs(
+    evidence: Evidence, weights: dict[str, Floats], plain: Flags, scale: float, draw: np.random.Generator
+) -> list[float]:
     """Errors of counts with conditions on two attributes: a range between two records' values, a leaf of a record."""
     names = [name for name, _ in evidence.policy.quasi]
     records = len(evidence.line)
@@ -200,6 +235,7 @@ def _pairs(evidence: Evidence, plain: Flags, scale: float, draw: np.random.Gener
         estimate: Floats = plain.astype(np.float64)
         for name in (names[place] for place in draw.choice(len(names), 2, replace=False)):
             original, shown = evidence.original[name], evidence.published[name]
+            estimate *= weights[name]
             if isinstance(original, Numeric) and isinstance(shown, Band):
                 a, b = _two(original.value, draw)
                 if name not in halves:

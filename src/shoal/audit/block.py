@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -11,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from shoal.audit.written import Text
 
 BYTES = 1 << 24
 AGAIN = " (again)"
@@ -37,9 +42,21 @@ def named(names: Iterable[str], columns: Iterable[pa.Array], wanted: set[str] | 
     return found
 
 
-def opened(path: str) -> BinaryIO:
-    """A file's bytes, unpacked if its name says that they are packed."""
-    return cast(BinaryIO, gzip.GzipFile(path) if path.endswith(".gz") else Path(path).open("rb"))
+def opened(path: str, encoding: str = "utf-8") -> BinaryIO:
+    """A file's bytes as UTF-8, unpacked if its name says that they are packed."""
+    file: Any
+    match Path(path).suffix.lower():
+        case ".gz":
+            file = gzip.GzipFile(path)
+        case ".bz2":
+            file = bz2.BZ2File(path)
+        case ".xz":
+            file = lzma.LZMAFile(path)  # noqa: SIM115
+        case ".zst":
+            file = pa.input_stream(path, compression="zstd")
+        case _:
+            file = Path(path).open("rb")  # noqa: SIM115
+    return cast(BinaryIO, io.BufferedReader(Text(file, encoding), BYTES))
 
 
 def heads(fields: set[str]) -> set[str]:
@@ -70,7 +87,10 @@ def found_in(record: Mapping[str, Any], name: str) -> Any:
         return record[name]
     found: Any = record
     for step in name.split("."):
-        found = found.get(step) if isinstance(found, dict) else None
+        if isinstance(found, list):
+            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
     return found
 
 
@@ -79,7 +99,18 @@ def inside(columns: Mapping[str, pa.Array], name: str) -> pa.Array | None:
     first, *steps = name.split(".")
     column = columns.get(first) if steps else None
     for step in steps:
+        if column is not None and pa.types.is_nested(column.type) and not pa.types.is_struct(column.type) and step.isdecimal():
+            column = _entry(column, int(step))
+            continue
         if column is None or not pa.types.is_struct(column.type) or column.type.get_field_index(step) < 0:
             return None
         column = pc.struct_field(column, step)
     return column
+
+
+def _entry(column: pa.Array, place: int) -> pa.Array | None:
+    """The entries of lists at a place, null where a list is shorter."""
+    if pa.types.is_map(column.type):
+        return None
+    entries = [None if each is None or place >= len(each) else each[place] for each in column.to_pylist()]
+    return pa.array(entries, column.type.value_type)

@@ -123,7 +123,7 @@ class Wildcards:
         self._evidence = evidence
         self._alike, self._nulls = evidence.alike
         self._size = size
-        self._keys = list(keys(evidence.published))
+        self._keys = list(keys(evidence.row))
 
     def matching(self) -> tuple[Ints, int, int, Flags]:
         """How many match each row, the smallest such number found, a bound below it, and for which rows there may be more."""

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from shoal.audit.textfiles import texts_of
 from shoal.audit.values import Flags, Ints, canonical, distinct, is_text
 
+NOTHING = 0  # the number of null and of empty text, see `joint`
 _WRITTEN = {text: text for text in ("Infinity", "-Infinity")}
 
 
@@ -62,16 +63,38 @@ def same_counts(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     return np.array_equal(np.bincount(old, minlength=most), np.bincount(new, minlength=most))
 
 
+def no_more(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    """Whether `after` holds no value more often than `before`; null and empty text count for nothing.
+
+    >>> no_more(pa.chunked_array([[1.0, 2.5, 2.5]]), pa.chunked_array([["", "", "2.5"]]))
+    True
+    """
+    old, new = joint(before, after)
+    most = int(max(old.max(initial=0), new.max(initial=0))) + 1
+    less = np.bincount(new, minlength=most) <= np.bincount(old, minlength=most)
+    return bool(np.delete(less, NOTHING).all())
+
+
+def is_nothing(column: pa.ChunkedArray) -> Flags:
+    """Which values are null, or empty text.
+
+    >>> is_nothing(pa.chunked_array([["", "x", None]])).tolist()
+    [True, False, True]
+    """
+    code, values = _whole(column)
+    return np.append([_is_missing(value) for value in values.to_pylist()], True)[code].astype(bool)
+
+
 def joint(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Ints, Ints]:
-    """Numbers for the values of both, equal where the values are."""
+    """Numbers for the values of both, equal where the values are; null and empty text are `NOTHING`."""
     old_code, old = _whole(before)
     new_code, new = _whole(after)
     as_text = _text if old.type == new.type else _sense
-    numbers: dict[str, int] = {"": 0}
+    numbers: dict[str, int] = {"": NOTHING}
     found = []
     for code, values in ((old_code, old), (new_code, new)):
         each = [numbers.setdefault(as_text(value), len(numbers)) for value in values.to_pylist()]
-        found.append(np.array([*each, 0])[code])
+        found.append(np.array([*each, NOTHING])[code])
     return found[0], found[1]
 
 

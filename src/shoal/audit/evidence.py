@@ -42,10 +42,22 @@ class Evidence(Judged):
         """The name of the field with the records' own time."""
         return self.policy.time.field if self.policy.time else None
 
+    @property
+    def doubt(self) -> float:
+        """The share of the quasi-identifiers of unsuppressed rows that say "or missing"."""
+        shown = ~self.suppressed
+        return float(np.mean([column.doubt[shown].mean() for column in self.published.values()])) if shown.any() else 0.0
+
+    @property
+    def row(self) -> dict[str, Band | Node]:
+        """What an outsider sees of a row: the quasi-identifiers and, if it is published, the generalized time."""
+        time = {self.time_field: self.moment} if self.time_field and self.moment else {}
+        return {**self.published, **time}
+
     @cached_property
     def alike(self) -> Alike:
         """The classes of equal rows of the output."""
-        return alike(self.published, self.suppressed)
+        return alike(self.row, self.suppressed)
 
     @cached_property
     def replay(self) -> Replay | None:
@@ -67,6 +79,15 @@ class Evidence(Judged):
         return found
 
 
+def _shown(policy: Policy, releases: Trace, rows: int) -> Ints:
+    """The lines of the trace that have a row in the output: under `suppressed: drop` not those of suppressed tuples.
+
+    Where there are as many rows as lines nothing was dropped, and each line has its row.
+    """
+    lines = np.arange(len(releases.row))
+    return lines[releases.how != SUPPRESSED] if policy.suppressed == "drop" and rows != len(lines) else lines
+
+
 def gather(
     policy: Policy,
     source: Source,
@@ -74,18 +95,22 @@ def gather(
     trace: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
+    ahead: float | None = None,
 ) -> Evidence:
     """Read the input, the output and, if there is one, the trace."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
-    before = original(policy, source, trees, lambda rows: on_rows("input", rows), late)
+    before = original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead)
     after = published(policy, target, trees, lambda rows: on_rows("output", rows))
     releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
     place = np.full(after.rows, -1, np.int64)
     if releases is not None:
-        place = placed(after.rows, len(releases.row), partial(Tuples, policy, before, after, releases))
+        lines = _shown(policy, releases, after.rows)
+        some = releases.at(lines)
+        found = placed(after.rows, len(lines), partial(Tuples, policy, before, after, some))
+        place = np.append(lines, -1)[found]
     matched = None if releases is None else releases.at(place) if len(releases.row) != after.rows else releases
-    roots = shows_roots(policy, after.quasi)
+    roots = shows_roots(policy, after.quasi) & (policy.suppressed != "drop")
     return Evidence(
         policy=policy,
         original=before.quasi,

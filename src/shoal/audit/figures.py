@@ -15,6 +15,7 @@ from shoal.audit.published import NO_NODE, NULL, Band, Node
 from shoal.audit.risk import Histogram, Risk, by_doubling, members, population, risk
 from shoal.audit.utility import Utility, utility
 from shoal.audit.values import codes
+from shoal.audit.withheld import withheld
 
 STEPS = ("risk", "diversity", "utility", "attacks")
 
@@ -24,8 +25,8 @@ class Figures:
     """What an audit measures besides the promises.
 
     - `risk`: under each reading of nulls, `extended` (a null is a value) and `maybe` (a null is any value).
-    - `diversity`: of each sensitive attribute, over classes of equal rows, a null being a value; `group_diversity`: over all
-      rows that show the generalization of one group, which needs a trace.
+    - `diversity`: of each sensitive attribute, over classes of equal rows, a null being a value, unless it is withheld;
+      `group_diversity`: over all rows that show the generalization of one group, which needs a trace.
     - `class_sizes`: how many classes of equal rows have how many rows.
     """
 
@@ -54,10 +55,14 @@ def figures(
             risks[reading] = risk(judged.size, threshold, around, found.smallest)
     on_step("diversity")
     sensitive = {name: codes(evidence.shown[name]) for name in evidence.sensitive if name in evidence.shown}
-    by_class = {name: diversity(alike, each.code, each.ordered) for name, each in sensitive.items()}
+    hidden = {name: withheld(evidence, name) for name in sensitive}
+    by_class = {name: diversity(np.where(hidden[name], -1, alike), each.code, each.ordered) for name, each in sensitive.items()}
     by_group = None
     if trace is not None:
-        by_group = {name: diversity(trace.cluster, each.code, each.ordered) for name, each in sensitive.items()}
+        by_group = {
+            name: diversity(np.where(hidden[name], -1, trace.cluster), each.code, each.ordered)
+            for name, each in sensitive.items()
+        }
     on_step("utility")
     use = utility(evidence, alike)
     on_step("attacks")

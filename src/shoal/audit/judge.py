@@ -11,13 +11,19 @@ import numpy as np
 from shoal.audit.classes import READINGS, classes
 from shoal.audit.evidence import Evidence
 from shoal.audit.evidence import gather as gather_tuples
+from shoal.audit.exposure import exposures
 from shoal.audit.figures import STEPS, figures
 from shoal.audit.files import Source
 from shoal.audit.observations.evidence import Observed, observe
 from shoal.audit.observations.figures import transactions
 from shoal.audit.observations.promises import PROMISES
+from shoal.audit.original import Original
+from shoal.audit.population import presence, read_population
 from shoal.audit.promises import promises
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
+from shoal.audit.trace import SUPPRESSED
+from shoal.audit.whole_rows import whole_rows
+from shoal.errors import InputError
 from shoal.policy import Policy
 
 
@@ -36,6 +42,8 @@ def audit(
     trace: Source | None = None,
     *,
     late: float | None = None,
+    population: Source | None = None,
+    ahead: float | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
     """Judge whether the promises of a policy held.
@@ -49,6 +57,11 @@ def audit(
         Without a trace less can be checked, and the report says what.
     late
         Seconds by which a record's own time may be behind the newest before it, where a pipeline rejected others.
+    population
+        Records of the population that the persons are drawn from, with the quasi-identifiers: for k-map and presence.
+    ahead
+        Seconds by which a record's own time may be ahead of the newest before it and of most of the hundred behind it, where
+        a run or a pipeline rejected others.
     on_progress
         Called after each block that is read and before each check.
 
@@ -64,7 +77,13 @@ def audit(
         read[what] = read.get(what, 0) + rows
         on_progress(Progress(f"reading the {what}", read[what], None))
 
-    return judge(gather(policy, input, output, trace, count, late), on_progress)
+    evidence = gather(policy, input, output, trace, count, late, ahead)
+    around = None
+    if population is not None:
+        if policy.is_filter:
+            raise InputError("the population: z-anonymity publishes no classes to compare it with; leave it out")
+        around = read_population(policy, population, lambda rows: count("population", rows))
+    return judge(evidence, on_progress, around)
 
 
 def gather(
@@ -74,17 +93,24 @@ def gather(
     trace: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
+    ahead: float | None = None,
 ) -> Evidence | Observed:
     """Read the input, the output and, if there is one, the trace. Raises InputError if one of them cannot be used."""
-    return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late)
+    return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late, ahead)
 
 
-def judge(evidence: Evidence | Observed, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
+def judge(
+    evidence: Evidence | Observed,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    population: Original | None = None,
+) -> Report:
     """The report on evidence that has been gathered."""
-    return _judge_tuples(evidence, on_progress) if isinstance(evidence, Evidence) else _judge_filter(evidence, on_progress)
+    if isinstance(evidence, Evidence):
+        return _judge_tuples(evidence, on_progress, population)
+    return _judge_filter(evidence, on_progress)
 
 
-def _judge_tuples(evidence: Evidence, on_progress: Callable[[Progress], None]) -> WindowReport:
+def _judge_tuples(evidence: Evidence, on_progress: Callable[[Progress], None], population: Original | None) -> WindowReport:
     findings = []
     made = promises(evidence.policy)
     steps = len(made) + len(READINGS) + len(STEPS)
@@ -118,8 +144,17 @@ def _judge_tuples(evidence: Evidence, on_progress: Callable[[Progress], None]) -
         "output": evidence.released,
         "suppressed": int(np.count_nonzero(evidence.suppressed)),
     }
+    if evidence.policy.suppressed == "drop":
+        trace = evidence.releases
+        rows["suppressed"] = (
+            max(0, evidence.accepted - evidence.released) if trace is None else int((trace.how == SUPPRESSED).sum())
+        )
     unit = "rows" if evidence.trace is None else "persons"
-    return WindowReport(evidence.policy, tuple(findings), rows, unit, nulls, measured)
+    whole = whole_rows(evidence)
+    around = presence(evidence, population) if population is not None else None
+    outsider = exposures(evidence.policy, [*measured.attacks, *([around[1]] if around else [])], whole)
+    present = around[0] if around else None
+    return WindowReport(evidence.policy, tuple(findings), rows, unit, nulls, measured, whole, outsider, present)
 
 
 def _judge_filter(evidence: Observed, on_progress: Callable[[Progress], None]) -> FilterReport:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.audit.block import Block, inside
 from shoal.audit.equality import Passed
 from shoal.audit.files import Source, blocks
-from shoal.audit.values import Flags, Floats, Ints, canonical_column, joined, numbers, seconds, texts
+from shoal.audit.values import Flags, Floats, Ints, Marks, canonical_column, days, joined, numbers, seconds, texts, years
 from shoal.policy import Attribute, Hierarchy, Policy
 
 MISSING = -1
@@ -113,23 +113,49 @@ class Original(NamedTuple):
 
 
 def original(
-    policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], late: float | None = None
-) -> Original:
-    """Read the input as the policy says; if `late` is given, without records that are further behind the newest before them."""
-    reader = _Reader(policy, trees, math.inf if late is None else late)
-    for block in blocks(source, reader.fields):
+    policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], late: float | None = None,
+    ahead: float | None = None,
+) -> Original:  # fmt: skip
+    """Read the input as the policy says.
+
+    If `late` is given, without records that are further behind the newest before them; if `ahead` is given, without those
+    that are further ahead of the newest before them and of most of the hundred behind them.
+    """
+    wrong = np.zeros(0, np.int64) if ahead is None or policy.time is None else _ahead(policy, source, ahead)
+    reader = _Reader(policy, trees, math.inf if late is None else late, wrong)
+    for block in blocks(source, reader.fields, policy.input):
         reader.take(block)
         on_rows(block.rows)
     return reader.done()
 
 
+def _ahead(policy: Policy, source: Source, allow: float) -> Ints:
+    """The lines of records that the stream does not follow: their times are ahead of those before and behind them."""
+    assert policy.time is not None
+    field, times, lines = policy.time.field, [], []
+    nulls, form = frozenset(policy.nulls_of(field)), policy.input.times.get(field)
+    for block in blocks(source, [field], policy.input):
+        read = seconds(_column(block, field), nulls, form)
+        times += np.where(read.bad | (np.abs(read.value) > _LATEST), math.nan, read.value).tolist()
+        lines += block.line.tolist()
+    found, newest = [], -math.inf
+    for place, time in enumerate(times):
+        behind = times[place + 1 : place + 101] if time > newest + allow else []
+        if behind and sum(other + allow < time for other in behind) > len(behind) / 2:
+            found.append(lines[place])
+        elif time > newest:
+            newest = time
+    return np.array(found, np.int64)
+
+
 class _Reader:
-    def __init__(self, policy: Policy, trees: dict[str, Tree], late: float) -> None:
-        self._policy = policy
+    def __init__(self, policy: Policy, trees: dict[str, Tree], late: float, ahead: Ints) -> None:
+        self._policy, self._ahead = policy, ahead
         self._late, self._newest = late, -math.inf
         self._trees = trees
         self._leaves = {name: tree.leaf_of() for name, tree in trees.items()}
-        self._nulls = frozenset(policy.nulls)
+        self._marks = Marks(policy.input.decimal, policy.input.thousands)
+        self._forms = policy.input.times
         names = list(policy.kept)
         if policy.time and policy.time.publish == "keep":
             names.append(policy.time.field)
@@ -158,16 +184,19 @@ class _Reader:
         items = {name: self._texts(block, name, good, required=True) for name in self._item}
         time = None
         if policy.time:
-            read = seconds(_column(block, policy.time.field), self._nulls)
+            field = policy.time.field
+            read = seconds(_column(block, field), self._nulls_of(field), self._forms.get(field))
             has_time = ~read.bad & (np.abs(read.value) <= _LATEST)
             time = read.value
-            good &= has_time & ~self._behind(np.where(has_time, time, -math.inf))
+            good &= has_time & ~np.isin(block.line, self._ahead)
         quasi = {
             name: self._numbers(block, name, attribute, good)
             if attribute.quasi == "numeric"
             else self._leaf_numbers(block, name, attribute, good)
             for name, attribute in policy.quasi
         }
+        if time is not None:
+            good &= ~self._behind(np.where(good, time, -math.inf))
         kept = slice(None) if good.all() else good
         for name, values in quasi.items():
             self._quasi[name].append(values[kept])
@@ -185,11 +214,14 @@ class _Reader:
         self._rows = block.end
 
     def _behind(self, time: Floats) -> Flags:
-        """Which records are too far behind the newest before them."""
+        """Which records are too far behind the newest before them; those that are rejected have no time."""
         newest = np.maximum.accumulate(np.append(self._newest, time))
         self._newest = float(newest[-1])
         behind: Flags = time < newest[:-1] - self._late
         return behind
+
+    def _nulls_of(self, name: str) -> frozenset[str]:
+        return frozenset(self._policy.nulls_of(name))
 
     def _persons(self, block: Block, good: Flags) -> pa.Array:
         assert self._policy.person is not None
@@ -197,15 +229,19 @@ class _Reader:
 
     def _texts(self, block: Block, name: str, good: Flags, required: bool) -> pa.Array:
         text, bad = canonical_column(_column(block, name))
-        if self._nulls:
-            text = _blanked(text, self._nulls)
+        if self._nulls_of(name):
+            text = _blanked(text, self._nulls_of(name))
         good &= ~bad
         if required:
             good &= text.is_valid().to_numpy(zero_copy_only=False)
         return text
 
     def _numbers(self, block: Block, name: str, attribute: Attribute, good: Flags) -> Floats:
-        value, bad = numbers(_column(block, name), self._nulls)
+        column, nulls = _column(block, name), self._nulls_of(name)
+        if attribute.part == "year":
+            value, bad = years(column, nulls, self._forms.get(name))
+        else:
+            value, bad = numbers(column, nulls, self._marks)
         if attribute.out_of_range == "clip":
             value = np.clip(value, attribute.low, attribute.high)
         else:
@@ -214,10 +250,14 @@ class _Reader:
         return value
 
     def _leaf_numbers(self, block: Block, name: str, attribute: Attribute, good: Flags) -> NDArray[np.int32]:
-        found = texts(_column(block, name))
+        column, nulls = _column(block, name), self._nulls_of(name)
+        if name in self._forms:
+            column, wrong = days(column, nulls, self._forms[name])
+            good &= ~wrong
+        found = texts(column)
         leaves = self._leaves[name]
         per_text = np.array(
-            [MISSING if text is None or text in self._nulls else leaves.get(text, UNKNOWN) for text in found.text], np.int32
+            [MISSING if text is None or text in nulls else leaves.get(text, UNKNOWN) for text in found.text], np.int32
         )
         bad = found.bad | ((per_text == UNKNOWN) & (attribute.unknown == "reject"))
         good &= ~np.append(bad, False)[found.code]

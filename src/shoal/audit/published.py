@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.audit.blurred import apart
 from shoal.audit.equality import Passed, Spare
 from shoal.audit.files import Source, blocks
 from shoal.audit.original import Tree
 from shoal.audit.values import Flags, Floats, distinct, is_text, joined, numbers, seconds
 from shoal.errors import InputError
-from shoal.policy import Policy
+from shoal.policy import Attribute, Policy
 
 NULL = -1
 NO_NODE = -2
@@ -37,7 +38,12 @@ class Part(NamedTuple):
     node: NDArray[np.int32] = np.empty(0, np.int32)
     of: NDArray[np.int32] | None = None
     had: NDArray[np.int32] | None = None
+    doubt: Flags | None = None
     extra: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return max(len(self.lo), len(self.node))
 
 
 def paired(column: pa.Array, read: Callable[[pa.Array], Part]) -> Part:
@@ -49,6 +55,22 @@ def paired(column: pa.Array, read: Callable[[pa.Array], Part]) -> Part:
     part = read(fields["value"])
     pair = [_counts(fields[name]) if name in fields else None for name in ("of", "had")]
     return part._replace(of=pair[0], had=pair[1], extra=(*part.extra, *sorted(names - _PAIR)))
+
+
+def blurred(column: pa.Array, read: Callable[[pa.Array], Part], size: int) -> Part:
+    """A column whose values may be in doubt; what is null or malformed is in none, and null in doubt is malformed."""
+    found = apart(column, size)
+    part = read(found.value)
+    if size == 2:
+        bad = found.bad | (found.doubt & np.isnan(part.lo))
+        part = part._replace(lo=np.where(bad, math.inf, part.lo), hi=np.where(bad, -math.inf, part.hi))
+        well = part.lo <= part.hi
+    else:
+        bad = found.bad | (found.doubt & (part.node == NULL))
+        part = part._replace(node=np.where(bad, NO_NODE, part.node).astype(np.int32))
+        well = part.node >= 0
+    extra = found.extra if pa.types.is_struct(column.type) else part.extra
+    return part._replace(doubt=found.doubt & well, extra=extra)
 
 
 def _counts(column: pa.Array) -> NDArray[np.int32]:
@@ -160,6 +182,7 @@ class Band(NamedTuple):
 
     lo: Floats  # NaN: null; above hi: what is there is no interval
     hi: Floats
+    doubt: Flags  # whether it says "or missing"
     of: NDArray[np.int32] | None = None  # members and those of them that had a value, where a value is imputed
     had: NDArray[np.int32] | None = None  # NO_PAIR where the row has none; None where no row has one
 
@@ -173,6 +196,7 @@ class Node(NamedTuple):
 
     node: NDArray[np.int32]  # NULL; NO_NODE: what is there is no node of the hierarchy
     tree: Tree
+    doubt: Flags
     of: NDArray[np.int32] | None = None
     had: NDArray[np.int32] | None = None
 
@@ -222,8 +246,7 @@ class _Reader:
             names += [policy.person, *policy.item.names]
         self._passed = {name: Passed() for name in names}
         self._read: dict[str, Callable[[pa.Array], Part]] = {
-            name: partial(paired, read=bands if attribute.quasi == "numeric" else nodes(self._nodes[name]))
-            for name, attribute in policy.quasi
+            name: self._form(name, attribute) for name, attribute in policy.quasi
         }
         if self._moment is not None:
             self._read[self._moment] = moments
@@ -232,6 +255,14 @@ class _Reader:
         self._unlisted: dict[str, None] = {}
         self._seen: set[str] = set()
         self._rows = 0
+
+    def _form(self, name: str, attribute: Attribute) -> Callable[[pa.Array], Part]:
+        """How a quasi-identifier is read."""
+        is_number = attribute.quasi == "numeric"
+        read = bands if is_number else nodes(self._nodes[name])
+        if self._policy.privacy.nulls_match == "blurred":
+            return partial(blurred, read=read, size=2 if is_number else 1)
+        return partial(paired, read=read)
 
     def take(self, columns: dict[str, pa.Array], rows: int) -> None:
         self._seen.update(columns)
@@ -254,7 +285,7 @@ class _Reader:
             if attribute.quasi == "numeric":
                 quasi[name] = Band(*_band(parts), of, had)
             else:
-                quasi[name] = Node(joined([part.node for part in parts], np.int32), self._trees[name], of, had)
+                quasi[name] = Node(joined([part.node for part in parts], np.int32), self._trees[name], _doubts(parts), of, had)
         passed = {name: each.done() for name, each in self._passed.items()}
         moment = Band(*_band(self._parts[self._moment])) if self._moment is not None else None
         absent = [name for name in (*quasi, *passed, *self._parts) if name not in self._seen and self._rows]
@@ -263,15 +294,19 @@ class _Reader:
         return Published(quasi, passed, moment, list(self._unlisted), absent, spare, self._rows)
 
 
-def _band(parts: list[Part]) -> tuple[Floats, Floats]:
-    return joined([part.lo for part in parts], np.float64), joined([part.hi for part in parts], np.float64)
+def _band(parts: list[Part]) -> tuple[Floats, Floats, Flags]:
+    lo, hi = (joined(ends, np.float64) for ends in ([part.lo for part in parts], [part.hi for part in parts]))
+    return lo, hi, _doubts(parts)
+
+
+def _doubts(parts: list[Part]) -> Flags:
+    return joined([np.zeros(part.rows, bool) if part.doubt is None else part.doubt for part in parts], np.bool_)
 
 
 def _pairs(parts: list[Part]) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
     if all(part.of is None and part.had is None for part in parts):
         return None, None
-    rows = [max(len(part.lo), len(part.node)) for part in parts]
-    none = [np.full(count, NO_PAIR, np.int32) for count in rows]
+    none = [np.full(part.rows, NO_PAIR, np.int32) for part in parts]
     of = [empty if part.of is None else part.of for part, empty in zip(parts, none, strict=True)]
     had = [empty if part.had is None else part.had for part, empty in zip(parts, none, strict=True)]
     return joined(of, np.int32), joined(had, np.int32)
@@ -299,6 +334,8 @@ def key(column: Band | Node, place: int) -> Keys:
     if column.of is not None and column.had is not None:
         pair = column.of.astype(np.int64) << 32 | column.had.astype(np.int64)
         found = mixed(found) + np.where(column.of == NO_PAIR, 0, pair).view(np.uint64)
+    if column.doubt.any():
+        found = mixed(found) + column.doubt.astype(np.uint64)
     found = mixed(found + np.uint64((place + 1) * _ODD % 2**64)) | np.uint64(1)
     found[column.null] = NULL_KEY
     return found

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shoal.audit.exposure import Exposure
 from shoal.audit.figures import Figures
 from shoal.audit.finding import Finding, Verdict
 from shoal.audit.observations.figures import Transactions
 from shoal.audit.page import filtered, framed, windowed
+from shoal.audit.population import Present
+from shoal.audit.verdict import Headline, filter_headline, headline
+from shoal.audit.whole_rows import WholeRows
 from shoal.policy import Policy
 
 
@@ -39,6 +43,16 @@ class Report(ABC):
     policy: Policy
     promises: tuple[Finding, ...]
     rows: Mapping[str, int]  # of the input, accepted, released, and hidden
+
+    @property
+    @abstractmethod
+    def headline(self) -> Headline:
+        """The verdict in one sentence and one colour."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether no attack succeeds more often than the policy accepts."""
+        return True
 
     @property
     def held(self) -> bool:
@@ -72,16 +86,44 @@ class WindowReport(Report):
     unit: str  # what classes count: persons, or rows
     nulls: Mapping[str, Reading]  # by the reading of nulls
     figures: Figures
+    whole: WholeRows
+    exposures: tuple[Exposure, ...]  # what an outsider can still do, the worst first
+    population: Present | None = None  # who of a population is in the output, if a file of it was given
+
+    @property
+    def headline(self) -> Headline:
+        return headline(self)
+
+    @property
+    def accepted(self) -> bool:
+        return not any(each.fails for each in self.exposures)
 
     def to_dict(self) -> dict[str, Any]:
         policy = self.policy
         return {
+            "verdict": asdict(self.headline),
             "held": self.held,
+            "accepted": self.accepted,
+            "questions": {
+                "promises": [{"promise": each.promise, "verdict": str(each.verdict)} for each in self.promises],
+                "outsider": [{**asdict(each), "is_worse": each.is_worse, "fails": each.fails} for each in self.exposures],
+                "data": {
+                    "loss": self.figures.utility.loss.mean,
+                    "in_doubt": self.figures.utility.doubt,
+                    "suppressed": self.figures.utility.suppressed,
+                    "count_error": self.figures.utility.answers.pair_median,
+                },
+            },
+            "whole_rows": asdict(self.whole),
+            "population": asdict(self.population) if self.population else None,
             "policy": {
                 "fingerprint": policy.fingerprint,
                 "k": policy.privacy.k,
+                "suppressed": policy.suppressed,
+                "accept": dict(policy.privacy.accept),
+                "reasons": dict(policy.reasons),
                 "nulls_match": policy.privacy.nulls_match,
-                "min_support": policy.privacy.min_support,
+                "min_support": policy.privacy.support,
                 "sensitive": {
                     demand.name: {
                         "l": demand.l and demand.l._asdict(),
@@ -113,10 +155,15 @@ class FilterReport(Report):
     traced: bool
     figures: Transactions
 
+    @property
+    def headline(self) -> Headline:
+        return filter_headline(self)
+
     def to_dict(self) -> dict[str, Any]:
         policy = self.policy
         assert policy.item is not None
         return {
+            "verdict": asdict(self.headline),
             "held": self.held,
             "policy": {
                 "fingerprint": policy.fingerprint,

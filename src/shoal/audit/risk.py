@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.alignment import NullsMatch
 from shoal.audit.classes import Classes
 from shoal.audit.evidence import Evidence
 from shoal.audit.original import MISSING, Category, Numeric
@@ -135,7 +136,8 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
     """The classes in the population of records drawn at random, and the smallest of all, if few enough need to be looked at.
 
     With `patterns`, a row is about records that miss exactly what it does not show; where the policy blanks what a group does
-    not share, about those that have what it shows. Without, a null fits anything.
+    not share, about those that have what it shows; where it is blurred, about those that also miss what is missing, and may
+    miss what is in doubt. Without, a null fits anything.
 
     Counting ends at 1,000 (or twice k), so that a risk may be lower than stated, never higher. A class of the population
     is no smaller than that of the output; so the search for the smallest goes from the smallest class of the output on, and
@@ -144,7 +146,7 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
     rows = np.flatnonzero(classes.size > 0)
     if not len(rows):
         return Population(np.zeros(0, dtype=np.int64), 0, True)
-    crowd = _Crowd(evidence, patterns)
+    crowd = Crowd(evidence, patterns)
     drawn = np.random.default_rng(SEED).choice(rows, min(DRAWN, len(rows)), replace=False)
     sizes = np.array([crowd.fitting(int(row)) for row in drawn])
     smallest = int(sizes.min())
@@ -159,7 +161,7 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
     return Population(sizes, smallest, exact)
 
 
-class _Crowd:
+class Crowd:
     """The accepted records, to be compared with a published row; without a trace each counts, as each published row does."""
 
     def __init__(self, evidence: Evidence, patterns: bool) -> None:
@@ -167,15 +169,16 @@ class _Crowd:
         self._person: Integers = evidence.person if evidence.trace is not None else np.arange(evidence.accepted)
         self._enough = max(ENOUGH, 2 * evidence.policy.privacy.k)
         self._order: Integers | None = None
-        self._has_shown = patterns and evidence.policy.privacy.nulls_match != "maybe"
-        if patterns and not self._has_shown:
+        reading = evidence.policy.privacy.nulls_match
+        self._shared: NullsMatch | None = reading if patterns and reading != "maybe" else None
+        if patterns and reading == "maybe":
             masks = _masks(evidence)
             self._order = np.argsort(masks, kind="stable")
             self._masks = masks[self._order]
 
     def fitting(self, row: int) -> int:
         """How many persons have a record that this row could show, at least one."""
-        order = _narrowest(self._evidence, row, self._has_shown and self._evidence.policy.privacy.nulls_match == "extended")
+        order = _narrowest(self._evidence, row, self._shared)
         persons: Integers = np.zeros(0, dtype=np.int64)
         for part in self._parts(row):
             persons = np.union1d(persons, self._person[part][self._found(row, order, part)])
@@ -206,12 +209,22 @@ class _Crowd:
         original, shown = self._evidence.original[name], self._evidence.published[name]
         if isinstance(original, Numeric) and isinstance(shown, Band):
             value = original.value[part] if among is None else original.value[part][among]
-            return ~((value < shown.lo[row]) | (value > shown.hi[row]) | (self._has_shown & np.isnan(value)))
+            inside, missing = (shown.lo[row] <= value) & (value <= shown.hi[row]), np.isnan(value)
+            return inside | (missing & self._may_miss(shown, row))
         assert isinstance(original, Category) and isinstance(shown, Node)
         leaf = original.leaf[part] if among is None else original.leaf[part][among]
         node = shown.node[row]
-        inside = (leaf >= shown.tree.first[node]) & (leaf <= shown.tree.last[node])
-        return inside | ((node == 0) & (leaf != MISSING)) if self._has_shown else inside | (leaf == MISSING)
+        inside = (leaf >= shown.tree.first[node]) & (leaf <= shown.tree.last[node]) & (node != NULL)
+        inside |= (node == 0) & (leaf != MISSING)
+        return inside | ((leaf == MISSING) & self._may_miss(shown, row))
+
+    def _may_miss(self, shown: Band | Node, row: int) -> bool:
+        """Whether a record without a value may be behind what a row shows."""
+        return self._shared is None or bool(shown.doubt[row]) or (self._shared == "blurred" and _is_null(shown, row))
+
+
+def _is_null(shown: Band | Node, row: int) -> bool:
+    return bool(np.isnan(shown.lo[row]) if isinstance(shown, Band) else shown.node[row] == NULL)
 
 
 def _masks(evidence: Evidence) -> NDArray[np.uint64]:
@@ -224,24 +237,28 @@ def _masks(evidence: Evidence) -> NDArray[np.uint64]:
 def _mask(evidence: Evidence, row: int) -> np.uint64:
     mask = 0
     for place, (name, _) in enumerate(evidence.policy.quasi):
-        shown = evidence.published[name]
-        null = np.isnan(shown.lo[row]) if isinstance(shown, Band) else shown.node[row] == NULL
-        mask |= int(null) << place
+        mask |= int(_is_null(evidence.published[name], row)) << place
     return np.uint64(mask)
 
 
-def _narrowest(evidence: Evidence, row: int, roots: bool) -> list[str]:
-    """The quasi-identifiers that the row shows and that rule some record out, the narrowest first; roots do so on request."""
+def _narrowest(evidence: Evidence, row: int, shared: NullsMatch | None) -> list[str]:
+    """The quasi-identifiers that rule some record out, the narrowest first.
+
+    What groups share rules out more: a root, under `extended` and if it is not in doubt under `blurred`, those that lack it;
+    a null, under `blurred`, those that have it.
+    """
     widths = {}
     for name, attribute in evidence.policy.quasi:
         shown = evidence.published[name]
+        if _is_null(shown, row):
+            if shared == "blurred":
+                widths[name] = 0.0
+            continue
         if isinstance(shown, Band):
             width = float(shown.hi[row] - shown.lo[row]) / (attribute.high - attribute.low)
-        elif shown.node[row] == NULL:
-            continue
         else:
             node = shown.node[row]
             width = float(shown.tree.last[node] - shown.tree.first[node] + 1) / shown.tree.leaves
-        if width < 1 or (roots and width == 1):
+        if width < 1 or (shared in ("blurred", "extended") and width == 1 and not shown.doubt[row]):
             widths[name] = width
     return sorted(widths, key=widths.__getitem__)

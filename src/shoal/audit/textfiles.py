@@ -20,28 +20,33 @@ from numpy.typing import NDArray
 from shoal.audit.block import AGAIN, BYTES, Block, doubtful, found_in, named, opened
 from shoal.audit.values import canonical
 from shoal.errors import InputError
+from shoal.policy import Input
 
 _LETTERS = "latin-1"  # each byte is a letter
 
 
-def csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
-    """The blocks of a CSV file; a record with too many or too few fields, or that is not UTF-8, is malformed."""
+def csv(path: str, wanted: set[str] | None, written: Input, separator: str) -> Iterator[Block]:
+    """The blocks of a CSV file; a record with too many or too few fields, or not of its encoding, is malformed."""
     malformed: list[int] = []
+    before = 1 if written.header else 2
 
     def skip(row: Any) -> str:
-        malformed.append(row.number - 2)
+        malformed.append(row.number - before)
         return "skip"
 
-    encoding = _encoding(path)  # Arrow reports a malformed record only if it can read it
-    names = _header(path, encoding)
+    marks = {"delimiter": separator, "quote_char": written.quote or False}
+    encoding = _encoding(path, written.encoding)  # Arrow reports a malformed record only if it can read it
+    names = list(written.header) or _header(path, encoding, written.encoding, marks)
     if not names:
         return
     kinds = {name: pa.dictionary(pa.int32(), pa.binary()) for name in names}
-    with opened(path) as file:
+    with opened(path, written.encoding) as file:
         reader = pa.csv.open_csv(
             file,
-            read_options=pa.csv.ReadOptions(block_size=BYTES, use_threads=False, encoding=encoding),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
+            read_options=pa.csv.ReadOptions(
+                block_size=BYTES, use_threads=False, encoding=encoding, column_names=list(written.header) or None
+            ),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip, **marks),
             convert_options=pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
         )
         start = 0
@@ -50,8 +55,8 @@ def csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
             if encoding != _LETTERS:
                 yield Block(named(names, batch.columns, wanted), lines, start)
                 continue
-            written = [name.encode(_LETTERS).decode("utf-8", "replace") for name in names]
-            columns = named(written, map(_as_bytes, batch.columns), wanted)
+            as_utf8 = names if written.header else [name.encode(_LETTERS).decode("utf-8", "replace") for name in names]
+            columns = named(as_utf8, map(_as_bytes, batch.columns), wanted)
             good = _is_utf8(columns.values(), batch.num_rows)
             columns = {name: column.cast(pa.binary()).filter(pa.array(good)) for name, column in columns.items()}
             yield Block(columns, lines[good], start)
@@ -59,9 +64,9 @@ def csv(path: str, wanted: set[str] | None) -> Iterator[Block]:
             yield Block({}, np.empty(0, np.int64), malformed[-1] + 1)
 
 
-def _encoding(path: str) -> str:
+def _encoding(path: str, declared: str) -> str:
     decoder = getincrementaldecoder("utf-8")()
-    with opened(path) as file:
+    with opened(path, declared) as file:
         try:
             while more := file.read(BYTES):
                 decoder.decode(more)
@@ -94,21 +99,21 @@ def _decodes(value: bytes) -> bool:
     return True
 
 
-def _header(path: str, encoding: str) -> list[str]:
+def _header(path: str, encoding: str, declared: str, marks: dict[str, Any]) -> list[str]:
     """The names of a CSV file's columns; none where it is a header and nothing else, without a line end."""
-    with opened(path) as file:
+    with opened(path, declared) as file:
         try:
             reader = pa.csv.open_csv(
                 file,
                 read_options=pa.csv.ReadOptions(use_threads=False, encoding=encoding),
-                parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip"),
+                parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip", **marks),
                 convert_options=pa.csv.ConvertOptions(strings_can_be_null=False),
             )
         except pa.ArrowInvalid:
             pass
         else:
             return list(reader.schema.names)
-    with opened(path) as file:
+    with opened(path, declared) as file:
         text = file.read()
     if text and not re.search(rb"[\r\n]", text):
         return []
@@ -126,11 +131,11 @@ def _numbered(start: int, rows: int, malformed: list[int]) -> tuple[NDArray[np.i
     return numbers, end
 
 
-def jsonl(path: str, wanted: set[str] | None) -> Iterator[Block]:
+def jsonl(path: str, wanted: set[str] | None, encoding: str = "utf-8") -> Iterator[Block]:
     """The blocks of a file of JSON lines; a line that is no JSON object is malformed, an empty one is none."""
     as_text: dict[str, pa.DataType] = {}
     start = 0
-    with opened(path) as file:
+    with opened(path, encoding) as file:
         for block in _lines(file):
             table = _parsed(block, as_text)
             if table is None or doubtful(table.schema.names, wanted or ()):
@@ -226,6 +231,8 @@ def _one_by_one(block: bytes, wanted: set[str] | None) -> tuple[dict[str, pa.Arr
             record = json.loads(line.decode(), object_pairs_hook=_record)
         if isinstance(record, dict) and b"\\u" in line and not _is_unicode(record, wanted):
             record = None
+        if isinstance(record, dict) and any(_is_doubled(record, name) for name in wanted or ()):
+            record = None
         good.append(isinstance(record, dict))
         if isinstance(record, dict):
             records.append(record)
@@ -252,6 +259,15 @@ def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             found[f"{name}{AGAIN}"] = found[name]
         found[name] = value
     return found
+
+
+def _is_doubled(record: dict[str, Any], name: str) -> bool:
+    """Whether a field stands twice, or a step of the path to it."""
+    if name in record or "." not in name:
+        return f"{name}{AGAIN}" in record
+    step, _, rest = name.partition(".")
+    inner = record.get(step)
+    return f"{step}{AGAIN}" in record or (isinstance(inner, dict) and _is_doubled(inner, rest))
 
 
 def _array(values: list[Any]) -> pa.Array:

@@ -128,11 +128,13 @@ class Utility:
 
     - `cost`: the mean of loss times the price of waiting, `loss · (1+a)^wait` (FAST, equation 8). The paper gives no `a`; here
       it is such that a wait of the window's length doubles the loss. None without a trace.
+    - `doubt`: the share of the quasi-identifiers of unsuppressed rows that say "or missing"; 0 but under `blurred`.
     - `suppressed`, `reused`: shares of the tuples; `reused` is None without a trace.
     - `discernibility`: each tuple costs as many as are in its class, a suppressed one as many as there are (Bayardo, Agrawal).
     """
 
     loss: Loss
+    doubt: float
     cost: float | None
     purity: Purity | None
     suppressed: float
@@ -158,6 +160,7 @@ def utility(evidence: Evidence, classes: Integers) -> Utility:
         reused = float((trace.how[known] == REUSE).mean())
     return Utility(
         loss=Loss(float(each.mean()) if len(each) else 0.0, attribute, _stretches(each)),
+        doubt=evidence.doubt,
         cost=cost,
         purity=_purity(evidence),
         suppressed=hidden / count if count else 0.0,

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.audit.written import moment, point_number, units
+
 _DIGITS = 4300  # the longest number that is written out
 
 
@@ -90,6 +92,7 @@ Integers: TypeAlias = NDArray[np.integer]  # of any width
 _IS_CANONICAL = r"^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$"
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"nan", re.IGNORECASE)
+_FURTHEST = 9e12  # seconds
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -183,7 +186,17 @@ def canonical_column(column: pa.Array) -> tuple[pa.Array, Flags]:
     return pa.array([*found.text, None], pa.string()).take(pa.array(found.code % (len(found.text) + 1))), bad
 
 
-def numbers(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
+class Marks(NamedTuple):
+    """The marks of numbers in texts: before the fraction, and between thousands."""
+
+    decimal: str = "."
+    thousands: str = ""
+
+
+_POINT = Marks()
+
+
+def numbers(column: pa.Array, nulls: Collection[str] = (), marks: Marks = _POINT) -> Readings:
     """A column as numbers; text that holds a number is that number.
 
     >>> found = numbers(pa.array(["34", " 3.5 ", "1e3", "?", "x", "inf", None]), {"?"})
@@ -193,7 +206,7 @@ def numbers(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
     kind = column.type
     if pa.types.is_dictionary(kind) or is_text(kind):
         code, values = distinct(column)
-        found = _numbers_of_texts(values, nulls) if is_text(values.type) else numbers(values, nulls)
+        found = _numbers_of_texts(values, nulls, marks) if is_text(values.type) else numbers(values, nulls)
         return Readings(np.append(found.value, math.nan)[code], np.append(found.bad, False)[code])
     there = column.is_valid().to_numpy(zero_copy_only=False)
     if is_number(kind):
@@ -212,9 +225,11 @@ def _listed(nulls: Collection[str]) -> list[float]:
     return [float(null) for null in nulls if _NUMBER.fullmatch(null)]
 
 
-def _numbers_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
+def _numbers_of_texts(values: pa.Array, nulls: Collection[str], marks: Marks = _POINT) -> Readings:
     listed = _listed(nulls)
     with suppress(pa.ArrowInvalid):
+        if marks != _POINT:
+            raise pa.ArrowInvalid
         value = values.cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
         if np.isfinite(value).all() and not listed:
             return Readings(value, np.zeros(len(value), bool))
@@ -227,6 +242,7 @@ def _numbers_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
             continue
         if text in nulls:
             continue
+        text = text if marks == _POINT or _NAN.fullmatch(text) else point_number(text, *marks) or " "
         if _NUMBER.fullmatch(text):
             number = float(text)
             if math.isinf(number):
@@ -238,8 +254,39 @@ def _numbers_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
     return Readings(value, bad)
 
 
-def seconds(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
+def years(column: pa.Array, nulls: Collection[str], form: str | None) -> Readings:
+    """A column of dates as years; a plain number is no date, unless the form counts units since 1970.
+
+    >>> years(pa.array(["1985-03-01", "1985", None]), (), None).value.tolist()
+    [1985.0, nan, nan]
+    """
+    found = seconds(column, nulls, form)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    bad = found.bad | (np.abs(found.value) > _FURTHEST)
+    if form is None and not pa.types.is_temporal(kind):
+        bad |= ~np.isnan(numbers(column, nulls).value)
+    value = [math.nan if wrong or math.isnan(s) else _year(s) for s, wrong in zip(found.value.tolist(), bad, strict=True)]
+    return Readings(np.array(value, np.float64), bad)
+
+
+def _year(second: float) -> float:
+    return float(str(np.datetime64(math.floor(second), "s").astype("datetime64[Y]")))
+
+
+def days(column: pa.Array, nulls: Collection[str], form: str) -> tuple[pa.Array, Flags]:
+    """A column of dates as ISO 8601 days, null where they are missing; and which cannot be read."""
+    found = seconds(column, nulls, form)
+    written = [
+        None if wrong or math.isnan(s) else str(np.datetime64(math.floor(s), "s").astype("datetime64[D]"))
+        for s, wrong in zip(found.value.tolist(), found.bad, strict=True)
+    ]
+    return pa.array(written, pa.string()), found.bad
+
+
+def seconds(column: pa.Array, nulls: Collection[str] = (), form: str | None = None) -> Readings:
     """A column as seconds since 1970: numbers, timestamps, or ISO 8601 text (in UTC where it names no offset).
+
+    With a form of the policy's `input.times`, texts have that form, and numbers count its units.
 
     >>> seconds(pa.array(["1970-01-02", "1970-01-01T01:00:00+01:00", "7", "soon"])).value.tolist()
     [86400.0, 0.0, 7.0, nan]
@@ -247,7 +294,7 @@ def seconds(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
     kind = column.type
     if pa.types.is_dictionary(kind) or is_text(kind):
         code, values = distinct(column)
-        found = _seconds_of_texts(values, nulls) if is_text(values.type) else seconds(values, nulls)
+        found = _seconds_of_texts(values, nulls, form) if is_text(values.type) else seconds(values, nulls, form)
         return Readings(np.append(found.value, math.nan)[code], np.append(found.bad, False)[code])
     if pa.types.is_date(kind):
         column, kind = column.cast(pa.timestamp("ms")), pa.timestamp("ms")
@@ -256,10 +303,16 @@ def seconds(column: pa.Array, nulls: Collection[str] = ()) -> Readings:
         there = ticks.is_valid().to_numpy(zero_copy_only=False)
         value = ticks.fill_null(0).to_numpy() / _PER_SECOND[kind.unit]
         return Readings(np.where(there, value, math.nan), np.zeros(len(column), bool))
-    return numbers(column, nulls)
+    found = numbers(column, nulls)
+    return found._replace(value=found.value / (units(form) or 1))
 
 
-def _seconds_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
+def _seconds_of_texts(values: pa.Array, nulls: Collection[str], form: str | None = None) -> Readings:
+    if per_second := units(form):
+        counted = _numbers_of_texts(values, nulls)
+        return counted._replace(value=counted.value / per_second)
+    if form is not None:
+        return _of_form(values, nulls, form)
     for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
         with suppress(pa.ArrowInvalid):
             return seconds(values.cast(pa.string()).cast(kind))
@@ -271,6 +324,18 @@ def _seconds_of_texts(values: pa.Array, nulls: Collection[str]) -> Readings:
             found.value[i] = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
             found.bad[i] = False
     return found
+
+
+def _of_form(values: pa.Array, nulls: Collection[str], form: str) -> Readings:
+    value, bad = np.full(len(values), math.nan), np.zeros(len(values), bool)
+    for i, raw in enumerate(values.to_pylist()):
+        try:
+            text = canonical(raw)
+            if text is not None and text not in nulls:
+                value[i] = moment(text, form)
+        except (ValueError, OverflowError):
+            bad[i] = True
+    return Readings(value, bad)
 
 
 class Codes(NamedTuple):

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal import Anonymizer, Stats
+from shoal import Anonymizer, Policy, Stats
+from shoal.audit import Evidence, answers, gather
 from shoal.bench.benchmark import Benchmark, Figures, anonymize
 from shoal.bench.data import datasets
 from shoal.bench.table import NOTHING, Table, loss
@@ -71,8 +72,8 @@ def _run(data: DataSet, variant: Variant, k: int, window: int) -> Stats:
     return _anonymized(data, variant, k, window)
 
 
-def _anonymized(data: DataSet, variant: Variant, k: int, window: int, nulls_match: str = "maybe") -> Stats:
-    policy = data.policy(variant.algorithm, k, {"count": window}, nulls_match=nulls_match)
+def _anonymized(data: DataSet, variant: Variant, k: int, window: int) -> Stats:
+    policy = data.policy(variant.algorithm, k, {"count": window}, nulls_match="maybe")
     return anonymize(policy, data.rows.combine_chunks().to_batches())
 
 
@@ -158,11 +159,11 @@ def _mean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
-READINGS = ("maybe", "extended", "root")  # nulls match any value, match nulls, or are roots
+READINGS = ("maybe", "blurred", "extended", "root")  # nulls match any value, are in doubt, match nulls, or are roots
 
 
 def measure_nulls(bench: Benchmark) -> Figures:
-    """Each algorithm under each reading of nulls, on the data sets that have nulls."""
+    """Each algorithm under each reading of nulls, on the data sets that have nulls: loss, and errors of counts."""
     w = bench.workload
     found = [data.head(w.loss_tuples) for data in datasets(bench.adult.folder.parent, w.seed) if data.misses]
     rows = []
@@ -170,20 +171,61 @@ def measure_nulls(bench: Benchmark) -> Figures:
     k = min(w.k, w.loss_ks[len(w.loss_ks) // 2])
     for i, (data, variant) in enumerate(steps):
         bench.step(f"{data.name}, {variant.label}", i, len(steps))
-        losses = {reading: _anonymized(data, variant, k, w.window, reading).loss for reading in READINGS}
-        rows.append({"data": data.name, "algorithm": variant.label, "loss": losses})
+        row: Figures = {"data": data.name, "algorithm": variant.label, "loss": {}, "single": {}, "pairs": {}}
+        for reading in READINGS:
+            policy = data.policy(variant.algorithm, k, {"count": w.window}, nulls_match=reading)
+            stats, evidence = _judged(policy, data.rows.combine_chunks())
+            errors = answers(evidence)
+            each = [*(n.range_median for n in errors.numbers.values()), *(c.count for c in errors.categories.values())]
+            row["loss"][reading] = stats.loss
+            row["single"][reading] = sum(each) / max(1, len(each))
+            row["pairs"][reading] = errors.pair_median
+            if reading == "blurred":
+                row["doubt"] = stats.doubt
+        rows.append(row)
     return {"rows": rows, "k": k, "window": w.window, "tuples": w.loss_tuples}
 
 
+def _judged(policy: Policy, rows: pa.Table) -> tuple[Stats, Evidence]:
+    """The statistics of a run, and its output as the audit sees it."""
+    anonymizer = Anonymizer(policy)
+    published, traces = [], []
+    for batch in rows.to_batches():
+        published.append(anonymizer.push_batch(batch))
+        traces.append(anonymizer.trace)
+    published.append(anonymizer.flush())
+    traces.append(anonymizer.trace)
+    evidence = gather(policy, rows, pa.Table.from_batches(published), pa.Table.from_batches(traces))
+    stats = anonymizer.stats
+    assert isinstance(stats, Stats) and isinstance(evidence, Evidence)
+    return stats, evidence
+
+
 def nulls_tables(result: Figures) -> list[Table]:
-    title = f"What a reading of nulls costs: loss at k {result['k']}, window {result['window']:,}, {result['tuples']:,} tuples"
-    rows = []
+    where = f"at k {result['k']}, window {result['window']:,}, {result['tuples']:,} tuples"
+    losses, counts = [], []
     for row in result["rows"]:
         own = row["loss"]
-        more = own["extended"] / own["maybe"] - 1 if own["maybe"] else 0.0
-        rows.append((f"{row['data']}, {row['algorithm']}", *(loss(own[each]) for each in READINGS), f"{100 * more:+.1f} %"))
-    header = ("most missing, algorithm", *READINGS, "extended against maybe")
-    return [Table(title, header, rows, ["Under maybe an observer who takes nulls for values sees classes of fewer than k."])]
+        more = own["blurred"] / own["maybe"] - 1 if own["maybe"] else 0.0
+        name = f"{row['data']}, {row['algorithm']}"
+        shares = f"{100 * more:+.1f} %", f"{100 * row['doubt']:.0f} %"
+        losses.append((name, *(loss(own[each]) for each in READINGS), *shares))
+        counts.append((name, *(f"{row['single'][each]:.2f}, {row['pairs'][each]:.2f}" for each in READINGS)))
+    notes = [
+        "Under maybe, the reading of the papers, an observer who takes nulls for values sees classes of fewer than k.",
+        'In doubt: the share of the published values that say "or missing" under blurred.',
+    ]
+    estimators = [
+        "Relative errors of counts, as the audit defines them: of one attribute (ranges of numbers, most frequent categories; "
+        "mean over the attributes), and of two at once (median).",
+        "An interval counts as any of its values, a node as any of its leaves. A null counts as nothing (maybe, extended); a "
+        "root as any value of the range (root); a value in doubt as the likely share of one (blurred).",
+    ]
+    header = "most missing, algorithm", *READINGS
+    return [
+        Table(f"What a reading of nulls costs: loss {where}", (*header, "blurred against maybe", "in doubt"), losses, notes),
+        Table(f"What a reading of nulls costs: errors of counts {where}", header, counts, estimators),
+    ]
 
 
 RATES = (0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0)  # persons that arrive in one window, in units of k

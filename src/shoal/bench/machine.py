@@ -12,6 +12,8 @@ from typing import TypedDict
 
 import pyarrow as pa
 
+_PACKAGES = {"shoal": "shoal-stream", "numba": "numba", "numpy": "numpy", "pyarrow": "pyarrow"}  # names on the package index
+
 
 class Machine(TypedDict):
     """What figures depend on."""
@@ -32,7 +34,7 @@ def machine() -> Machine:
         "cores": os.cpu_count() or 1,
         "memory": _memory(),
         "system": f"{platform.system()} {platform.release()}",
-        "versions": {name: version_of(name) or "not installed" for name in ("shoal", "numba", "numpy", "pyarrow")}
+        "versions": {name: version_of(package) or "not installed" for name, package in _PACKAGES.items()}
         | {"python": platform.python_version()},
         "core": _pinned(),
         "load": load(),

@@ -46,6 +46,7 @@ class Workload:
     windows: Sequence[int] = (500, 1000, 2000, 4000, 8000, 16_000)
     ks: Sequence[int] = (5, 10, 25, 50, 100, 200, 400)
     quasis: Sequence[int] = (2, 4, 6, 8, 10, 12, 14)
+    draws: int = 3  # of streams with sensitive values
     twin: int = 2500
     loss_tuples: int = 12_000
     loss_ks: Sequence[int] = (5, 10, 50, 100)
@@ -59,7 +60,8 @@ class Workload:
 
 FULL = Workload()
 QUICK = Workload(
-    rounds=3, large=300_000, threads=100_000, growth=30_000, audited=300_000, twin=1000, loss_ks=(10, 50), loss_windows=(1000,),
+    rounds=3, draws=1, large=300_000,
+    threads=100_000, growth=30_000, audited=300_000, twin=1000, loss_ks=(10, 50), loss_windows=(1000,),
     observations=2_000_000, peer=30_000,
 )  # fmt: skip
 

@@ -34,11 +34,12 @@ def is_due(s):
 def _first_covered(s):
     """The oldest tuple that would be due and that a group covers; -1 if there is none.
 
-    A tuple without a cover is not tried again until there is a new group. With demands of diversity it is, since a cover then
-    also depends on what other tuples show.
+    A tuple without a cover is not tried again until there is a new group. Under `one_in_k` and with demands of diversity it is,
+    since a cover then also depends on what other tuples show.
     """
     w, c = s.window, s.window.clock
-    known = len(s.exits.diversity.kind) == 0 and c.groups == s.exits.tally.groups
+    fixed = len(s.exits.diversity.kind) == 0 and not s.exits.promise.one_in_k
+    known = fixed and c.groups == s.exits.tally.groups
     slot, waiting = c.front, c.held - c.pocket
     while slot >= 0 and (waiting if c.kind == BUFFER else c.now - w.since[slot]) >= c.length:
         if not (known and w.arrival[slot] < c.asked) and best_cover(s, slot) >= 0:

@@ -26,6 +26,7 @@ class Batch(NamedTuple):
     pattern: NDArray[np.uint64]  # bit q: the tuple has quasi-identifier q
     person: NDArray[np.uint64]  # two words per tuple
     time: NDArray[np.float64]
+    moment: NDArray[np.float64]  # the record's own time, also where `time` is when it arrived on the window's clock
     payload: NDArray[np.int64]  # the row of the payload buffer that holds the fields that are passed through
     sensitive: NDArray[np.uint64]  # one row per tuple: fingerprints of the attributes with a demand (l or t); 0 is missing
     arrival: NDArray[np.int64]  # the number of the arrival; used only for tuples that are handed over
@@ -45,7 +46,7 @@ class Batch(NamedTuple):
 def blank(quasi: int, sensitive: int, rows: int, kind: np.uint8 = ARRIVAL) -> Batch:
     """A batch of rows of one kind, with zeros in all other columns."""
     return Batch(
-        np.zeros((quasi, rows)), np.zeros(rows, np.uint64), np.zeros((rows, 2), np.uint64), np.zeros(rows),
+        np.zeros((quasi, rows)), np.zeros(rows, np.uint64), np.zeros((rows, 2), np.uint64), np.zeros(rows), np.zeros(rows),
         np.zeros(rows, np.int64), np.zeros((rows, sensitive), np.uint64), np.zeros(rows, np.int64), np.full(rows, kind),
     )  # fmt: skip
 

@@ -97,16 +97,50 @@ def count_in(d, batch, row):
 @inner
 def is_diverse(d, w, slots, scratch):
     """Whether the tuples in `slots` meet all demands; their values are counted into `scratch`."""
+    _count_all(d, w, slots, scratch)
+    return unmet(d, scratch) < 0
+
+
+@inner
+def is_diverse_or_withheld(d, g, row, w, slots, scratch):
+    """Whether a group meets all demands on what it does not withhold; its values are counted into `scratch`."""
+    _count_all(d, w, slots, scratch)
+    for i in range(len(d.kind)):
+        if not g.withheld[row, d.attribute[i]] and not _is_met(d, i, _shortfall(d, i, scratch)):
+            return False
+    return True
+
+
+@inner
+def withhold_unmet(d, g, row, w, slots, scratch):
+    """Withhold, in a group, each attribute of which the tuples in `slots` do not meet all demands."""
+    _count_all(d, w, slots, scratch)
+    for i in range(len(d.kind)):
+        g.withheld[row, d.attribute[i]] |= not _is_met(d, i, _shortfall(d, i, scratch))
+
+
+@inlined
+def _count_all(d, w, slots, scratch):
     for a in range(len(d.counted)):
         scratch.shown[a] = scratch.valued[a] = 0
     for slot in slots:
         count_shown(w, slot, scratch)
-    return unmet(d, scratch) < 0
+
+
+@inlined
+def withholds(g, row):
+    """Whether a group withholds any attribute."""
+    for a in range(g.withheld.shape[1]):
+        if g.withheld[row, a]:
+            return True
+    return False
 
 
 @inner
 def stays_diverse(d, g, row, w, slot, scratch):
     """Whether a group would meet all demands with one more tuple, given the values that it has shown."""
+    if withholds(g, row):
+        return False
     for a in range(len(d.counted)):
         if not d.counted[a]:
             continue
@@ -172,13 +206,17 @@ def unmet(d, scratch):
 
 
 @inner
-def helps(d, i, value, scratch):
-    """Whether one more tuple with this value lowers the shortfall of demand i."""
+def help_together(d, i, w, slots, scratch):
+    """Whether the tuples in `slots`, all together, lower the shortfall of demand i."""
     a = d.attribute[i]
     before = _shortfall(d, i, scratch)
-    _add(scratch, a, value, 1)
+    for slot in slots:
+        if w.sensitive[slot, a] != 0:
+            _add(scratch, a, w.sensitive[slot, a], 1)
     after = _shortfall(d, i, scratch)
-    _add(scratch, a, value, -1)
+    for j in range(len(slots) - 1, -1, -1):
+        if w.sensitive[slots[j], a] != 0:
+            _add(scratch, a, w.sensitive[slots[j], a], -1)
     return after < before - _TOLERANCE
 
 

@@ -36,7 +36,7 @@ class Domain(NamedTuple):
     scale: NDArray[np.float64]  # units per numeric value; 1 for leaves, which keep their numbers
     coded: NDArray[np.bool_]  # whether its values have codes: not if there are more leaves than codes
     categorical: NDArray[np.bool_]
-    grid: NDArray[np.float64]  # 0 where there is none
+    grid: NDArray[np.float64]  # 0 where there is none; this and the next two have one entry more, for the time
     grid_top: NDArray[np.float64]  # the grid as a fraction: its m-th multiple is m * grid_top / grid_bottom
     grid_bottom: NDArray[np.float64]
     node: NDArray[np.int64]  # the first node of each hierarchy; the node of leaf c is node + c
@@ -52,8 +52,11 @@ class Domain(NamedTuple):
 def domain(policy: Policy) -> Domain:
     """The arrays of a policy."""
     size = len(policy.quasi)
-    low, high, grid = np.zeros(size), np.ones(size), np.zeros(size)
-    top, bottom = np.ones(size), np.ones(size)
+    low, high, grid = np.zeros(size), np.ones(size), np.zeros(size + 1)
+    top, bottom = np.ones(size + 1), np.ones(size + 1)
+    if policy.time_grid is not None:
+        grid[size] = policy.time_grid
+        top[size], bottom[size] = Fraction(str(policy.time_grid)).as_integer_ratio()
     categorical, node, top_label = np.zeros(size, bool), np.zeros(size, np.int64), np.zeros(size, np.int64)
     weight = np.array([policy.weights.get(name, 1.0) for name, _ in policy.quasi])
     parent: list[int] = []

@@ -12,8 +12,8 @@ from shoal.blocks.domain import common_ancestor, weight_of
 from shoal.blocks.window import padded
 from shoal.compiled import COLUMNS, ends, inlined, inner
 
-MAYBE, EXTENDED, ROOT = 0, 1, 2
-MATCHES = {"maybe": MAYBE, "extended": EXTENDED, "root": ROOT}
+MAYBE, BLURRED, EXTENDED, ROOT = range(4)
+MATCHES = {"maybe": MAYBE, "blurred": BLURRED, "extended": EXTENDED, "root": ROOT}
 
 
 class Groups(NamedTuple):
@@ -23,6 +23,7 @@ class Groups(NamedTuple):
     high: NDArray[np.float64]
     loss: NDArray[np.float64]
     pattern: NDArray[np.uint64]  # the quasi-identifiers that a member has; under `extended` and `root`, that all members have
+    doubt: NDArray[np.uint64]  # under `blurred`: those that some members have and some lack
     persons: NDArray[np.int64]  # at the moment of publication; written by the door alone
     number: NDArray[np.int64]  # in order of publication; written by the door alone
     published: NDArray[np.float64]
@@ -35,18 +36,27 @@ class Groups(NamedTuple):
     shown: NDArray[np.int64]  # by sensitive attribute: how many different values it has shown, which, and how often each
     value: NDArray[np.uint64]
     times: NDArray[np.int64]
+    rows_shown: NDArray[np.int64]  # how many rows have shown it, reuse included; counted only under `one_in_k`
+    people: NDArray[np.uint64]  # the persons of these rows, one word each
+    early: NDArray[np.float64]  # the time that all its rows show, where time is published
+    late: NDArray[np.float64]
+    withheld: NDArray[np.bool_]  # by sensitive attribute: whether all its tuples publish null instead of their values
     rows: NDArray[np.int64]
 
 
-def groups(quasi: int, sensitive: int, capacity: int) -> Groups:
+def groups(quasi: int, sensitive: int, capacity: int, people: int = 0) -> Groups:
+    """Room for `capacity` groups; for reuse, each remembers the persons of up to `people` rows."""
     low, high = np.zeros((capacity, padded(quasi))), np.zeros((capacity, padded(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
     persons, number, arrivals, size = (np.zeros(capacity, np.int64) for _ in range(4))
     return Groups(
-        low=low, high=high, loss=loss, pattern=np.zeros(capacity, np.uint64), persons=persons, number=number,
-        published=np.zeros(capacity), arrivals=arrivals, shown_low=shown_low, shown_high=shown_high, shown_loss=shown_loss,
+        low=low, high=high, loss=loss, pattern=np.zeros(capacity, np.uint64), doubt=np.zeros(capacity, np.uint64),
+        persons=persons, number=number, published=np.zeros(capacity), arrivals=arrivals,
+        shown_low=shown_low, shown_high=shown_high, shown_loss=shown_loss,
         size=size, had=np.zeros((capacity, quasi), np.int64), shown=np.zeros((capacity, sensitive), np.int64),
         value=np.zeros((capacity, sensitive, ROOM), np.uint64), times=np.zeros((capacity, sensitive, ROOM), np.int64),
+        rows_shown=np.zeros(capacity, np.int64), people=np.zeros((capacity, people), np.uint64),
+        early=np.zeros(capacity), late=np.zeros(capacity), withheld=np.zeros((capacity, sensitive), bool),
         rows=np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -63,16 +73,19 @@ def generalize(s, slots):
         pattern |= w.pattern[slot]
         common &= w.pattern[slot]
     shown = pattern
-    if promise.match != MAYBE:
+    g.doubt[row] = pattern & ~common if promise.match == BLURRED else np.uint64(0)
+    if not shows_any(promise.match):
         pattern = shown = common
     elif promise.support > 1:
         shown = supported(w, slots, pattern, promise.support, s.scratch)
     g.pattern[row] = pattern
     g.size[row] = 0
+    for a in range(g.withheld.shape[1]):
+        g.withheld[row, a] = False
     for q in range(len(domain.width)):
         low, high = g.low[row, q], g.high[row, q]
         if not shown >> np.uint64(q) & np.uint64(1):
-            lost = pattern >> np.uint64(q) & np.uint64(1) or promise.match != MAYBE  # or else no member has it
+            lost = pattern >> np.uint64(q) & np.uint64(1) or not shows_any(promise.match)  # or else no member has it
             g.low[row, q], g.high[row, q] = (-np.inf, np.inf) if lost else (low, high)
             g.loss[row, q] = 1.0 if lost else 0.0
             g.shown_low[row, q] = 0.0
@@ -100,7 +113,9 @@ def supported(w, slots, pattern, least, scratch):
                 if w.pattern[slot] & bit and scratch.seen[w.person[slot]] != scratch.turn[0]:
                     scratch.seen[w.person[slot]] = scratch.turn[0]
                     persons += 1
-            kept |= bit if persons >= least else np.uint64(0)
+                    if persons == least:
+                        kept |= bit
+                        break
     return kept
 
 
@@ -149,12 +164,26 @@ def group_loss(domain, g, row, w, slots):
 
 
 @inlined
-def covers(g, row, w, slot, match):
-    """covers(G, t): the values of the tuple lie inside G, and G has every quasi-identifier of the tuple.
+def shows_any(match):
+    """Whether a group shows each quasi-identifier that any member has, rather than those that all members have."""
+    return match <= BLURRED
 
-    Under `extended` and `root` the tuple must have every quasi-identifier of G instead.
+
+@inlined
+def conflict(pattern, doubt, own, match):
+    """The quasi-identifiers for which a group cannot cover a tuple with the pattern `own`, whatever the values.
+
+    Under `maybe` these are those that only the tuple has; under `extended` and `root` those that only the group has; under
+    `blurred` both, except what the group shows in doubt.
     """
-    outside = w.pattern[slot] & ~g.pattern[row] if match == MAYBE else g.pattern[row] & ~w.pattern[slot]
+    missing = own & ~pattern if shows_any(match) else np.uint64(0)
+    return missing if match == MAYBE else missing | pattern & ~doubt & ~own
+
+
+@inlined
+def covers(g, row, w, slot, match):
+    """covers(G, t): no quasi-identifier is in conflict, and the values of the tuple lie inside G."""
+    outside = conflict(g.pattern[row], g.doubt[row], w.pattern[slot], match)
     for q in range(w.values.shape[1]):
         value = w.values[slot, q]
         outside |= np.uint64(value < g.low[row, q]) | np.uint64(value > g.high[row, q])

@@ -66,6 +66,7 @@ def _move(w, h, scratch, slot):
     for word in range(2):
         batch.person[i, word] = w.persons.key[w.person[slot], word]
     batch.time[i] = w.since[slot]
+    batch.moment[i] = w.moment[slot]
     batch.payload[i] = w.payload[slot]
     for a in range(w.sensitive.shape[1]):
         batch.sensitive[i, a] = w.sensitive[slot, a]

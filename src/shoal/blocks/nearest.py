@@ -45,7 +45,9 @@ class Scratch(NamedTuple):
     shown: NDArray[np.int64]  # how many different ones there are, and how many in all
     valued: NDArray[np.int64]
     lacking: NDArray[np.int64]  # by quasi-identifier: how many tuples lack it
-    useless: NDArray[np.uint64]  # values that do not help a group
+    away: NDArray[np.float64]  # how far a tuple outside a group is; infinite: it is in the group, or in a cell
+    cell: NDArray[np.int64]  # slots: the cells that were laid, one after the other
+    joins: NDArray[np.bool_]  # by cell: whether it joins the group
 
 
 def scratch(capacity: int, sensitive: int) -> Scratch:
@@ -60,7 +62,7 @@ def scratch(capacity: int, sensitive: int) -> Scratch:
         joined=whole.copy(), union=one.copy(), similarity=exact.copy(), likeness=whole.copy(), first=whole.copy(),
         value=np.zeros(values, np.uint64), times=np.zeros(values, np.int64),
         shown=np.zeros(sensitive, np.int64), valued=np.zeros(sensitive, np.int64), lacking=np.zeros(64, np.int64),
-        useless=np.zeros(32, np.uint64),
+        away=exact.copy(), cell=whole.copy(), joins=np.zeros(capacity + 1, bool),
     )  # fmt: skip
 
 
@@ -69,17 +71,25 @@ def nearest(domain, w, t, m, metric, scratch, out):
     """Write into `out` the slots of nearest(t, S, m), in no particular order; of equally distant tuples the older wins.
 
     S is the set of slots whose rough distance in `scratch` is finite; it must hold m persons besides the person of `t`.
+    """
+    held = w.clock.held
+    if w.persons.size[0] == held:
+        scratch.distance[t] = np.inf
+    else:
+        _closest_of_each_person(domain, w, t, metric, scratch.distance[:held], scratch)
+    nearest_included(domain, w, t, m, metric, scratch, out)
+
+
+@inlined
+def nearest_included(domain, w, t, m, metric, scratch, out):
+    """Write into `out` the m nearest of the slots whose rough distance in `scratch` is finite, whoever their persons are.
+
     Let e be the m-th smallest rough distance. A tuple that is nearer than e by more than twice the rough error is among the
     m nearest, one that is farther by more than that is not; between them the exact distances decide.
     """
     if m == 0:
         return
-    held = w.clock.held
-    rough = scratch.distance[: (held + STRIDE - 1) // STRIDE * STRIDE]
-    if w.persons.size[0] == held:
-        rough[t] = np.inf
-    else:
-        _closest_of_each_person(domain, w, t, metric, rough[:held], scratch)
+    rough = scratch.distance[: (w.clock.held + STRIDE - 1) // STRIDE * STRIDE]
     edge = smallest(rough, m, scratch.guess)
     margin = 2 * rough_error(domain)
     candidates, found = scratch.undecided, 0

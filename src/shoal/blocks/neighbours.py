@@ -1,6 +1,6 @@
 """Neighbours: the tuples with which a tuple leaves.
 
-These are the nearest tuples: k persons in all, and as many more as are needed for diverse sensitive values. Under `extended`,
+These are the nearest tuples: k persons in all, and the cells that are needed for diverse sensitive values. Under `extended`,
 where all members of a group show the same nulls, they are chosen so that little is blanked. `blocks.state` explains the
 arguments.
 """
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.blocks.cells import complete
 from shoal.blocks.core import core
-from shoal.blocks.distance import by_shared, by_values, distance, rough_distances
-from shoal.blocks.diversity import count_shown, helps, is_diverse, unmet
+from shoal.blocks.distance import by_shared, by_values, rough_distances
 from shoal.blocks.groups import EXTENDED, generalize, group_loss
-from shoal.blocks.nearest import count_persons, nearest
+from shoal.blocks.nearest import nearest
 from shoal.blocks.window import in_order
 from shoal.compiled import first_one, inlined, inner
 
@@ -22,12 +22,12 @@ ANY = -1
 
 @inlined
 def choose_neighbours(s, t, alpha, cluster):
-    """Choose `t` and its neighbours in the window, or in this `cluster`, which must count k persons; how many are chosen, 0 if
-    they can never be diverse enough."""
+    """Choose `t` and its neighbours in the window, or in this `cluster`, which must count k persons; how many are chosen,
+    negative if they cannot be made diverse enough."""
     w, scratch = s.window, s.scratch
     if s.exits.promise.match == EXTENDED:
         choose_alike(core(s), t, alpha, cluster)
-        return completed(s, t, s.rule.k, alpha)
+        return completed(s, t, s.exits.promise.k, alpha)
     rough_distances(s.domain, w, t, by_values(alpha), scratch)
     _only_cluster(w, cluster, scratch)
     return choose_nearest(s, t, alpha)
@@ -35,9 +35,9 @@ def choose_neighbours(s, t, alpha, cluster):
 
 @inlined
 def choose_nearest(s, t, alpha):
-    """Choose `t` and its nearest among the slots with a finite distance, which must count k persons; how many are chosen, 0 if
-    they can never be diverse enough."""
-    k, chosen = s.rule.k, s.scratch.chosen
+    """Choose `t` and its nearest among the slots with a finite distance, which must count k persons; how many are chosen,
+    negative if they cannot be made diverse enough."""
+    k, chosen = s.exits.promise.k, s.scratch.chosen
     chosen[0] = t
     nearest(s.domain, s.window, t, k - 1, by_values(alpha), s.scratch, chosen[1:k])
     return completed(s, t, k, alpha)
@@ -45,7 +45,7 @@ def choose_nearest(s, t, alpha):
 
 @inlined
 def completed(s, t, size, alpha):
-    """Add tuples to the first `size` chosen ones until these are diverse enough; how many are chosen then, 0 if none helps."""
+    """Add cells to the first `size` chosen ones until these are diverse enough; how many there are, `-size` if none help."""
     return size if len(s.exits.diversity.kind) == 0 else complete(core(s), t, size, alpha)
 
 
@@ -146,68 +146,3 @@ def _note_lacking(lacks, tuples, alone, lacking):
     while lacks:
         lacking[first_one(lacks)] += tuples
         lacks &= lacks - np.uint64(1)
-
-
-@inner
-def complete(s, t, size, alpha):
-    """Add the nearest tuples that help until all demands hold; how many are chosen then, 0 if no tuple helps."""
-    w, d, scratch = s.window, s.exits.diversity, s.scratch
-    chosen = scratch.chosen
-    if is_diverse(d, w, chosen[:size], scratch):
-        return size
-    measure_from(s, t, chosen[:size], alpha)
-    count_persons(w, chosen[:size], scratch)
-    turn = scratch.turn[0]  # marks the persons of the chosen
-    while True:
-        demand = unmet(d, scratch)
-        if demand < 0:
-            return size
-        nearest_one = nearest_helper(s, demand, turn)
-        if nearest_one < 0:
-            return 0
-        chosen[size] = nearest_one
-        size += 1
-        scratch.seen[w.person[nearest_one]] = turn
-        count_shown(w, nearest_one, scratch)
-
-
-@inlined
-def measure_from(s, t, slots, alpha):
-    """scratch.exact[j] = the distance of `t` from every slot j, given that the tuples in `slots` are in its group."""
-    w = s.window
-    shown = ~np.uint64(0)
-    for slot in slots:
-        shown &= w.pattern[slot]
-    metric = by_shared(alpha, shown) if s.exits.promise.match == EXTENDED else by_values(alpha)
-    for j in range(w.clock.held):
-        s.scratch.exact[j] = distance(s.domain, w, t, j, metric)
-
-
-@inlined
-def nearest_helper(s, demand, turn):
-    """The slot of the nearest tuple whose value helps and whose person this turn has not seen; the older on a tie; -1: none."""
-    w, d, scratch = s.window, s.exits.diversity, s.scratch
-    best, useless = -1, 0
-    for j in range(w.clock.held):
-        value = w.sensitive[j, d.attribute[demand]]
-        if value == 0 or scratch.seen[w.person[j]] == turn:
-            continue
-        if best >= 0 and not _is_nearer(w, scratch, j, best):
-            continue
-        known = False
-        for i in range(useless):
-            known |= scratch.useless[i] == value
-        if known:
-            continue
-        if helps(d, demand, value, scratch):
-            best = j
-        elif useless < len(scratch.useless):
-            scratch.useless[useless] = value
-            useless += 1
-    return best
-
-
-@inlined
-def _is_nearer(w, scratch, i, j):
-    exact = scratch.exact
-    return exact[i] < exact[j] or (exact[i] == exact[j] and w.arrival[i] < w.arrival[j])

@@ -1,8 +1,9 @@
 """The door: every tuple leaves through `release`, and nothing leaves in any other way.
 
 Whatever an algorithm asks for, the door itself counts the persons of a new group at that moment. It checks that every member
-lies inside what will be published, that enough persons have each value that it shows, and that the sensitive values are as
-diverse as promised. A group that fails is suppressed. So is a tuple that a reused group does not cover. A tuple that has
+lies inside what will be published, that no person has more than 1/k of the tuples, that enough persons have each value that
+it shows, and that the sensitive values are as diverse as promised, or withheld for all members. It fixes the time that all
+members show. A group that fails is suppressed. So is a tuple that may not reuse the group that it asks for. A tuple that has
 already left does not leave again. Each case is counted as a fault of the algorithm. A late tuple leaves as asked, and is
 counted too. So a mistake in an algorithm can cost utility, never privacy. `blocks.state` explains the arguments.
 """
@@ -14,13 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks.diversity import Diversity, is_diverse, remember
+from shoal.blocks.diversity import Diversity, is_diverse_or_withheld, remember
 from shoal.blocks.domain import multiple_above, multiple_below
 from shoal.blocks.groups import MAYBE, ROOT, covers, imputed_loss, mean_loss, supported
 from shoal.blocks.nearest import count_persons
-from shoal.blocks.reuse import can_serve
+from shoal.blocks.reuse import stays_as_diverse
+from shoal.blocks.rows import fix_time, has_share, is_in_time, most_of_one, show_row
 from shoal.blocks.window import in_order, remove
-from shoal.compiled import inlined
+from shoal.compiled import inlined, popcount
 
 CLUSTER, REUSE, SUPPRESSED = 0, 1, 2
 OUTCOMES = ("cluster", "reuse", "suppressed")
@@ -29,14 +31,18 @@ PROMISE = np.dtype([
     ("k", np.int64),
     ("deadline", np.float64), ("usual", np.float64),  # the longest wait, and the longest while the window holds k persons
     ("match", np.int64), ("support", np.int64),  # how nulls are compared; the fewest persons with a value that is shown
+    ("one_in_k", np.bool_),  # whether no person may have more than 1/k of the rows of a group
 ])  # fmt: skip
 TALLY = np.dtype([
     ("waiting", np.int64),  # tuples in `exits` that were not fetched yet
     ("groups", np.int64), ("smallest", np.int64), ("longest", np.float64), ("loss", np.float64),
+    ("doubtful", np.int64),  # quasi-identifiers of tuples that are shown in doubt
+    ("withheld", np.int64),  # sensitive values that are withheld
     ("clustered", np.int64), ("reused", np.int64), ("suppressed", np.int64),
     ("stretched", np.int64),  # tuples that waited longer than usual
-    # faults: failed checks of the size, the cover, the support and the diversity; late tuples; second releases
-    ("too_small", np.int64), ("uncovered", np.int64), ("thin", np.int64), ("uniform", np.int64),
+    # faults: failed checks of the size, the cover, the shares of persons, the support and the diversity; late tuples; second
+    # releases
+    ("too_small", np.int64), ("uncovered", np.int64), ("crowded", np.int64), ("thin", np.int64), ("uniform", np.int64),
     ("late", np.int64), ("twice", np.int64),
 ])  # fmt: skip
 
@@ -56,9 +62,10 @@ class Exits(NamedTuple):
     arrivals: NDArray[np.int64]  # how many had arrived when it left
 
 
-def promise(k: int, usual: float, deadline: float, match: int, support: int) -> np.record:
+def promise(k: int, usual: float, deadline: float, match: int, support: int, one_in_k: bool) -> np.record:
     record = np.zeros(1, PROMISE).view(np.recarray)[0]
     record.k, record.usual, record.deadline, record.match, record.support = k, usual, deadline, match, support
+    record.one_in_k = one_in_k
     return record
 
 
@@ -87,14 +94,21 @@ def release(s, slots, row, how):
             if not covers(g, row, w, slot, promise.match):
                 tally.uncovered += 1
                 fit = False
+        if promise.one_in_k and persons < len(slots) and most_of_one(w, slots, scratch) * promise.k > len(slots):
+            tally.crowded += 1
+            fit = False
         if promise.support > 1 and not _is_supported(s, slots, row):
             tally.thin += 1
             fit = False
-        if asked and not is_diverse(s.exits.diversity, w, slots, scratch):
+        if asked and not is_diverse_or_withheld(s.exits.diversity, g, row, w, slots, scratch):
             tally.uniform += 1
             fit = False
         if fit:
             _publish(s.domain, w, g, row, persons, tally)
+            fix_time(s.domain, g, row, w, slots)
+            if promise.one_in_k:
+                for slot in slots:
+                    show_row(g, row, w, slot)
             if asked:
                 remember(s.exits.diversity, g, row, scratch)
     elif how == REUSE and not (0 <= row < g.rows[0] and g.persons[row] >= promise.k and g.arrivals[row] <= w.clock.arrivals):
@@ -103,15 +117,21 @@ def release(s, slots, row, how):
     for slot in slots:
         fits = fit
         if how == REUSE and fit:
-            if not covers(g, row, w, slot, promise.match):
+            if not (covers(g, row, w, slot, promise.match) and is_in_time(s.domain, g, row, w, slot)):
                 tally.uncovered += 1
                 fits = False
-            elif not can_serve(s, row, slot):
+            elif promise.one_in_k and not has_share(g, row, w, slot, promise.k):
+                tally.crowded += 1
+                fits = False
+            elif not stays_as_diverse(s, row, slot):
                 tally.uniform += 1
                 fits = False
-            elif asked:
-                remember(s.exits.diversity, g, row, scratch)
+            elif asked or promise.one_in_k:
                 g.arrivals[row] = w.clock.arrivals
+                if promise.one_in_k:
+                    show_row(g, row, w, slot)
+                if asked:
+                    remember(s.exits.diversity, g, row, scratch)
         _leave(s, slot, row if fits else -1, how if fits else SUPPRESSED)
     remove(w, slots)
     return fit
@@ -151,6 +171,7 @@ def _publish(domain, w, g, row, persons, tally):
     g.published[row] = w.clock.now
     g.arrivals[row] = w.clock.arrivals
     g.rows[0] = row + 1
+    g.rows_shown[row] = 0
     tally.groups += 1
     tally.smallest = persons if tally.groups == 1 else min(tally.smallest, persons)
     for q in range(len(domain.width)):
@@ -208,6 +229,9 @@ def _leave(s, slot, row, how):
     else:
         tally.clustered += how == CLUSTER
         tally.reused += how == REUSE
+        tally.doubtful += popcount(g.doubt[row])
+        for a in range(g.withheld.shape[1]):
+            tally.withheld += g.withheld[row, a] and w.sensitive[slot, a] != 0
         if imputed:
             tally.loss += imputed_loss(s.domain, g.shown_loss, g, row, w.pattern[slot])
         else:

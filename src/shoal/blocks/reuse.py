@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from shoal.blocks.diversity import stays_diverse
 from shoal.blocks.domain import weight_of
-from shoal.blocks.groups import MAYBE
+from shoal.blocks.groups import conflict
+from shoal.blocks.rows import has_share, is_timed
 from shoal.compiled import COLUMNS, add_losses, inlined, inner, kernel
 
 RULE = np.dtype([
@@ -28,6 +29,9 @@ class Reuse(NamedTuple):
     low: NDArray[np.float64]  # of entry e: [e // 8, quasi-identifier, e % 8]
     high: NDArray[np.float64]
     pattern: NDArray[np.uint64]
+    doubt: NDArray[np.uint64]
+    early: NDArray[np.float64]
+    late: NDArray[np.float64]
     published: NDArray[np.float64]
     number: NDArray[np.int64]
     loss: NDArray[np.float64]
@@ -42,8 +46,9 @@ def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int) -
     room = blocks * COLUMNS
     low, high, losses = (np.zeros((blocks, quasi, COLUMNS)) for _ in range(3))
     return Reuse(
-        row=np.zeros(room, np.int64), low=low, high=high, pattern=np.zeros(room, np.uint64), published=np.zeros(room),
-        number=np.zeros(room, np.int64), loss=losses, lost=np.zeros(room), rule=rule,
+        row=np.zeros(room, np.int64), low=low, high=high, pattern=np.zeros(room, np.uint64), doubt=np.zeros(room, np.uint64),
+        early=np.zeros(room), late=np.zeros(room), published=np.zeros(room), number=np.zeros(room, np.int64), loss=losses,
+        lost=np.zeros(room), rule=rule,
     )  # fmt: skip
 
 
@@ -51,7 +56,8 @@ def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int) -
 def best_cover(s, t):
     """The row of the covering entry with the smallest loss(t, G), the older on a tie; -1 if none covers.
 
-    An entry that would not be diverse enough with one more tuple does not serve. Where several windows share a reuse set, an
+    An entry does not serve if its rows show another time, if the person of `t` would have more than 1/k of them, or if they
+    would not be diverse enough with `t`. Where several windows share a reuse set, an
     entry from a moment that this window's clock has not reached does not serve either.
     """
     w, g, r = s.window, s.groups, s.reuse
@@ -72,10 +78,14 @@ def _measure(s, t):
     w, r, domain = s.window, s.reuse, s.domain
     blocks = (r.rule.entries + COLUMNS - 1) // COLUMNS
     width = blocks * COLUMNS
-    own, pattern, lost = w.pattern[t], r.pattern[:width], r.lost[:width]
+    own, pattern, doubt, lost = w.pattern[t], r.pattern[:width], r.doubt[:width], r.lost[:width]
     for e in range(width):
-        maybe = own & ~pattern[e] if s.exits.promise.match == MAYBE else pattern[e] & ~own
-        lost[e] = 0.0 if (own ^ pattern[e] if r.rule.same_pattern else maybe) == 0 else np.inf
+        apart = own ^ pattern[e] if r.rule.same_pattern else conflict(pattern[e], doubt[e], own, s.exits.promise.match)
+        lost[e] = 0.0 if apart == 0 else np.inf
+    if is_timed(domain):
+        moment, early, late = w.moment[t], r.early[:width], r.late[:width]
+        for e in range(width):
+            lost[e] = lost[e] if early[e] <= moment <= late[e] else np.inf
     for b in range(blocks):
         add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], lost[b * COLUMNS : (b + 1) * COLUMNS])
     if own != 0:
@@ -92,6 +102,14 @@ def call_best_cover(core, t):
 
 @inlined
 def can_serve(s, row, t):
+    """Whether a group that covers `t` may serve it."""
+    if s.exits.promise.one_in_k and not has_share(s.groups, row, s.window, t, s.exits.promise.k):
+        return False
+    return stays_as_diverse(s, row, t)
+
+
+@inlined
+def stays_as_diverse(s, row, t):
     """Whether a group stays as diverse as promised with one more tuple."""
     d = s.exits.diversity
     return len(d.kind) == 0 or stays_diverse(d, s.groups, row, s.window, t, s.scratch)
@@ -157,6 +175,9 @@ def _is_older(r, e, f):
 def _enter(r, g, row, e):
     r.row[e] = row
     r.pattern[e] = g.pattern[row]
+    r.doubt[e] = g.doubt[row]
+    r.early[e] = g.early[row]
+    r.late[e] = g.late[row]
     r.published[e] = g.published[row]
     r.number[e] = g.number[row]
     b, i = e // COLUMNS, e % COLUMNS

@@ -25,7 +25,7 @@ q, a, p      indices (int64): q of a quasi-identifier, a of a sensitive attribut
 k, persons   int64: the fewest persons of a group; how many persons there are
 row, new     rows of `g`: -1 is none; `new` is a group that is not published yet
 how          how a tuple leaves (int64): `CLUSTER`, `REUSE` or `SUPPRESSED` (`blocks.release`)
-match        how nulls are compared (int64): `MAYBE`, `EXTENDED` or `ROOT` (`blocks.groups`)
+match        how nulls are compared (int64): `MAYBE`, `BLURRED`, `EXTENDED` or `ROOT` (`blocks.groups`)
 metric       `Metric`: how distances are measured; `alpha` (float64): the weight of values against patterns
 kept, shown  patterns (uint64): the quasi-identifiers that a group shows
 turn         int64; each pass over persons increments it: `scratch.seen[person] == turn` means that this pass saw the person
@@ -51,6 +51,7 @@ from shoal.blocks.handover import Handover, handover
 from shoal.blocks.nearest import Scratch, scratch
 from shoal.blocks.release import TALLY, Exits, exits, promise
 from shoal.blocks.reuse import Reuse, refill, reuse, rows
+from shoal.blocks.rows import remembered
 from shoal.blocks.window import KINDS, Window, insert, window
 from shoal.compiled import kernel
 from shoal.policy import Policy
@@ -58,7 +59,7 @@ from shoal.policy import Policy
 Arrays = dict[str, NDArray[Any]]
 Grown = Callable[[Any, Any, int], Any]  # see `shoal.algorithms`
 
-_WAITING = ("values", "pattern", "arrival", "since", "pocketed", "cluster", "payload", "sensitive")
+_WAITING = ("values", "pattern", "arrival", "since", "moment", "pocketed", "cluster", "payload", "sensitive")
 
 
 class State(NamedTuple):
@@ -83,11 +84,13 @@ def new_state(
     rule.k = k
     for name, value in parameters.items():
         rule[name] = value
-    given = promise(k, *deadlines, MATCHES[policy.privacy.nulls_match], policy.privacy.min_support)
+    privacy = policy.privacy
+    people = remembered(k) if policy.one_in_k and policy.reuse.limit > 0 and policy.reuse.age > 0 else 0
+    given = promise(k, *deadlines, MATCHES[privacy.nulls_match], privacy.support, policy.one_in_k)
     return State(
         domain(policy),
         window(KINDS[policy.window.kind], policy.window.length, policy.stretch, quasi, sensitive, 1),
-        groups(quasi, sensitive, 1),
+        groups(quasi, sensitive, 1, people),
         reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, same_pattern, quasi),
         exits(given, diversity, 1),
         scratch(1, sensitive),
@@ -165,7 +168,7 @@ def _young(w: Window) -> int:
 def saved(s: State) -> Arrays:
     """Everything that a snapshot keeps."""
     entries = rows(s.reuse)
-    kept = {f"group.{name}": column[entries] for name, column in _columns(s.groups).items()}
+    kept = {f"group.{name}": column[entries] for name, column in _used(s.groups, entries).items()}
     records = {"clock": s.window.clock, "reuse": s.reuse.rule, "tally": s.exits.tally}
     memory, d = _kept(s.memory), s.exits.diversity
     known = int(d.values.size[0])
@@ -183,9 +186,9 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]], grown: Grown) -> Stat
     s = with_slots(s, len(arrays["tuple.arrival"]), grown)
     _fill(s.domain, s.window, {name: arrays[f"tuple.{name}"] for name in (*_WAITING, "person")})
     entries = len(arrays["group.number"])
-    s = s._replace(groups=groups(len(s.domain.width), len(s.exits.diversity.total), entries + 1))
+    s = s._replace(groups=_empty(s, entries + 1))
     for name, column in _columns(s.groups).items():
-        column[:entries] = arrays[f"group.{name}"]
+        _put(arrays[f"group.{name}"], column)
     s.groups.rows[0] = entries
     for name, column in _kept(s.memory).items():
         column[...] = arrays[f"memory.{name}"]
@@ -213,12 +216,26 @@ def _columns(g: Groups) -> Arrays:
     return {name: column for name, column in g._asdict().items() if name != "rows"}
 
 
+def _used(g: Groups, entries: NDArray[np.int64]) -> Arrays:
+    """The columns of the groups; of the remembered persons, only as many columns as these groups fill."""
+    return {**_columns(g), "people": g.people[:, : int(g.rows_shown[entries].max(initial=0))]}
+
+
+def _put(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Write rows into the first rows of a column, which may be wider."""
+    (target[: len(source), : source.shape[1]] if source.ndim == 2 else target[: len(source)])[...] = source
+
+
+def _empty(s: State, room: int) -> Groups:
+    return groups(len(s.domain.width), len(s.exits.diversity.total), room, s.groups.people.shape[1])
+
+
 def _reusable(s: State, room: int) -> Groups:
     """The groups that can still be reused, moved to the front of a table with room for more."""
     entries = rows(s.reuse)
-    moved = groups(len(s.domain.width), len(s.exits.diversity.total), len(entries) + room)
-    for old, new in zip(_columns(s.groups).values(), _columns(moved).values(), strict=True):
-        new[: len(entries)] = old[entries]
+    moved = _empty(s, len(entries) + room)
+    for old, new in zip(_used(s.groups, entries).values(), _columns(moved).values(), strict=True):
+        _put(old[entries], new)
     moved.rows[0] = len(entries)
     refill(s.reuse, moved, len(entries))
     return moved
@@ -232,8 +249,8 @@ def _copy(source: np.record, target: np.record, fields: tuple[str, ...]) -> None
 def _fill(domain: Domain, w: Window, tuples: Mapping[str, NDArray[Any]]) -> None:
     """Put tuples into an empty window, in order of arrival."""
     values = np.ascontiguousarray(tuples["values"].T)
-    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["payload"], tuples["sensitive"],
-                  tuples["arrival"], np.full(len(values.T), HANDED_OVER))  # fmt: skip
+    batch = Batch(values, tuples["pattern"], tuples["person"], tuples["since"], tuples["moment"], tuples["payload"],
+                  tuples["sensitive"], tuples["arrival"], np.full(len(values.T), HANDED_OVER))  # fmt: skip
     w.clock.row = 0
     _insert_all(domain, w, batch, tuples["pocketed"], tuples["cluster"])
 

@@ -49,7 +49,8 @@ class Window(NamedTuple):
     person: NDArray[np.int64]  # number in `persons`
     partition: NDArray[np.int64]  # number in `partitions`
     arrival: NDArray[np.int64]
-    since: NDArray[np.float64]
+    since: NDArray[np.float64]  # when it arrived, on the window's clock
+    moment: NDArray[np.float64]  # its own time, which may run backwards
     pocketed: NDArray[np.float64]  # when X-BAND put it into the pocket; infinite if it is not there
     cluster: NDArray[np.int64]  # the cluster in which the algorithm put it; -1: none
     payload: NDArray[np.int64]  # the row of the payload buffer, outside the kernels, with the fields that are passed through
@@ -84,7 +85,7 @@ def window(kind: int, length: float, stretch: float, quasi: int, sensitive: int,
     return Window(
         values=np.full((capacity, padded(quasi)), np.nan), code=np.zeros((quasi, row), np.uint16),
         pattern=np.zeros(row, np.uint64), person=person, partition=partition, arrival=arrival,
-        since=np.zeros(capacity), pocketed=np.zeros(capacity), cluster=cluster, payload=payload,
+        since=np.zeros(capacity), moment=np.zeros(capacity), pocketed=np.zeros(capacity), cluster=cluster, payload=payload,
         sensitive=np.zeros((capacity, sensitive), np.uint64), older=older, newer=newer,
         persons=roster(capacity), partitions=roster(capacity), clock=clock,
     )  # fmt: skip
@@ -136,6 +137,7 @@ def insert(domain, w, batch):
     is_older = batch.kind[row] == HANDED_OVER
     w.arrival[slot] = batch.arrival[row] if is_older else c.arrivals - 1
     w.since[slot] = batch.time[row] if is_older else c.now
+    w.moment[slot] = batch.moment[row]
     w.pocketed[slot] = np.inf
     w.cluster[slot] = -1
     w.payload[slot] = batch.payload[row]
@@ -205,6 +207,7 @@ def _move(w, source, target):
     w.partition[target] = w.partition[source]
     w.arrival[target] = w.arrival[source]
     w.since[target] = w.since[source]
+    w.moment[target] = w.moment[source]
     w.pocketed[target] = w.pocketed[source]
     w.cluster[target] = w.cluster[source]
     w.payload[target] = w.payload[source]

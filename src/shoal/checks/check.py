@@ -7,6 +7,7 @@ from os import PathLike, fspath
 
 from shoal.checks.sample import SampleCheck
 from shoal.errors import InputError, PolicyError
+from shoal.formats import differs
 from shoal.policy import Policy
 
 Name = str | PathLike[str]
@@ -53,6 +54,8 @@ def check(policy: Policy | Name, source: Name | None = None, *, rows: int = 10_0
     sample = _sample_check(policy)
     broken = []
     try:
+        seen = differs(fspath(source), policy.input.dialect)
+        broken += [seen] if seen else []
         sample.read(fspath(source), rows)
     except InputError as error:
         broken = [str(error)]

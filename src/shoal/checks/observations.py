@@ -28,13 +28,13 @@ class ObservationCheck(SampleCheck):
 
     def _take(self, block: Block) -> None:
         found = self._encoder.encode(block.batch, block.rows)
-        self._rejected += found.rejected
+        self._rejected += block.placed(found.rejected)
         self._users.append(np.unique(found.user, axis=0))
 
     def _problems(self) -> Iterator[str]:
         yield from self._reasons(self._rejected)
 
-    def warnings(self) -> Iterator[str]:
+    def _warnings(self) -> Iterator[str]:
         try:
             secret(self._parameters)
         except PolicyError as error:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from shoal.columns import Rejection
-from shoal.formats import Block, open_reader
+from shoal.formats import Block, First
+from shoal.path import head
 from shoal.policy import Policy
 
 MOST_REASONS = 20
@@ -24,18 +25,17 @@ class SampleCheck(ABC):
         self._malformed: list[Rejection] = []
         self.rows = 0
         self.complete = False
+        self._names: set[str] = set()
 
     def read(self, source: str, limit: int) -> None:
-        with open_reader(source, self._policy.fields, rows=min(limit + 1, 65_536)) as reader:
-            for block in reader:
-                cut = int(np.searchsorted(block.rows, limit))
-                bad = [(row, reason) for row, reason in block.bad if row < limit]
-                self.rows += cut + len(bad)
-                self._malformed += [Rejection(row, None, reason) for row, reason in bad]
-                self._take(Block(block.batch.slice(0, cut), block.rows[:cut], bad))
-                if cut < len(block.rows) or len(bad) < len(block.bad):
-                    return
-        self.complete = True
+        first = First(source, self._policy.fields, limit, self._policy.input.dialect)
+        for block in first:
+            self.rows += block.batch.num_rows + len(block.bad)
+            self._names.update(map(head, block.names))
+            self._names.update(block.names)
+            self._malformed += block.placed(Rejection(row, None, reason) for row, reason in block.bad)
+            self._take(block)
+        self.complete = first.complete
 
     def problems(self) -> Iterator[str]:
         """What a run would reject."""
@@ -45,9 +45,18 @@ class SampleCheck(ABC):
         yield from self._reasons(self._malformed)
         yield from self._problems()
 
-    @abstractmethod
     def warnings(self) -> Iterator[str]:
         """What a run would accept, but the user should know."""
+        policy = self._policy
+        facts = [(f"nulls.{name}", name) for name in policy.own_nulls]
+        facts += [(f"input.times.{name}", name) for name in policy.input.times]
+        for place, name in facts if self._names else ():
+            if name not in self._names and head(name) not in self._names and name not in policy.fields:
+                yield f"{place}: the input has no such field; correct the name, or remove it"
+        yield from self._warnings()
+
+    @abstractmethod
+    def _warnings(self) -> Iterator[str]: ...
 
     @abstractmethod
     def _take(self, block: Block) -> None: ...
@@ -63,13 +72,13 @@ class SampleCheck(ABC):
         counts = Counter(rejection.kind for rejection in rejections)
         for kind, _ in counts.most_common(MOST_REASONS):
             alike = [rejection for rejection in rejections if rejection.kind == kind]
-            yield f"{self._of([rejection.row for rejection in alike], alike[0].field)}: {alike[0].reason}"
+            yield f"{self._of(alike)}: {alike[0].reason}"
         if len(counts) > MOST_REASONS:
             yield f"and {len(counts) - MOST_REASONS:,} more reasons to reject rows"
 
-    def _of(self, rows: list[int], field: str | None) -> str:
-        place = f"'{field}', " if field else ""
-        return f"{place}{self._share(len(rows))}, first row {rows[0]}"
+    def _of(self, alike: list[Rejection]) -> str:
+        field = f"'{alike[0].field}', " if alike[0].field else ""
+        return f"{field}{self._share(len(alike))}, first {alike[0].place}"
 
     def _share(self, number: int) -> str:
         return f"{number:,} of {self.rows:,} rows"

@@ -11,16 +11,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
+from shoal.checks.kept import KeptCheck
 from shoal.checks.sample import KEY, SampleCheck
 from shoal.columns import Encoder, Rejection, column, texts
 from shoal.formats import Block
 from shoal.policy import Attribute, Policy
 
-ALMOST_UNIQUE = 0.9
-FEWEST_FOR_UNIQUE = 20
+FAR_OFF = 16_725_225_600  # seconds from 1970 to 2500
 FEW_GROUPS = 10
-_NULLS = {"maybe": "under maybe match, a null stands for any value"}
 _BLANKED = "what not all of a group have is blanked for all of it"
+_NULLS = {
+    "blurred": 'what not all of a group have is published as "or missing" for all of it',
+    "extended": _BLANKED,
+    "root": _BLANKED,
+    "maybe": "under maybe match, a null stands for any value",
+}
 _LENIENT = {"numeric": "outside its range, and clipped", "categorical": "not in its hierarchy, and published as the root"}
 
 
@@ -32,7 +37,7 @@ class _Column:
         only = {field: attribute} if attribute else {}
         self.field = field
         self.attribute = attribute
-        self._nulls = policy.nulls
+        self._nulls = policy.nulls_of(field)
         alone = replace(
             policy,
             attributes=only,
@@ -41,27 +46,24 @@ class _Column:
         )
         self._encoder = Encoder(alone, KEY)
         self._strict = Encoder(replace(alone, person_missing="reject", attributes=_strict(only)), KEY)
-        self.lenient: list[int] = []
+        self.lenient: list[Rejection] = []
         self.rejected: list[Rejection] = []
         self.missing = 0
         self.is_there = False
-        self.values: set[str] = set()
 
     def take(self, block: Block) -> None:
         batch = block.batch.select([self.field])
         found = self._encoder.encode(batch, block.rows)
         refused = {rejection.row for rejection in found.rejected}
         strict = self._strict.encode(batch, block.rows)
-        self.rejected += found.rejected
-        self.lenient += [rejection.row for rejection in strict.rejected if rejection.row not in refused]
+        self.rejected += block.placed(found.rejected)
+        self.lenient += block.placed(rejection for rejection in strict.rejected if rejection.row not in refused)
         self.is_there |= not pa.types.is_null(batch.schema.types[0])
         if self.attribute and self.attribute.quasi:
             self.missing += int(np.isnan(found.values[0]).sum())
             return
         text = texts(column(batch, self.field), self._nulls)
         self.missing += text.null_count
-        if self.attribute:
-            self.values.update(text.drop_null().to_pylist())
 
 
 class TupleCheck(SampleCheck):
@@ -71,6 +73,7 @@ class TupleCheck(SampleCheck):
         super().__init__(policy)
         self._encoder = Encoder(policy, KEY)
         self._columns = [_Column(policy, field) for field in policy.fields]
+        self._kept = KeptCheck(policy)
         self._persons: list[NDArray[np.uint64]] = []
         self._times: list[NDArray[np.float64]] = []
 
@@ -78,6 +81,7 @@ class TupleCheck(SampleCheck):
         accepted = self._encoder.encode(block.batch, block.rows)
         self._persons.append(accepted.person)
         self._times.append(accepted.time)
+        self._kept.take(accepted.kept, accepted.person)
         for each in self._columns:
             each.take(block)
 
@@ -87,41 +91,40 @@ class TupleCheck(SampleCheck):
                 yield self._empty(each)
             else:
                 yield from self._reasons(each.rejected)
+        yield from (line for line, is_problem in self._kept.found(self._policy.privacy.k, self.complete) if is_problem)
         yield from (line for line, is_certain in self._window() if is_certain)
 
-    def warnings(self) -> Iterator[str]:
+    def _warnings(self) -> Iterator[str]:
         for each in self._columns:
             if self._is_empty(each):
                 continue
             if each.lenient:
                 kind = _LENIENT.get(each.attribute.role if each.attribute else "", "without a person, and each its own")
-                yield f"{self._of(each.lenient, each.field)}: {kind}"
-            known = self._records - each.missing
-            if known >= FEWEST_FOR_UNIQUE and len(each.values) >= ALMOST_UNIQUE * known:
-                yield (
-                    f"'{each.field}': almost as many values ({len(each.values):,}) as rows ({known:,}), published as "
-                    "they are; they may single persons out: remove it, or make it a quasi-identifier"
-                )
+                yield f"{self._of(each.lenient)}: {kind}"
         shares = [
             f"'{each.field}' {100 * each.missing / self._records:.2g} %"
             for each in self._columns
             if each.missing and each.attribute and each.attribute.quasi and not self._is_empty(each)
         ]
+        latest = max((float(each.max()) for each in self._times if len(each)), default=0.0)
+        if latest > FAR_OFF and self._policy.time:
+            yield f"'{self._policy.time.field}': some times lie after the year 2500; are they in ms, us or ns? (input.times)"
         if shares:
             reading = self._policy.privacy.nulls_match
-            yield f"missing in part of the rows: {', '.join(shares)}; {_NULLS.get(reading, _BLANKED)}"
+            yield f"missing in part of the rows: {', '.join(shares)}; {_NULLS[reading]}"
+        yield from (line for line, is_problem in self._kept.found(self._policy.privacy.k, self.complete) if not is_problem)
         yield from (line for line, is_certain in self._window() if not is_certain)
         k = self._policy.privacy.k
         if self.complete and 0 < self.rows < FEW_GROUPS * k:
             yield f"only {self.rows:,} rows in all: few groups of k={k} can form, and those will be wide"
 
     def _is_empty(self, each: _Column) -> bool:
-        return 0 < self._records == each.missing
+        return 0 < self._records == each.missing and each.field not in self._policy.input.optional
 
     def _empty(self, each: _Column) -> str:
         if each.is_there:
             return f"'{each.field}': missing in all {self.rows:,} rows; remove it from the policy or fill it"
-        remedy = "correct its name or remove it from the policy"
+        remedy = "correct its name, remove it from the policy, or list it under input.optional"
         return f"'{each.field}': absent, or null, in all {self.rows:,} rows; {remedy}"
 
     def _window(self) -> Iterator[tuple[str, bool]]:
@@ -134,8 +137,14 @@ class TupleCheck(SampleCheck):
         if window.timed:
             clock = np.maximum.accumulate(np.concatenate(self._times))
         length = algorithm(self._policy).deadline
-        most = _most_persons(person, clock, length)
+        there = _persons(person, clock, length)
+        most = int(there.max())
         if most >= k:
+            full = there[clock - clock[0] >= length - (not window.timed)]
+            middle = int(np.median(full)) if len(full) else k
+            if middle < k:
+                held = f"the median window of the sample holds {middle:,} persons, below k={k}: many rows would be suppressed"
+                yield f"window.{window.kind}: {held}; lengthen the window, lower k, or use sparse: {{stretch: 4}}", False
             return
         persons = f"{most:,} person{'' if most == 1 else 's'}"
         if self.complete or clock[-1] - clock[0] >= length - (not window.timed):
@@ -152,12 +161,13 @@ def _strict(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
     return {name: attribute.model_copy(update=severe) for name, attribute in attributes.items()}
 
 
-def _most_persons(person: NDArray[np.uint64], clock: NDArray[np.float64], length: float) -> int:
-    """The largest number of distinct persons in any window of this length."""
+def _persons(person: NDArray[np.uint64], clock: NDArray[np.float64], length: float) -> NDArray[np.int64]:
+    """How many distinct persons the window holds that ends with each record."""
     ids = np.unique(person, axis=0, return_inverse=True)[1].ravel()
     first = np.searchsorted(clock, clock - length, side="right")
     inside = [0] * (int(ids.max()) + 1)
-    most = persons = left = 0
+    found = np.zeros(len(ids), np.int64)
+    persons = left = 0
     for right, each in enumerate(ids.tolist()):
         persons += inside[each] == 0
         inside[each] += 1
@@ -166,5 +176,5 @@ def _most_persons(person: NDArray[np.uint64], clock: NDArray[np.float64], length
             inside[gone] -= 1
             persons -= inside[gone] == 0
             left += 1
-        most = max(most, persons)
-    return most
+        found[right] = persons
+    return found

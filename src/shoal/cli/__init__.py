@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
+from shoal.cli import audit, bench, check, completion, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
 from shoal.cli.options import Paged
 
 __all__ = ["app", "main"]
@@ -39,6 +39,7 @@ app.command(short_help="Judge whether the promises of a policy held.", epilog=au
 app.command(short_help="Draft a policy from a sample of the data.", epilog=infer.EXAMPLES)(infer.infer)
 app.add_typer(hierarchy.app)
 app.command(short_help="Print the JSON schema of policies, for editors.", epilog=schema.EXAMPLES)(schema.schema)
+app.command(short_help="Print a script that completes commands in a shell.", epilog=completion.EXAMPLES)(completion.completion)
 app.command(short_help="Recommend a z and a window for z-anonymity.", epilog=plan.EXAMPLES)(plan.plan)
 app.command(short_help="Find a policy by looking, in the browser.", epilog=lab.EXAMPLES)(lab.lab)
 app.command(short_help="Anonymize a generated stream, and show it.", epilog=demo.EXAMPLES)(demo.demo)
@@ -51,7 +52,7 @@ def _version(asked: bool) -> None:
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            typer.echo(f"shoal {version('shoal')}")
+            typer.echo(f"shoal {version('shoal-stream')}")
         except PackageNotFoundError:
             typer.echo("shoal, not installed")
         raise typer.Exit()
@@ -73,6 +74,9 @@ def main() -> None:
     down would abort it.
     """
     status: str | int | None = 0
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them takes time, and there are none
+    if completion.VARIABLE in os.environ:
+        completion.prepare()
     try:
         app(prog_name="shoal")
     except SystemExit as end:

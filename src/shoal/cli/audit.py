@@ -1,4 +1,4 @@
-"""`shoal audit`: whether the promises held."""
+"""`shoal audit`: whether the promises held, what an outsider can do, what is left of the data."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ EXAMPLES = """
 Examples:
   shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
   shoal audit policy.yaml people.parquet anonymized.parquet --json report.json
+  shoal audit policy.yaml people.csv anonymized.csv --population everyone.csv
 """
 BROKEN = 1
 
@@ -35,15 +36,22 @@ def audit(
     late: Annotated[
         str | None, typer.Option(help="What a pipeline's late.allow says.", metavar="SPAN", show_default=False)
     ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(help="Records of the whole population, for k-map and presence.", metavar="FILE", show_default=False),
+    ] = None,
+    ahead: Annotated[
+        str | None, typer.Option(help="What ahead.allow, or --ahead, says.", metavar="SPAN", show_default=False)
+    ] = None,
     html: Annotated[str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)] = None,
     json: Annotated[
         str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE", show_default=False)
     ] = None,
 ) -> None:
-    """Judge whether the promises of POLICY held, from INPUT, OUTPUT and the trace alone.
+    """Judge OUTPUT: were the promises of POLICY kept, what can an outsider still do, what is left of the data?
 
-    Shares no code with what anonymizes. Status 0 if every promise held, 1 if any was broken, 2 if a file cannot be used.
-    Without a trace less can be checked, and it says what.
+    Shares no code with what anonymizes. Status 1 if a promise was broken, or an attack succeeds more often than
+    privacy.accept says; 2 if a file cannot be used; otherwise 0. Without a trace less can be checked, and it says what.
     """
     with reported(policy):
         from shoal.audit import audit as judged
@@ -52,13 +60,16 @@ def audit(
 
         with _shown(errors()) as on_progress:
             allowed = None if late is None else seconds("--late", late)
-            report = judged(policy, source, target, trace, late=allowed, on_progress=on_progress)
+            future = None if ahead is None else seconds("--ahead", ahead)
+            report = judged(
+                policy, source, target, trace, late=allowed, ahead=future, population=population, on_progress=on_progress
+            )
         _show(report, target, errors() if json == "-" else output())
         if json:
             write(json, report.to_json())
         if html:
             write(html, report.to_html())  # type: ignore[attr-defined, unused-ignore]
-    if not report.held:
+    if not (report.held and report.accepted):
         raise typer.Exit(BROKEN)
 
 

@@ -20,6 +20,7 @@ EXAMPLES = """
 \b
 Examples:
   shoal bench
+  shoal bench default
   shoal bench speed --algorithms fads,idea --quick
   shoal bench loss --quick
   shoal bench all --json bench.json --plot bench.png
@@ -27,11 +28,14 @@ Examples:
 
 \b
 Parts:
+  default   the default, beside fads, by window and k, one record a call
   speed     each algorithm, Arrow in to Arrow out in memory
   files     file to file, a format each; memory and start of shoal run
   growth    cost by window, by k and by number of quasi-identifiers
   loss      what each algorithm loses, by data set, k and window
   nulls     what each reading of nulls costs
+  row       what one in k and a published time cost
+  diversity what l costs, and whether the tuples that complete a group are found
   sparse    losses and waits where few persons arrive, if windows may get longer
   twins     beside the naive twins (in a checkout of the project)
   threads   two streams on two threads, against one

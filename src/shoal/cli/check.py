@@ -16,6 +16,7 @@ EXAMPLES = """
 Examples:
   shoal check policy.yaml
   shoal check policy.yaml people.csv --rows 100000
+  shoal check policy.yaml people.csv --json
 """
 
 
@@ -23,6 +24,7 @@ def check(
     policy: Annotated[str, typer.Argument(help="The policy, a YAML file.", metavar="POLICY")],
     source: Annotated[str | None, typer.Argument(help="Data to check against it.", metavar="INPUT")] = None,
     rows: Annotated[int, typer.Option(help="How many rows of INPUT to look at.", min=1, metavar="N")] = 10_000,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check POLICY, and the first rows of INPUT against it.
 
@@ -32,29 +34,38 @@ def check(
         from shoal.checks import check as checked
 
         findings = checked(policy, source, rows=rows)
-        _show(findings, policy, source)
+        if json:
+            typer.echo(_as_json(findings, policy, source))
+        else:
+            _show(findings, policy, source)
     if not findings.ok:
         raise typer.Exit(REFUSED)
 
 
-def _show(findings: Findings, policy: str, source: str | None) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _as_json(findings: Findings, policy: str, source: str | None) -> str:
+    from dataclasses import asdict
+    from json import dumps
 
+    return dumps({"policy": policy, "input": source, "ok": findings.ok, **asdict(findings)}, indent=2, ensure_ascii=False)
+
+
+def _show(findings: Findings, policy: str, source: str | None) -> None:
     from shoal.cli.terminal import output, say
 
     console = output()
-    lines = [("problem", "bold red", line) for line in findings.problems]
-    lines += [("warning", "yellow", line) for line in findings.warnings]
-    table = Table.grid(padding=(0, 1))
-    for kind, style, line in lines:
-        whole = " ".join(line.splitlines())
-        if console.is_terminal:
-            table.add_row(Text(f"{kind}:", style), Text(whole))
-        else:
-            say(console, f"{kind}: {whole}")
-    if table.row_count:
+    lines = [("problem", "bold red", " ".join(line.splitlines())) for line in findings.problems]
+    lines += [("warning", "yellow", " ".join(line.splitlines())) for line in findings.warnings]
+    if console.is_terminal and lines:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 1))
+        for kind, style, line in lines:
+            table.add_row(Text(f"{kind}:", style), Text(line))
         console.print(table)
+    elif lines:
+        for kind, _, line in lines:
+            say(console, f"{kind}: {line}")
     counts = f"{_number(len(findings.problems), 'problem')}, {_number(len(findings.warnings), 'warning')}"
     say(console, f"{policy}{_sample(findings, source)}: {counts}", "bold green" if findings.ok else "bold red")
 

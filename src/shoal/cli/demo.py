@@ -71,7 +71,7 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
         stats = shoal.run(policy, files.source, files.target, trace=files.trace, on_progress=bar or (lambda progress: None))
         elapsed = perf_counter() - start
     assert policy.person and policy.time
-    console.print("\nA few tuples as they came, and as they left (→):\n")
+    console.print("\nA few tuples as they came, and as they left (→); · is missing, /· or missing:\n")
     gap = 2 if console.width >= 100 else 1
     console.print(_before_after(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
     files.trace.unlink()
@@ -187,10 +187,14 @@ def _cell(value: Any, is_time: bool) -> str:
     """
     >>> _cell([30, 40], False), _cell(None, False), _cell("2025-03-01T08:00:10Z", True)
     ('30-40', '·', '08:00:10')
+    >>> _cell([30, 40, None], False), _cell(["sitting", None], False)
+    ('30-40/·', 'sitting/·')
     """
     match value:
         case None:
             return "·"
+        case [*certain, None]:
+            return f"{_cell(certain if len(certain) > 1 else certain[0], is_time)}/·"
         case [low, high]:
             ends = [_cell(low, is_time), _cell(high, is_time)]
             return ends[0] if low == high else f"{ends[0]}-{ends[1][3:] if is_time else ends[1]}"

@@ -31,12 +31,16 @@ def infer(
     data and no rare value.
     """
     with reported():
+        from shoal.cli.terminal import errors, say
         from shoal.errors import InputError
-        from shoal.infer import draft, from_arx
+        from shoal.infer import from_arx, study, written
 
         if arx is not None and source is None:
             typer.echo(from_arx(arx, folder), nl=False)
         elif source is not None and arx is None and folder is None:
-            typer.echo(draft(source, rows), nl=False)
+            seen = study(source, rows)
+            if str(seen.sample.written):
+                say(errors(), f"{source}: {seen.sample.written}")
+            typer.echo(written(source, seen), nl=False)
         else:
             raise InputError("infer: give INPUT, or --from-arx FILE with or without --hierarchies; not both")

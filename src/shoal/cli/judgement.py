@@ -1,4 +1,4 @@
-"""The report of an audit, on a terminal and in a pipe."""
+"""The report of an audit, on a terminal and in a pipe: the verdict first, then its three questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from shoal.audit import FilterReport, Finding, Verdict, WindowReport, promised
+from shoal.audit import Exposure, FilterReport, Finding, Verdict, WindowReport, percent, promised
 from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
 from shoal.text import counted
@@ -18,69 +18,100 @@ from shoal.text import counted
 if TYPE_CHECKING:
     from shoal.audit import Reading, Report
 
+PROMISES = "1. Were the promises of the policy kept?"
+OUTSIDER = "2. What can an outsider still do?"
+DATA = "3. What is left of the data?"
+_COLOURS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 _STYLES = {Verdict.HELD: "bold green", Verdict.BROKEN: "bold red", Verdict.NOT_CHECKABLE: "yellow", Verdict.NOT_PROMISED: "dim"}
 _CHECKED = {
     "diversity": "values", "closeness": "values", "support": "rows",
     "true": "rows", "alike": "rows", "unaltered": "values", "silent": "values",
     "exact": "observations", "in order": "rows", "pseudonyms": "rows",
 }  # fmt: skip
-_ATTACKS = ("null pattern", "end points")
-_NULLS = {"basic": "a null matches nothing", "extended": "a null matches nulls", "maybe": "a null matches everything"}
+_SHOWN = 10  # attacks on a terminal
+_VIOLATIONS = 3  # of each promise, on a terminal
 
 
 def in_tables(report: Report, target: str, console: Console) -> None:
-    """For people: the promises, what broke them, and the readings of nulls."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="")
-    table.add_column("promise", style="bold", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("found")
-    for finding in report.promises:
+    """For people: what fits on a screen, the worst first."""
+    headline = report.headline
+    say(console, f"{headline.colour.upper()}  {target}: {headline.text}.", _COLOURS[headline.colour])
+    if headline.outside:
+        say(console, headline.outside, "bold" if "OUTSIDE" in headline.outside else "")
+    console.print(Text(f"\n{PROMISES}  {_kept(report)}", "bold"))
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for style in ("bold", "", ""):
+        table.add_column(style=style, no_wrap=style == "bold")
+    for finding in sorted(report.promises, key=_urgency):
         table.add_row(finding.promise, Text(finding.verdict, _STYLES[finding.verdict]), Text(found(report, finding)))
-    console.print(table)
+    console.print(Padding(table, (0, 0, 0, 3)))
     for finding in report.promises:
         if finding.violations:
-            console.print(Text.assemble((f"{finding.promise}: ", "bold red"), finding.says))
-            for line in violations(finding):
-                console.print(Padding(Text(line), (0, 0, 0, 2)))
-            console.print()
+            say(console, f"   {finding.promise}: {finding.says}", "red")
+            lines = violations(finding, _VIOLATIONS)
+            for line in lines:
+                console.print(Padding(Text(line), (0, 0, 0, 5)))
+    console.print(Text(f"\n{OUTSIDER}  {_worst(report)}", "bold"))
     if isinstance(report, WindowReport):
-        console.print(_nulls(report))
+        console.print(Padding(_exposed(report), (0, 0, 0, 3)))
+        console.print(Text(f"{DATA}  {data(report)}", "bold"))
     for line in attacked(report):
-        console.print(Text(line))
-    say(console, verdict(report, target), "bold green" if report.held else "bold red")
+        say(console, f"   {line}")
 
 
 def in_lines(report: Report, target: str, console: Console) -> None:
-    """For pipes: one line per promise and per violation."""
+    """For pipes: everything, a line each, the verdict first."""
+    headline = report.headline
+    say(console, f"{headline.colour}: {target}: {headline.text}")
+    if headline.outside:
+        say(console, headline.outside)
+    say(console, f"{PROMISES} {_kept(report)}")
     for finding in report.promises:
         text = found(report, finding)
         say(console, f"{finding.verdict}: {finding.promise}{f': {text}' if text else ''}")
         for line in violations(finding):
             say(console, f"{finding.promise}: {line}")
+    say(console, f"{OUTSIDER} {_worst(report)}")
     if isinstance(report, WindowReport):
-        for reading, each in report.nulls.items():
-            unit = report.unit.removesuffix("s") if each.smallest == 1 else report.unit
-            smallest = f"smallest class {size(each)} {unit}"
-            say(console, f"nulls: {reading} match: {smallest}, {share(each.below, each.shown)} rows below k")
+        for each in report.exposures:
+            say(console, f"{each.kind}: {each.label}: {tried(each)}")
+        for name, reason in report.whole.reasons.items():
+            say(console, f"not counted: '{name}', because: {reason}")
+        for reading, each_reading in report.nulls.items():
+            unit = report.unit.removesuffix("s") if each_reading.smallest == 1 else report.unit
+            smallest = f"smallest class {size(each_reading)} {unit}"
+            below = share(each_reading.below, each_reading.shown)
+            mark = ", as promised" if reading == promised(report.policy) else ""
+            say(console, f"nulls: {reading} match{mark}: {smallest}, {below} rows below k")
+        say(console, f"{DATA} {data(report)}")
     for line in attacked(report):
         say(console, line)
-    say(console, verdict(report, target))
 
 
-def verdict(report: Report, target: str) -> str:
-    """The last line."""
-    broken = [finding.promise for finding in report.promises if finding.verdict == Verdict.BROKEN]
-    if broken:
-        return f"{target}: {counted(len(broken), 'promise')} broken: {', '.join(broken)}"
-    open_ones = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_CHECKABLE]
-    if open_ones:
-        return f"{target}: no promise broken; not checkable: {', '.join(open_ones)}"
-    return f"{target}: every promise held"
+def tried(each: Exposure) -> str:
+    """What came of an attack, in one line."""
+    if each.success is None:
+        return each.obstacle
+    mark = "FAILS" if each.fails else "worse than chance" if each.is_worse else "no worse"
+    accepted = "" if each.accepted is None else f", accepted {percent(each.accepted)}"
+    detail = f"; {each.detail}" if each.detail else ""
+    return f"right in {percent(each.success)}, by chance in {percent(each.chance)}{accepted}: {mark}{detail}"
 
 
-def violations(finding: Finding) -> list[str]:
+def data(report: WindowReport) -> str:
+    """What is left of the data, in one line."""
+    use = report.figures.utility
+    parts = [f"mean loss {use.loss.mean:.3f} (0: as it came, 1: nothing shown)"]
+    if use.doubt:
+        parts.append(f"{percent(use.doubt)} of the values in doubt")
+    if use.answers.pairs:
+        parts.append(f"counts with two conditions are off by {percent(use.answers.pair_median)} in the median")
+    return "; ".join(parts)
+
+
+def violations(finding: Finding, most: int | None = None) -> list[str]:
     """A line for each violation that is kept, and one for the rest."""
-    lines = [str(each) for each in finding.violations]
+    lines = [str(each) for each in finding.violations[:most]]
     more = finding.broken - len(lines)
     return [*lines, f"and {count(more)} more"] if more else lines
 
@@ -100,10 +131,10 @@ def found(report: Report, finding: Finding) -> str:
         parts.append(f"at least {counted(figures['smallest'], 'user')} at a release, {least} = {figures['z']}")
     if finding.promise == "once":
         parts.append(f"{count(figures['accepted'])} accepted, {count(figures['released'])} released")
+        if figures.get("dropped") is not None:
+            parts.append(f"{count(figures['dropped'])} suppressed and dropped")
     if finding.promise == "in time" and figures.get("longest") is not None:
-        parts.append(f"longest wait {_wait(figures['longest'], figures['unit'])}")
-        if figures["deadline"] is not None:
-            parts.append(f"deadline {_wait(figures['deadline'], figures['unit'])}")
+        parts.append(waited(figures["longest"], figures["deadline"], figures["unit"]))
     if finding.promise in _CHECKED and finding.checked:
         parts.append(f"{count(finding.checked)} {_CHECKED[finding.promise]} checked")
     if finding.promise == "true" and figures.get("imputed"):
@@ -111,16 +142,27 @@ def found(report: Report, finding: Finding) -> str:
     return "; ".join(filter(None, [", ".join(parts), finding.note]))
 
 
+def waited(longest: float, deadline: float | None, unit: str) -> str:
+    """The longest wait, by the stream's own clock, which moves only when a record arrives.
+
+    >>> waited(128, 120, "seconds")
+    'longest wait: left at the first record after its deadline of 2 min, 8 s later'
+    """
+    if deadline is None:
+        return f"longest wait {_wait(longest, unit)}"
+    if longest > deadline:
+        later = _wait(longest - deadline, unit)
+        return f"longest wait: left at the first record after its deadline of {_wait(deadline, unit)}, {later} later"
+    return f"longest wait {_wait(longest, unit)}, deadline {_wait(deadline, unit)}"
+
+
 def attacked(report: Report) -> list[str]:
-    """One line per attack that was run: under z-anonymity on pseudonyms, else on null patterns and the ends of intervals."""
-    tried = report.figures.attacks if isinstance(report, FilterReport | WindowReport) else ()
-    found = [attack for attack in tried if isinstance(report, FilterReport) or attack.name in _ATTACKS]
-    found = [attack for attack in found if attack.success is not None and attack.baseline is not None]
+    """One line per attack on pseudonyms that was run, under z-anonymity."""
+    tried = report.figures.attacks if isinstance(report, FilterReport) else ()
     return [
-        f"attack: {each.name}: right in {each.success:.1%} of {count(each.tried)}, "
-        f"{'without it' if each.name == 'null pattern' else 'by chance'} in {each.baseline:.1%}"
-        f"{f'; {each.detail}' if each.name in _ATTACKS and each.detail else ''}"
-        for each in found
+        f"attack: {each.name}: right in {each.success:.1%} of {count(each.tried)}, by chance in {each.baseline:.1%}"
+        for each in tried
+        if each.success is not None and each.baseline is not None
     ]
 
 
@@ -130,22 +172,48 @@ def size(reading: Reading) -> str:
     return count(reading.smallest) if certain else f"{count(reading.floor)} to {count(reading.smallest)}"
 
 
-def _wait(length: float, unit: str) -> str:
-    return seconds(length) if unit == "seconds" else counted(length, "arrival")
+def _kept(report: Report) -> str:
+    by = {verdict: sum(each.verdict == verdict for each in report.promises) for verdict in Verdict}
+    parts = [f"{number} {verdict}" for verdict, number in by.items() if number]
+    return f"{'No' if by[Verdict.BROKEN] else 'Yes' if not by[Verdict.NOT_CHECKABLE] else 'As far as seen'}: {', '.join(parts)}"
 
 
-def _nulls(report: WindowReport) -> Table:
-    table = Table(
-        title=Text("Classes of rows that look alike, by the reading of nulls"), title_justify="left", title_style="bold",
-        box=SIMPLE_HEAD, pad_edge=False, header_style="",
-    )  # fmt: skip
-    table.add_column("reading")
-    table.add_column("meaning", style="dim")
-    table.add_column(f"smallest, {report.unit}", justify="right")
-    table.add_column(f"rows below k = {report.policy.privacy.k}", justify="right")
-    for reading, each in report.nulls.items():
-        mark = " *" if reading == promised(report.policy) else ""
-        table.add_row(reading + mark, _NULLS[reading], size(each), share(each.below, each.shown))
-    table.caption = Text("* the policy's own; suppressed rows are no class")
+def _worst(report: Report) -> str:
+    if not isinstance(report, WindowReport):
+        return "Attacks on pseudonyms:" if attacked(report) else "No attack was tried."
+    worse = sum(each.is_worse for each in report.exposures)
+    untried = sum(each.success is None for each in report.exposures)
+    first = (
+        f"{worse} of {len(report.exposures) - untried} attacks are worse than their bound" if worse else "No more than chance"
+    )
+    return first + (f"; {untried} could not be tried" if untried else "")
+
+
+def _exposed(report: WindowReport) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", padding=(0, 1, 0, 0))
+    for name in ("attack", "what it does", "right", "by chance", "bound"):
+        table.add_column(name, justify="right" if name in ("right", "by chance", "bound") else "left", no_wrap=True)
+    done = [each for each in report.exposures if each.success is not None]
+    for each in done[:_SHOWN]:
+        style = "bold red" if each.fails else "bold yellow" if each.is_worse else ""
+        bound = f"{percent(each.bound)}{'' if each.accepted is None else ' *'}"
+        row = (each.label, each.kind, percent(each.success), percent(each.chance), bound)
+        table.add_row(*(Text(cell, style) for cell in row))
+    notes = [f"{each.label}: {each.detail}" for each in done[:_SHOWN] if each.is_worse and each.detail]
+    notes += [f"and {len(done) - _SHOWN} that are no worse"] if len(done) > _SHOWN else []
+    notes += ["* accepted by the policy"] if any(each.accepted is not None for each in done) else []
+    if len(done) < len(report.exposures):
+        notes.append(f"not tried: {', '.join(each.label for each in report.exposures if each.success is None)}")
+    notes += [f"'{name}' was not counted, because: {reason}" for name, reason in report.whole.reasons.items()]
+    table.caption = Text("\n".join(notes))
     table.caption_justify = "left"
     return table
+
+
+def _urgency(finding: Finding) -> int:
+    order = (Verdict.BROKEN, Verdict.NOT_CHECKABLE, Verdict.HELD, Verdict.NOT_PROMISED)
+    return order.index(finding.verdict)
+
+
+def _wait(length: float, unit: str) -> str:
+    return seconds(length) if unit == "seconds" else counted(length, "arrival")

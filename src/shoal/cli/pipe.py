@@ -6,7 +6,10 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +30,7 @@ Examples:
   shoal pipe pipeline.yaml
   shoal pipe pipeline.yaml --check
   shoal pipe pipeline.yaml --drain
+  shoal pipe pipeline.yaml --set-clock now
   shoal pipe pipeline.yaml --page
   shoal pipe pipeline.yaml --on spark://host:7077
 """
@@ -36,6 +40,13 @@ def pipe(
     pipeline: Annotated[str, typer.Argument(help="The pipeline, a YAML file.", metavar="PIPELINE", show_default=False)],
     check: Annotated[bool, typer.Option("--check", help="Only say whether it could start: state, source, sink.")] = False,
     drain: Annotated[bool, typer.Option("--drain", help="Publish everything that is held, and end.")] = False,
+    set_clock: Annotated[
+        str | None,
+        typer.Option(help="Set the stream's clock back, after wrong times moved it ahead: now, or ISO 8601.", metavar="TIME"),
+    ] = None,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Go on although a part of the journal is lost, and what is held with it.")
+    ] = False,
     letters: Annotated[bool, typer.Option("--dead-letters", help="Print the encrypted dead letters. Private.")] = False,
     page: Annotated[
         int | None, typer.Option(help="Serve a page to watch it; 8080 if no port is given.", min=0, max=65535, metavar="[PORT]")
@@ -57,14 +68,45 @@ def pipe(
         elif on is not None:
             _pipe_on(pipeline, on)
         else:
-            _pipe(pipeline, drain, verbose, None if page is None else (host, page), token_file)
+            prepared = partial(_prepared, drain=drain, accept_loss=accept_loss, set_clock=_moment(set_clock))
+            _pipe(pipeline, prepared, verbose, None if page is None else (host, page), token_file)
 
 
-def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, token_file: str | None) -> None:
+def _prepared(pipe: Pipe, drain: bool, accept_loss: bool, set_clock: float | None) -> None:
+    if drain:
+        pipe.stop(drain=True)
+    if accept_loss:
+        pipe.accept_loss()
+    if set_clock is not None:
+        pipe.set_clock(set_clock)
+
+
+def _moment(text: str | None) -> float | None:
+    """A time of the command line, in seconds since 1970.
+
+    >>> _moment("1970-01-01T00:01:00Z")
+    60.0
+    """
+    from shoal.errors import InputError
+
+    if text is None:
+        return None
+    if text == "now":
+        return time.time()
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError("--set-clock: is no time; write now, or a time such as 2026-01-31T12:00:00Z") from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _pipe(
+    path: str, prepare: Callable[[Pipe], None], verbose: bool, page: tuple[str, int] | None, token_file: str | None
+) -> None:
+    stopping = Stopping()
     from contextlib import ExitStack
-    from functools import partial
 
-    from shoal.cli.run_display import faults
+    from shoal.cli.run_display import faults, outside, singled_out
     from shoal.cli.startup import prepare_kernels, save_memory
     from shoal.cli.terminal import errors, say
     from shoal.pipeline import Pipe, PipelineFile
@@ -75,17 +117,15 @@ def _pipe(path: str, drain: bool, verbose: bool, page: tuple[str, int] | None, t
     logging.getLogger("shoal").setLevel(logging.DEBUG if verbose else logging.INFO)
     pipe = Pipe(PipelineFile.load(path))
     prepare_kernels(pipe.policy, partial(say, console))
-    if drain:
-        pipe.stop(drain=True)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, partial(_stop, pipe))
+    prepare(pipe)
+    stopping.watch(pipe)
     with ExitStack() as stack:
         for host, port, bare in _places(pipe, page):
             address = stack.enter_context(served(_watched(pipe), host, port, token_file, bare))
             logging.getLogger("shoal.pipe").info("%s at %s", "metrics" if bare else "the page is", address)
         stats = pipe.run()
-    for fault in faults(stats):
-        say(console, fault)
+    for line in (*faults(stats), *outside(pipe.policy, stats), *singled_out(pipe.policy, stats)):
+        say(console, line)
 
 
 def _places(pipe: Pipe, page: tuple[str, int] | None) -> Iterator[tuple[str, int, bool]]:
@@ -110,7 +150,7 @@ def _pipe_on(path: str, master: str) -> None:
     except ImportError:
         from shoal.errors import InputError
 
-        raise InputError("--on: pyspark is not installed; pip install 'shoal[spark]'") from None
+        raise InputError("--on: pyspark is not installed; pip install 'shoal-stream[spark]'") from None
     from shoal.pipeline import PipelineFile
 
     def stop_on_signals(query: Any) -> None:
@@ -120,11 +160,28 @@ def _pipe_on(path: str, master: str) -> None:
     pipe.pipe(PipelineFile.load(path), master, stop_on_signals)
 
 
-def _stop(pipe: Pipe, number: int, frame: FrameType | None) -> None:
-    pipe.stop()
-    timer = threading.Timer(GRACE, os._exit, [128 + number])
-    timer.daemon = True
-    timer.start()
+class Stopping:
+    """Ends the process after SIGTERM or SIGINT: at once during the start, else as soon as the pipeline has stopped.
+
+    It raises nothing: what is raised while a module is imported, or a kernel compiled, may be lost.
+    """
+
+    def __init__(self) -> None:
+        self._pipe: Pipe | None = None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+
+    def watch(self, pipe: Pipe) -> None:
+        """The pipeline begins: from now on it is asked to stop."""
+        self._pipe = pipe
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._pipe is None:
+            os._exit(128 + number)
+        self._pipe.stop()
+        timer = threading.Timer(GRACE, os._exit, [128 + number])
+        timer.daemon = True
+        timer.start()
 
 
 def _check(path: str) -> None:

@@ -13,12 +13,14 @@ import typer
 
 from shoal.cli.failure import reported
 
+TOO_MANY = 1
 EXAMPLES = """
 \b
 Examples:
   shoal run policy.yaml people.csv anonymized.csv
   shoal run policy.yaml people.jsonl.gz anonymized.parquet --trace private.jsonl
   gunzip -c people.jsonl.gz | shoal run policy.yaml - - | head
+  shoal run policy.yaml people.csv anonymized.csv --max-rejected 1% --json
 """
 
 
@@ -30,25 +32,65 @@ def run(
         str | None,
         typer.Option(help="Write how each tuple left, a JSON line each. Private.", metavar="FILE", show_default=False),
     ] = None,
+    ahead: Annotated[
+        str | None,
+        typer.Option(
+            help="Reject a time so far ahead of the records around it, such as 1h.", metavar="SPAN", show_default=False
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first rejected record, status 2.")] = False,
+    max_rejected: Annotated[
+        str, typer.Option(help="Beyond this share of rejected records: a draft, status 1.", metavar="SHARE")
+    ] = "5%",
+    json: Annotated[bool, typer.Option("--json", help="Print the figures of the run as JSON.")] = False,
 ) -> None:
     """Anonymize INPUT by POLICY into OUTPUT.
 
-    The suffix of a file says its kind: .jsonl, .csv (each also .gz), .parquet or .arrow. Rejected records are
-    reported on standard error by row and reason, never by value.
+    The suffix of a file says its kind: .jsonl, .csv, .tsv (each also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather,
+    and for INPUT also .orc, .avro, .xlsx, .xls, .ods. Rejected records are reported on standard error by line or row and
+    reason, never by value. If there are too many, OUTPUT is kept as a draft under another name.
     """
     with reported(policy):
-        _run(policy, source, target, trace, strict)
+        from shoal.cli.options import seconds
+
+        span = None if ahead is None else seconds("--ahead", ahead)
+        too_many = _run(policy, source, target, trace, strict, span, share_of(max_rejected), json)
+    if too_many:
+        raise typer.Exit(TOO_MANY)
 
 
-def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -> None:
+def share_of(text: str) -> float:
+    """
+    >>> share_of("5%"), share_of("0.1"), share_of("100 %")
+    (0.05, 0.1, 1.0)
+    """
+    from shoal.errors import InputError
+
+    number, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 <= share <= 1:
+        raise InputError("--max-rejected: is no share; write it like 5% or 0.05, from 0 to 1")
+    return share
+
+
+def _run(
+    path: str, source: str, target: str, trace: str | None, strict: bool, ahead: float | None, most: float, json: bool
+) -> bool:
+    """Whether more records were rejected than allowed."""
     import shoal
-    from shoal.cli.run_display import Rejections, drift, faults, progress_bar, summary
+    from shoal.cli.run_display import Rejections, as_json, drift, faults, outside, progress_bar, singled_out, summary, too_many
     from shoal.cli.startup import prepare_kernels, save_memory
     from shoal.cli.terminal import errors, say
+    from shoal.errors import InputError, RejectedError
 
+    if json and target == "-":
+        raise InputError("--json: standard output is the OUTPUT already; name a file")
     save_memory()
     console = errors()
+    refused: RejectedError | None = None
     policy = shoal.Policy.load(path)
     if source == "-" or os.path.exists(source):
         prepare_kernels(policy, partial(say, console))
@@ -56,7 +98,12 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
     with progress_bar(console) if _is_watched(source, target) else nullcontext() as bar:
         start = perf_counter()
         try:
-            stats = shoal.run(policy, source, target, trace=trace, strict=strict, on_reject=rejections, on_progress=bar)
+            stats = shoal.run(
+                policy, source, target, trace=trace, strict=strict, ahead=ahead, max_rejected=most, on_reject=rejections,
+                on_progress=bar,
+            )  # fmt: skip
+        except RejectedError as error:
+            stats, refused = error.stats, error
         finally:
             rejections.close()
         elapsed = perf_counter() - start
@@ -65,8 +112,15 @@ def _run(path: str, source: str, target: str, trace: str | None, strict: bool) -
     if bar:
         console.print(summary(policy, stats, elapsed))
     else:
-        for line in drift(stats):
+        for line in (*outside(policy, stats), *drift(stats)):
             say(console, f"{source}: {line}")
+    for line in singled_out(policy, stats):
+        say(console, line if bar else f"{source}: {line}", "yellow")
+    if refused:
+        too_many(console, refused)
+    if json:
+        typer.echo(as_json(path, source, target, stats, elapsed, refused))
+    return refused is not None
 
 
 def _is_watched(source: str, target: str) -> bool:

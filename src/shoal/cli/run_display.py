@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from time import perf_counter
 from typing import TYPE_CHECKING
-
-from rich.console import Console
-from rich.panel import Panel
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as Bars
-from rich.table import Table
-from rich.text import Text
 
 from shoal.cli.figures import count, seconds, share, short, size
 from shoal.cli.terminal import say
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.panel import Panel
+    from rich.progress import Progress as Bars
+
     from shoal.anonymizer import FilterStats, Rejection, Stats
+    from shoal.errors import RejectedError
     from shoal.files import Progress
     from shoal.policy import Policy
 
 _BAR_WIDTH = 28
-_SHOWN = 20  # rejections that are printed one by one
-_REASONS = 20  # that are counted one by one
+_SHOWN = 20  # reasons that are printed one by one, each with the first record that has it
+_MAIN = 3  # reasons that are repeated in the end, if too many records are rejected
+_FIRST = 1.0  # seconds before which nothing is said about the rest
 
 
 class Bar:
@@ -39,13 +40,25 @@ class Bar:
 
     def __call__(self, progress: Progress) -> None:
         done, total, stats = progress
-        rate = stats.received / max(perf_counter() - self._start, 1e-9)
-        figures = (size(done, total), f"{short(rate)} tuples/s", *_kept_back(stats))
+        elapsed = max(perf_counter() - self._start, 1e-9)
+        rate = stats.received / elapsed
+        figures = (size(done, total), f"{short(rate)} tuples/s", *_kept_back(stats), *_left(done, total, elapsed))
         self._bars.update(self._task, completed=done, total=total, figures="  ".join(figures))
 
     def full(self) -> None:
         done = self._bars.tasks[0].completed
         self._bars.update(self._task, completed=done or 1, total=done or 1)
+
+
+def _left(done: int, total: int | None, elapsed: float) -> tuple[str, ...]:
+    """How long the rest will take, if that can be told.
+
+    >>> _left(50, 100, 30.0), _left(0, 100, 1.0), _left(50, None, 3.0)
+    (('30 s left',), (), ())
+    """
+    if not total or not 0 < done < total or elapsed < _FIRST:
+        return ()
+    return (f"{seconds(max(round(elapsed * (total - done) / done), 1))} left",)
 
 
 def _kept_back(stats: Stats | FilterStats) -> tuple[str, ...]:
@@ -59,6 +72,9 @@ def _kept_back(stats: Stats | FilterStats) -> tuple[str, ...]:
 @contextmanager
 def progress_bar(console: Console) -> Iterator[Bar]:
     """A bar on the console; other output appears above it."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
     with Bars(BarColumn(_BAR_WIDTH), TextColumn("{task.fields[figures]}"), console=console) as bars:
         bar = Bar(bars)
         yield bar
@@ -66,7 +82,7 @@ def progress_bar(console: Console) -> Iterator[Bar]:
 
 
 class Rejections:
-    """Prints the first rejected records by row and reason, never by value; if there are more, a count per reason at the end."""
+    """Prints the first record that is rejected for a reason, by its place and never by its value; and the counts at the end."""
 
     def __init__(self, console: Console, source: str) -> None:
         self._console = console
@@ -74,19 +90,20 @@ class Rejections:
         self._kinds: Counter[str] = Counter()
 
     def __call__(self, rejection: Rejection) -> None:
-        total = self._kinds.total()
         self._kinds[rejection.kind] += 1
-        if total < _SHOWN:
+        if self._kinds[rejection.kind] > 1:
+            return
+        if len(self._kinds) <= _SHOWN:
             say(self._console, f"{self._source}: {rejection}")
-        elif total == _SHOWN:
-            say(self._console, f"{self._source}: more records are rejected; their count follows at the end")
+        elif len(self._kinds) == _SHOWN + 1:
+            say(self._console, f"{self._source}: records are rejected for more reasons; their count follows at the end")
 
     def close(self) -> None:
         total = self._kinds.total()
-        if total <= _SHOWN:
+        if total == len(self._kinds) <= _SHOWN:
             return
         say(self._console, f"{self._source}: {count(total)} records rejected:")
-        most = self._kinds.most_common(_REASONS)
+        most = self._kinds.most_common(_SHOWN)
         width = len(count(most[0][1]))
         for kind, number in most:
             say(self._console, f"  {count(number):>{width}}  {kind}")
@@ -94,8 +111,34 @@ class Rejections:
             say(self._console, f"  {count(rest):>{width}}  for other reasons")
 
 
+def too_many(console: Console, error: RejectedError) -> None:
+    """Say in red that too many records were rejected, and the main reasons, which name their remedies."""
+    say(console, str(error), "bold red")
+    reasons = Counter(error.stats.reasons)
+    for kind, number in reasons.most_common(_MAIN):
+        say(console, f"  {share(number, error.stats.received)}: {kind}", "red")
+    say(console, "Correct the input or the policy, and run again; --max-rejected allows more.", "red")
+
+
+def as_json(
+    policy: str, source: str, target: str, stats: Stats | FilterStats, elapsed: float, refused: RejectedError | None
+) -> str:
+    """The figures of a run as JSON; reasons hold no values."""
+    reasons = [{"reason": kind, "count": number} for kind, number in Counter(stats.reasons).most_common()]
+    output = refused.draft if refused else target
+    found = {
+        "policy": policy, "input": source, "output": output, "is_draft": refused is not None, "seconds": round(elapsed, 3),
+        **asdict(stats), "reasons": reasons,
+    }  # fmt: skip
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
 def summary(policy: Policy, stats: Stats | FilterStats, elapsed: float) -> Panel:
     """A panel of the main figures of a run."""
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(no_wrap=True)
@@ -117,16 +160,45 @@ def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, st
     longer = "waited longer, since fewer than k persons were there"
     return [
         ("tuples", count(stats.released), f"in {seconds(elapsed)}"),
+        ("OUTSIDE k" if stats.suppressed else "outside k", share(stats.suppressed, stats.released), _outside(policy)),
         ("tuples a second", count(stats.released / max(elapsed, 1e-9)), ""),
         ("loss", f"{stats.loss:.3f}", "0: as it came, 1: all hidden"),
+        *([("in doubt", f"{100 * stats.doubt:.1f} %", 'of the values say "or missing"')] if stats.doubt else []),
+        *([("withheld", count(stats.withheld), "sensitive values of groups without l or t")] if stats.withheld else []),
         ("smallest group", "none" if smallest is None else f"{count(smallest)} persons", f"promised: {k}"),
         ("longest wait", "none" if longest is None else _wait(longest, timed), f"promised: {promised}"),
         *([("stretched", share(stats.stretched, stats.released), longer)] if policy.stretch > 1 else []),
-        ("suppressed", share(stats.suppressed, stats.released), "no group in time that holds"),
         ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
         *_drifted(stats),
     ]
+
+
+_OUTSIDE = {"blank": "they show no value", "publish": "they show their values", "drop": "they are dropped"}
+
+
+def _outside(policy: Policy) -> str:
+    return f"no group in time; {_OUTSIDE[policy.suppressed]}"
+
+
+def outside(policy: Policy, stats: Stats | FilterStats) -> list[str]:
+    """A line about rows outside k, for runs without a summary; none if there are none."""
+    suppressed = getattr(stats, "suppressed", 0)
+    return [f"{share(suppressed, stats.released)} rows are OUTSIDE k: suppressed, {_outside(policy)}"] if suppressed else []
+
+
+def singled_out(policy: Policy, stats: Stats | FilterStats) -> list[str]:
+    """A line for each field, published as it is, whose values single rows out."""
+    kept = getattr(stats, "kept", {})
+    lines = []
+    for name, found in kept.items():
+        if found.rows:
+            reason = policy.reasons[name]
+            why = f"accepted, because: {reason}" if reason else "no group hides them"
+            about = "" if found.exact else "about "
+            few = f"a value that fewer than {policy.privacy.k} persons have"
+            lines.append(f"'{name}' singles rows out: {about}{share(found.rows, found.of)} have {few}; {why}")
+    return lines
 
 
 def _observed(stats: FilterStats, elapsed: float) -> list[tuple[str, str, str]]:

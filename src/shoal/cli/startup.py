@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shoal.policy import Policy
 
-UNUSED = ("pandas", "scipy.linalg")  # pyarrow and numba import them if installed: half a second and 45 MB that no run needs
+UNUSED = ("cloudpickle", "pandas", "scipy.linalg")
+"""What pyarrow and numba import if it is installed: half a second and 45 MB that no run needs."""
 
 
 def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
@@ -26,7 +27,7 @@ def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
         secret(policy.algorithm)  # refuses before it takes time
     is_new = not is_compiled(name)
     if is_new:
-        say(f"compiling {name} once (up to a minute); later starts take it from the cache …")
+        say(f"compiling {name} once (up to half a minute); later starts take it from the cache …")
     compile_kernels(name)
     if is_new:
         forget_old()

@@ -7,29 +7,60 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PLAIN_WIDTH = 100
 
 
+class Plain:
+    """A stream that is no terminal. Lines are written as they are; rich is loaded for anything else, such as a table."""
+
+    is_terminal = False
+
+    def __init__(self, is_error: bool) -> None:
+        self._is_error = is_error
+
+    @property
+    def stream(self) -> TextIO:
+        return sys.stderr if self._is_error else sys.stdout
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_console(self._is_error), name)
+
+
 def output() -> Console:
     """Standard output."""
-    is_terminal = sys.stdout.isatty()
-    return Console(width=None if is_terminal else _PLAIN_WIDTH, force_terminal=is_terminal, highlight=False)
+    return _console(False) if sys.stdout.isatty() else cast("Console", Plain(False))
 
 
 def errors() -> Console:
     """Standard error."""
-    return Console(stderr=True, force_terminal=sys.stderr.isatty(), highlight=False)
+    return _console(True) if sys.stderr.isatty() else cast("Console", Plain(True))
+
+
+def _console(is_error: bool) -> Console:
+    from rich.console import Console
+
+    if is_error:
+        return Console(stderr=True, force_terminal=sys.stderr.isatty(), highlight=False)
+    is_terminal = sys.stdout.isatty()
+    return Console(width=None if is_terminal else _PLAIN_WIDTH, force_terminal=is_terminal, highlight=False)
 
 
 def say(console: Console, line: str, style: str = "") -> None:
     """Print one line: unbroken in a pipe, wrapped between words on a terminal."""
+    if isinstance(console, Plain):
+        print(line, file=console.stream)
+        return
+    from rich.text import Text
+
     console.print(Text(line, style), soft_wrap=not console.is_terminal)
 
 

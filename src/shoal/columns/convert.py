@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.columns.floats import parse_digits, take_floats, to_floats
+from shoal.date_text import UNITS, moments, years
 from shoal.errors import InputError
+from shoal.number_text import PLAIN, Marks, plain_numbers
 from shoal.path import in_batch
 from shoal.policy import canonical
 
@@ -23,6 +25,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|na
 
 _BLANKS = " \t\n\v\f\r\x1c\x1d\x1e\x1f"  # the ASCII characters that `str.strip` removes
 _UNITS = {"s": 1, "ms": 1e3, "us": 1e6}
+LATEST = 9e12  # seconds; about the largest time that fits into 64 bits as microseconds
 
 
 class Numbers(NamedTuple):
@@ -47,13 +50,39 @@ def column(batch: pa.RecordBatch, field: str) -> pa.Array:
     return array
 
 
-def numbers(array: pa.Array, nulls: Sequence[str]) -> Numbers:
-    """Numbers, and strings that hold one, as float64."""
-    return _missing_as_nan(_numbers(array, nulls), nulls)
+def numbers(array: pa.Array, nulls: Sequence[str], marks: Marks = PLAIN) -> Numbers:
+    """Numbers, and strings that hold one, as float64. The marks are those of numbers in strings."""
+    return _missing_as_nan(_numbers(array if marks == PLAIN else _unmarked(array, nulls, marks), nulls), nulls)
 
 
-def times(array: pa.Array, nulls: Sequence[str]) -> Numbers:
-    """Times as seconds since 1970: numbers are seconds, strings are numbers or ISO 8601; without an offset they are UTC."""
+def _unmarked(array: pa.Array, nulls: Sequence[str], marks: Marks) -> pa.Array:
+    """The same, with strings that hold a number written with a point."""
+    if pa.types.is_dictionary(array.type):
+        return pa.DictionaryArray.from_arrays(array.indices, _unmarked(array.dictionary, nulls, marks))
+    return plain_numbers(_without(array, nulls), marks) if _is_text(array.type) else array
+
+
+def year_numbers(array: pa.Array, nulls: Sequence[str], form: str | None = None) -> Numbers:
+    """The years of dates and times. A plain number is no date, unless the form counts units since 1970."""
+    found = times(array, nulls, form)
+    wrong = found.wrong | (np.abs(found.values) > LATEST)
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if form is None and not pa.types.is_temporal(kind):
+        wrong |= ~np.isnan(numbers(array, nulls).values)
+    return Numbers(years(np.where(wrong, np.nan, found.values)), wrong)
+
+
+def times(array: pa.Array, nulls: Sequence[str], form: str | None = None) -> Numbers:
+    """Times as seconds since 1970: numbers are seconds, strings are numbers or ISO 8601; without an offset they are UTC.
+
+    With a form (`date_text`), strings have that form, and numbers count its units.
+    """
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if form is not None and not pa.types.is_temporal(kind):
+        if form in UNITS:
+            counted = numbers(array, nulls)
+            return Numbers(counted.values / UNITS[form], counted.wrong)
+        return Numbers(*moments(texts(array, nulls), form))
     if pa.types.is_date(array.type):
         array = array.cast(pa.timestamp("s" if pa.types.is_date32(array.type) else "ms"))
     if pa.types.is_timestamp(array.type):

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.causes import category_cause, number_cause, time_cause
 from shoal.column_types import is_json
-from shoal.columns.convert import coded, column, numbers, plain, texts, texts_of_json, times, unreadable
+from shoal.columns.convert import (
+    LATEST,
+    coded,
+    column,
+    numbers,
+    plain,
+    texts,
+    texts_of_json,
+    times,
+    unreadable,
+    year_numbers,
+)
 from shoal.columns.fingerprint import fingerprints, one_word
 from shoal.columns.floats import only_used, take_floats
-from shoal.columns.periods import period_intervals
+from shoal.columns.periods import time_type
 from shoal.columns.rejection import Rejection, Rejections
+from shoal.columns.time_bounds import TimeBounds
 from shoal.compiled import kernel
+from shoal.date_text import iso_days
+from shoal.path import ABSENT, in_record
 from shoal.policy import Attribute, Policy, canonical
 
 _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
-_LATEST = 9e12  # seconds; about the largest time that fits into 64 bits as microseconds
+_LOOKED_AT = 200  # wrong values of a batch whose likely cause is looked for
 UNREADABLE = "bytes that are not UTF-8 (value withheld); give text"
+_NO_NUMBER = "not a number (value withheld)"
+_NO_LEAF = "not in its hierarchy (value withheld)"
+_NO_DATE = "not a date (value withheld)"
 _RETYPED = "not of the type that it had before (value withheld); give one type throughout"
 _EXACT = 2**53  # float64 represents every whole number up to this one
 
@@ -39,32 +58,61 @@ class Encoded(NamedTuple):
     rejected: list[Rejection]
 
 
+class Plain(NamedTuple):
+    """The quasi-identifiers of one record, encoded without a batch."""
+
+    values: NDArray[np.float64]  # one row per quasi-identifier
+    whole: NDArray[np.bool_]
+
+
 class Encoder:
     """Checks records against a policy and encodes those that pass.
 
     With `typed`, a field that is passed through must keep its type, since its values are buffered in one column.
     """
 
-    def __init__(self, policy: Policy, key: NDArray[np.uint64], typed: bool = False) -> None:
-        self._policy = policy
+    def __init__(self, policy: Policy, key: NDArray[np.uint64], typed: bool = False, bounds: TimeBounds | None = None) -> None:
+        self._policy, self._bounds = policy, bounds
         self._key = key
         self._typed = typed
         self._kinds: dict[str, pa.DataType] = {}  # the known types of the fields that are passed through
         self._whole = [_has_whole_ends(attribute) for _, attribute in policy.quasi]
 
-    def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Encoded:
+    def plain(self, record: Mapping[str, Any]) -> Plain | None:
+        """The quasi-identifiers of a record, if each is missing, a number inside its range, or a label of its hierarchy; None
+        if one of them needs the checks of `encode`."""
+        policy, quasi = self._policy, self._policy.quasi
+        found = Plain(np.empty((len(quasi), 1)), np.zeros(len(quasi), bool))
+        for q, (name, attribute) in enumerate(quasi):
+            value = in_record(record, name)
+            kind = type(value)
+            code: float | None = None
+            if value is None or value is ABSENT:
+                code = np.nan
+            elif attribute.part or name in policy.input.times:
+                return None
+            elif attribute.hierarchy is not None:
+                code = attribute.hierarchy.code.get(value) if kind is str and value not in policy.nulls_of(name) else None
+            elif (kind is int or kind is float) and attribute.low <= value <= attribute.high and abs(value) <= _EXACT:
+                code = float(value)
+            if code is None:
+                return None
+            found.values[q, 0] = code
+            found.whole[q] = self._whole[q] and kind is not float and kind is not str
+        return found
+
+    def encode(self, batch: pa.RecordBatch, rows: NDArray[np.int64], plain: Plain | None = None) -> Encoded:
+        """With `plain`, the batch holds one record, without its quasi-identifiers."""
         policy, size = self._policy, batch.num_rows
         rejections = Rejections(size)
         person = self._persons(batch, rows, rejections)
         time = event_times(batch, policy, rejections)
-        values, whole = np.empty((len(policy.quasi), size)), np.zeros(len(policy.quasi), bool)
-        for q, (name, attribute) in enumerate(policy.quasi):
-            encode, array = self._leaves if attribute.hierarchy else self._numbers, column(batch, name)
-            encode(name, attribute, array, values[q], rejections)
-            whole[q] = self._whole[q] and (pa.types.is_integer(array.type) or pa.types.is_null(array.type))
+        values, whole = plain or self._quasi(batch, rejections)
         pattern = np.zeros(size, np.uint64)
         _mark_present(values, pattern)
-        kept, sensitive = self._kept(batch, time, rejections), self._sensitive(batch)
+        kept, sensitive = self._kept(batch, rejections), self._sensitive(batch)
+        if self._bounds and policy.time:
+            self._bounds.check(time, policy.time.field, rejections)
         accepted = rejections.accepted
         if not accepted.all():
             values = np.ascontiguousarray(values[:, accepted])
@@ -76,6 +124,16 @@ class Encoder:
         kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
         return Encoded(values, pattern, person, time, sensitive, kept, rows[accepted], whole, rejections.listed(rows))
 
+    def _quasi(self, batch: pa.RecordBatch, rejections: Rejections) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The values of all quasi-identifiers, and which of them can be published in whole numbers."""
+        quasi = self._policy.quasi
+        values, whole = np.empty((len(quasi), batch.num_rows)), np.zeros(len(quasi), bool)
+        for q, (name, attribute) in enumerate(quasi):
+            encode, array = self._leaves if attribute.hierarchy else self._numbers, column(batch, name)
+            encode(name, attribute, array, values[q], rejections)
+            whole[q] = self._whole[q] and (pa.types.is_integer(array.type) or pa.types.is_null(array.type))
+        return values, whole
+
     def remember(self, schema: pa.Schema) -> None:
         """Later values of these fields must have these types, or wider ones."""
         for field in schema:
@@ -86,12 +144,13 @@ class Encoder:
         fields = [field.with_type(self._kinds.get(field.name, pa.null())) for field in kept.schema]
         return pa.RecordBatch.from_pylist([], pa.schema(fields))
 
-    def _kept(self, batch: pa.RecordBatch, seconds: NDArray[np.float64], rejections: Rejections) -> pa.RecordBatch:
+    def _kept(self, batch: pa.RecordBatch, rejections: Rejections) -> pa.RecordBatch:
         columns = {name: column(batch, name) for name in self._policy.passed}
         schema = pa.schema([field_of(batch, name).with_type(array.type) for name, array in columns.items()])
-        time = self._policy.time
-        if time and time.publish == "generalize":
-            columns[time.field] = period_intervals(columns[time.field].type, seconds, self._policy.window.length)
+        time, grid = self._policy.time, self._policy.time_grid
+        if time and grid:  # its groups say what a tuple shows: only the type is passed through
+            kind = pa.string() if time.field in self._policy.input.times else columns[time.field].type
+            columns[time.field] = pa.nulls(batch.num_rows, time_type(kind, grid))
             schema = schema.set(0, pa.field(time.field, columns[time.field].type))
         for i, name in enumerate(columns):
             known = self._kinds.get(name, pa.null())
@@ -108,14 +167,14 @@ class Encoder:
         for a, name in enumerate(names):
             array = column(batch, name)
             array = texts_of_json(array) if is_json(field_of(batch, name)) else array
-            out[:, a] = one_word(_with_unreadable(array, texts(array, self._policy.nulls)), self._key)
+            out[:, a] = one_word(_with_unreadable(array, texts(array, self._policy.nulls_of(name))), self._key)
         return out
 
     def _persons(self, batch: pa.RecordBatch, rows: NDArray[np.int64], rejections: Rejections) -> NDArray[np.uint64]:
         if self._policy.person is None:
             return _own(rows)
         array = column(batch, self._policy.person)
-        text = texts(array, self._policy.nulls)
+        text = texts(array, self._policy.nulls_of(self._policy.person))
         person = fingerprints(text, self._key)
         if text.null_count:
             missing = text.is_null().to_numpy(zero_copy_only=False)
@@ -129,9 +188,14 @@ class Encoder:
     def _numbers(
         self, name: str, attribute: Attribute, array: pa.Array, out: NDArray[np.float64], rejections: Rejections
     ) -> None:
-        values, wrong = numbers(array, self._policy.nulls)
+        nulls, written = self._policy.nulls_of(name), self._policy.input
+        if attribute.part:
+            values, wrong = year_numbers(array, nulls, written.times.get(name))
+            _reject(array, wrong, name, _NO_DATE, time_cause, rejections)
+        else:
+            values, wrong = numbers(array, nulls, written.marks)
+            _reject(array, wrong, name, _NO_NUMBER, lambda text: number_cause(text, written.marks), rejections)
         out[:] = values
-        rejections.add(wrong, name, "not a number (value withheld)")
         if not _any_outside(out, attribute.low, attribute.high):
             return
         rejections.add(np.isinf(out), name, "infinite; give a finite number or leave it out")
@@ -146,18 +210,23 @@ class Encoder:
     ) -> None:
         tree = attribute.hierarchy
         assert tree is not None
+        nulls, form = self._policy.nulls_of(name), self._policy.input.times.get(name)
+        if form is not None:
+            seconds, wrong = times(array, nulls, form)
+            _reject(array, wrong, name, _NO_DATE, time_cause, rejections)
+            array = iso_days(seconds)
         indices, values = coded(array)
         codes = np.full(len(values), np.nan)
         for i, value in enumerate(values):
-            known = isinstance(value, str) and value not in self._policy.nulls
+            known = isinstance(value, str) and value not in nulls
             code = tree.code.get(value) if known else None
-            codes[i] = self._code(attribute, value) if code is None else code
+            codes[i] = self._code(attribute, value, nulls) if code is None else code
         take_floats(codes, indices, out)
         if (codes < 0).any():
-            reason = "not in its hierarchy (value withheld); add it there or set unknown: root"
-            rejections.add(out < 0, name, reason)
+            remedy = "add it there or set unknown: root"
+            _reject(array, out < 0, name, _NO_LEAF, lambda text: category_cause(text, tree.code), rejections, remedy)
 
-    def _code(self, attribute: Attribute, value: object) -> float:
+    def _code(self, attribute: Attribute, value: object, nulls: Sequence[str]) -> float:
         """The leaf of a value: NaN for a missing one, -1 for one that is rejected."""
         tree = attribute.hierarchy
         assert tree is not None
@@ -165,9 +234,27 @@ class Encoder:
             text = canonical(value)
         except ValueError:
             return -1
-        if text is None or text in self._policy.nulls:
+        if text is None or text in nulls:
             return np.nan
         return tree.code.get(text, tree.leaves if attribute.unknown == "root" else -1)
+
+
+def _reject(
+    array: pa.Array, wrong: NDArray[np.bool_], name: str, reason: str, cause: Callable[[str], str], rejections: Rejections,
+    remedy: str = "",
+) -> None:  # fmt: skip
+    """Reject records, with the likely cause that a function finds for the text of a value; or else with the remedy."""
+    if not wrong.any():
+        return
+    text = texts(array.filter(pa.array(wrong)), ()).dictionary_encode()
+    words = text.dictionary.to_pylist()
+    found = [cause(word) if word is not None and i < _LOOKED_AT else "" for i, word in enumerate(words)]
+    codes, rows = text.indices.fill_null(len(found)).to_numpy(zero_copy_only=False), np.flatnonzero(wrong)
+    for likely in dict.fromkeys([*found, ""]):
+        alike = np.zeros(len(wrong), bool)
+        alike[rows[np.isin(codes, [i for i, each in enumerate([*found, ""]) if each == likely])]] = True
+        end = "; ".join(filter(None, (likely, remedy)))
+        rejections.add(alike, name, f"{reason}; {end}" if end else reason)
 
 
 def _coded_as(known: pa.DataType, array: pa.Array) -> pa.Array:
@@ -205,11 +292,13 @@ def event_times(batch: pa.RecordBatch, policy: Policy, rejections: Rejections) -
     if policy.time is None:
         return np.zeros(batch.num_rows)
     field = policy.time.field
-    seconds, wrong = times(column(batch, field), policy.nulls)
-    if not wrong.any() and seconds.min(initial=0.0) >= -_LATEST and seconds.max(initial=0.0) <= _LATEST:
+    array, form = column(batch, field), policy.input.times.get(field)
+    seconds, wrong = times(array, policy.nulls_of(field), form)
+    if not wrong.any() and seconds.min(initial=0.0) >= -LATEST and seconds.max(initial=0.0) <= LATEST:
         return seconds.copy()  # Arrow's memory is read-only, and kernels would be compiled again for that
-    wrong |= np.abs(seconds) > _LATEST
-    rejections.add(wrong, field, "not a time (value withheld); give seconds or ISO 8601")
+    wrong = wrong | (np.abs(seconds) > LATEST)
+    remedy = f"give {form}, as input.times says" if form else "give seconds or ISO 8601"
+    _reject(array, wrong, field, "not a time (value withheld)", time_cause, rejections, remedy)
     rejections.add(np.isnan(seconds) & ~wrong, field, "the time is missing; every record needs one")
     return np.where(wrong, np.nan, seconds)
 

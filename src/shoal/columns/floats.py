@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.column_types import doubt, is_blurred_label
 from shoal.compiled import kernel
 from shoal.digits import whole_number
 from shoal.errors import InputError
@@ -137,6 +138,8 @@ def only_used(array: pa.Array) -> pa.Array:
     >>> only_used(pa.DictionaryArray.from_arrays([1, None, 1], ["secret", "flu"])).dictionary.to_pylist()
     ['flu']
     """
+    if is_blurred_label(array.type):
+        return _only_used_labels(array)
     if not pa.types.is_dictionary(array.type):
         return array
     is_used = used_codes(array.indices, len(array.dictionary))
@@ -145,3 +148,32 @@ def only_used(array: pa.Array) -> pa.Array:
     places = pa.array(np.maximum(np.cumsum(is_used) - 1, 0), array.indices.type)
     entries = array.dictionary.filter(pa.array(is_used))
     return pa.DictionaryArray.from_arrays(places.take(array.indices), entries, ordered=array.type.ordered)
+
+
+def blank_nulls(array: pa.Array) -> pa.Array:
+    """The same values; under a null lies nothing, where Arrow allows anything.
+
+    >>> hidden = pa.Array.from_buffers(pa.int64(), 2, [pa.py_buffer(bytes([1])), pa.array([1, 42]).buffers()[1]])
+    >>> hidden.to_pylist(), bytes(hidden.buffers()[1])[8], bytes(blank_nulls(hidden).buffers()[1])[8]
+    ([1, None], 42, 0)
+    """
+    if pa.types.is_struct(array.type):
+        children = [blank_nulls(child) for child in array.flatten()]
+        return pa.StructArray.from_arrays(children, fields=list(array.type), mask=array.is_null())
+    if pa.types.is_null(array.type) or not (array.null_count or pa.types.is_nested(array.type)):
+        return array
+    array = array.take(pa.array(np.arange(len(array)), mask=array.is_null().to_numpy(zero_copy_only=False)))
+    if pa.types.is_list(array.type):
+        return pa.ListArray.from_arrays(array.offsets, blank_nulls(array.values), array.type, mask=array.is_null())
+    return array
+
+
+def _only_used_labels(array: pa.StructArray) -> pa.Array:
+    """The same for a struct of labels. Its labels are never null, so where the struct is null, the first one stays."""
+    labels = array.flatten()[0]
+    used = only_used(labels)
+    if used is labels:
+        return array
+    entries = used.dictionary if len(used.dictionary) else labels.dictionary.take(pa.array([0]))
+    children = [pa.DictionaryArray.from_arrays(used.indices.fill_null(0), entries), doubt(array)]
+    return pa.StructArray.from_arrays(children, fields=list(array.type), mask=array.is_null())

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from shoal.columns.convert import column, texts, unreadable
 from shoal.columns.encode import UNREADABLE, event_times, field_of
 from shoal.columns.fingerprint import Keys, joined_keys, keys_of
-from shoal.columns.floats import only_used
+from shoal.columns.floats import blank_nulls, only_used
 from shoal.columns.pseudonym import Pseudonyms
 from shoal.columns.rejection import Rejection, Rejections
+from shoal.columns.time_bounds import TimeBounds
 from shoal.path import head
 from shoal.policy import Policy
 
@@ -35,9 +36,9 @@ class Observations(NamedTuple):
 class ObservationEncoder:
     """Checks records against a policy, and turns the users and items of the accepted records into keys."""
 
-    def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
+    def __init__(self, policy: Policy, key: NDArray[np.uint64], bounds: TimeBounds | None = None) -> None:
         assert policy.person and policy.item and policy.time
-        self._policy = policy
+        self._policy, self._bounds = policy, bounds
         self._key = key
         self._person, self._items, self._time = policy.person, policy.item.names, policy.time.field
 
@@ -47,6 +48,8 @@ class ObservationEncoder:
         time = event_times(batch, self._policy, rejections)
         parts = [self._keys(batch, name, "the item is missing; give one", rejections) for name in self._items]
         item = joined_keys(parts, self._key)
+        if self._bounds:
+            self._bounds.check(time, self._time, rejections)
         if not rejections:
             return Observations(batch, rows, time, user.keys, item.keys, [])
         accepted = rejections.accepted
@@ -61,7 +64,7 @@ class ObservationEncoder:
 
     def _keys(self, batch: pa.RecordBatch, name: str, reason: str, rejections: Rejections) -> Keys:
         array = column(batch, name)
-        found = keys_of(array, self._policy.nulls, self._key)
+        found = keys_of(array, self._policy.nulls_of(name), self._key)
         if found.missing.any():
             rejections.add(unreadable(array), name, UNREADABLE)
             rejections.add(found.missing, name, reason)
@@ -73,7 +76,7 @@ class ObservationPublisher:
 
     def __init__(self, policy: Policy, pseudonyms: Pseudonyms) -> None:
         assert policy.person and policy.item and policy.time
-        self._person, self._item, self._nulls = policy.person, policy.item, policy.nulls
+        self._person, self._item, self._nulls_of = policy.person, policy.item, policy.nulls_of
         self._pseudonyms = pseudonyms
         self._labels = pa.array(policy.item.hierarchy.labels if policy.item.hierarchy else [], pa.large_string())
         self.nothing = pa.RecordBatch.from_pydict({name: pa.nulls(0) for name in policy.published})
@@ -99,19 +102,19 @@ class ObservationPublisher:
             if name == self._person:
                 array = self._pseudonyms.of(user, period, leaving, texts(column(batch, name), ()) if named else None)
             elif name in self._item.names:
-                array = self._shown(column(batch, name), shown, generalized)
+                array = self._shown(name, column(batch, name), shown, generalized)
             else:
                 array = column(batch, name)
-            array = only_used(array)
+            array = blank_nulls(only_used(array))
             columns.append(array)
             fields.append(field_of(came, name).with_type(array.type))
         published = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
         self.nothing = published.slice(0, 0)
         return published
 
-    def _shown(self, array: pa.Array, shown: NDArray[np.int32], generalized: NDArray[np.bool_] | None) -> pa.Array:
+    def _shown(self, name: str, array: pa.Array, shown: NDArray[np.int32], generalized: NDArray[np.bool_] | None) -> pa.Array:
         if generalized is not None:
-            array = texts(array, self._nulls)
+            array = texts(array, self._nulls_of(name))
             if generalized.any():
                 labels = self._labels.take(pa.array(shown, mask=~generalized))
                 array = pc.if_else(pa.array(generalized), labels, array)

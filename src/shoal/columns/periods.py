@@ -1,4 +1,4 @@
-"""Periods of time: the number of the period that contains a time, and the interval that is published for it."""
+"""Time: the number of the period that contains it, and the intervals in which it is published."""
 
 from __future__ import annotations
 
@@ -39,28 +39,45 @@ def periods(time: NDArray[np.float64], window: float) -> NDArray[np.int64]:
     return found.astype(np.int64)
 
 
-def period_intervals(kind: pa.DataType, seconds: NDArray[np.float64], length: float) -> pa.Array:
-    """The interval of each time's period, in the form of the given times: seconds, timestamps, or ISO 8601 text in UTC.
+def time_type(kind: pa.DataType, grid: float) -> pa.DataType:
+    """The type of the ends of published times, given the type of the times that came in.
 
-    >>> period_intervals(pa.int64(), np.array([61.0, 119.0]), 60.0).to_pylist()
-    [{'lo': 60, 'hi': 120}, {'lo': 60, 'hi': 120}]
-    >>> period_intervals(pa.string(), np.array([61.0]), 60.0).to_pylist()
-    [{'lo': '1970-01-01T00:01:00Z', 'hi': '1970-01-01T00:02:00Z'}]
+    >>> time_type(pa.int32(), 60.0), time_type(pa.int64(), 0.5), time_type(pa.timestamp("s", "UTC"), 60.0)
+    (DataType(int64), DataType(double), TimestampType(timestamp[us, tz=UTC]))
     """
-    seconds = np.where(np.isfinite(seconds), seconds, 0.0)
-    number = np.floor(seconds / length)
-    number -= number * length > seconds  # where the division was rounded up to the next period
-    ends = [_written(kind, edge * length, length) for edge in (number, number + 1)]
-    return pa.StructArray.from_arrays(ends, fields=list(interval(ends[0].type)))
-
-
-def _written(kind: pa.DataType, seconds: NDArray[np.float64], length: float) -> pa.Array:
-    if pa.types.is_integer(kind) and float(length).is_integer():
-        return pa.array(seconds.astype(np.int64))
+    if pa.types.is_null(kind):
+        return kind
+    if pa.types.is_integer(kind) and float(grid).is_integer():
+        return pa.int64()
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return pa.float64()
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.string()
+
+
+def time_intervals(
+    kind: pa.DataType, grid: float, early: NDArray[np.float64], late: NDArray[np.float64], row: NDArray[np.int64]
+) -> pa.Array:
+    """The interval that each tuple shows, given those of the groups in seconds and the row of its group; null where that is -1.
+
+    >>> time_intervals(pa.int64(), 60.0, np.array([60.0]), np.array([180.0]), np.array([0, -1])).to_pylist()
+    [{'lo': 60, 'hi': 180}, None]
+    >>> time_intervals(pa.string(), 0.5, np.array([0.5]), np.array([1.0]), np.array([0])).to_pylist()
+    [{'lo': '1970-01-01T00:00:00.500Z', 'hi': '1970-01-01T00:00:01.000Z'}]
+    """
+    if pa.types.is_null(kind):
+        return pa.nulls(len(row))
+    used, place = np.unique(row, return_inverse=True)
+    ends = [_written(kind, grid, np.append(end, 0.0)[used]).take(pa.array(place)) for end in (early, late)]
+    return pa.StructArray.from_arrays(ends, fields=list(interval(ends[0].type)), mask=pa.array(row < 0))
+
+
+def _written(kind: pa.DataType, grid: float, seconds: NDArray[np.float64]) -> pa.Array:
+    if pa.types.is_integer(kind):
+        return pa.array(seconds.astype(np.int64))
+    if pa.types.is_floating(kind):
         return pa.array(seconds)
     stamps: Any = np.round(seconds * 1e6).astype("datetime64[us]")
     if pa.types.is_timestamp(kind):
-        return pa.array(stamps).cast(pa.timestamp("us", kind.tz))
-    written = np.datetime_as_string(stamps, unit="s" if float(length).is_integer() else "us")
+        return pa.array(stamps).cast(kind)
+    written = np.datetime_as_string(stamps, unit="s" if float(grid).is_integer() else "ms")
     return pa.array([f"{text}Z" for text in written], pa.string())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.column_types import IMPUTED, interval
-from shoal.columns.floats import only_used
+from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, ENDS, IMPUTED, struct_of
+from shoal.columns.floats import blank_nulls, only_used
+from shoal.columns.periods import time_intervals
 from shoal.compiled import inlined, kernel
 from shoal.policy import Policy
 
@@ -17,47 +20,83 @@ _MANY = 10_000
 
 
 class Publisher:
-    """Builds the published columns: intervals as structs of lo and hi, labels as dictionaries, all others unchanged."""
+    """Builds the published columns: intervals as structs of lo and hi, labels as dictionaries, all others unchanged.
+
+    Under `nulls_match: blurred` an interval has a third field, and a label is a struct of two: whether it may be missing.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._imputes = policy.algorithm.imputes and policy.privacy.nulls_match == "maybe"
+        self._blurs = policy.privacy.nulls_match == "blurred"
         self._labels = {name: pa.array(a.hierarchy.labels, pa.string()) for name, a in policy.quasi if a.hierarchy}
+        self._demanding = {demand.name: a for a, demand in enumerate(policy.requirements)}
         self.whole = np.ones(len(policy.quasi), bool)  # by quasi-identifier: whether all values so far were whole numbers
 
     def publish(
         self, kept: pa.Table, pattern: NDArray[np.uint64], row: NDArray[np.int64],
         low: NDArray[np.float64], high: NDArray[np.float64], size: NDArray[np.int64], had: NDArray[np.int64],
+        doubt: NDArray[np.uint64], time: tuple[NDArray[np.float64], NDArray[np.float64]], withheld: NDArray[np.bool_],
     ) -> pa.RecordBatch:  # fmt: skip
-        """`low`, `high`, `had` have one row per group and one column per quasi-identifier; row -1 is a suppressed tuple."""
+        """`low`, `high`, `had` have one row per group and one column per quasi-identifier; row -1 is a suppressed tuple.
+
+        Bit q of a group's `doubt` is set if quasi-identifier q is in doubt. `time` are the ends of the groups' times.
+        `withheld` has a column for each of the policy's requirements: whether the group shows null instead of
+        the values of this sensitive attribute.
+        """
+        columns = self._times(kept, row, *time)
         suppressed = row < 0
         if suppressed.any():
             row = np.where(suppressed, len(low), row)
             pattern = np.where(suppressed, _ALL, pattern)
             low, high = np.vstack([low, self._root(0)]), np.vstack([high, self._root(1)])
             size, had = np.append(size, 0), np.vstack([had, np.zeros_like(had, shape=(1, had.shape[1]))])
-        columns: dict[str, pa.Array] = {}
-        bitmaps = np.zeros((len(self._policy.quasi), -(-len(row) // 8)), np.uint8)
-        _fill_bitmaps(pattern, bitmaps)
+            doubt = np.append(doubt, np.uint64(0))
+            withheld = np.vstack([withheld, np.zeros_like(withheld, shape=(1, withheld.shape[1]))])
+        shown = self._bitmaps(pattern)
+        doubted = self._bitmaps(_gathered(doubt, row) & pattern) if self._blurs else shown
         for q, (name, attribute) in enumerate(self._policy.quasi):
-            valid = pa.py_buffer(bitmaps[q])
+            valid = pa.py_buffer(shown[q])
+            doubts = [pa.Array.from_buffers(pa.bool_(), len(row), [None, pa.py_buffer(doubted[q])])] if self._blurs else []
             if attribute.hierarchy:
-                columns[name] = _labelled(low[:, q].astype(np.int32), row, valid, self._labels[name])
+                labels = self._labels[name]
+                node = np.clip(low[:, q], 0, len(labels) - 1).astype(np.int32)  # where nobody has a value, it may be no node
+                has_one = (pattern >> np.uint64(q) & np.uint64(1)).astype(bool)
+                label = _labelled(_shown(node, row, pattern, q), has_one, None if self._blurs else valid, labels)
+                columns[name] = _struct(BLURRED_LABEL, [label, *doubts], valid) if self._blurs else label
             else:
                 kind = np.int64 if self.whole[q] else np.float64
-                ends = [_taken(end[:, q].astype(kind), row, None) for end in (low, high)]
-                columns[name] = pa.Array.from_buffers(interval(ends[0].type), len(row), [valid], children=ends)
+                ends = [_column(_shown(end[:, q].astype(kind), row, pattern, q), None) for end in (low, high)]
+                columns[name] = _struct(BLURRED_INTERVAL if self._blurs else ENDS, [*ends, *doubts], valid)
             if self._imputes:
-                counts = [_counts(column, size, row, valid) for column in (size, had[:, q])]
+                counts = [_counts(_shown(column, row, pattern, q), size, row, valid) for column in (size, had[:, q])]
                 columns[name] = _imputed(columns[name], counts, valid)
         fields = []
         for name in self._policy.published:
             if name not in columns:
-                columns[name] = only_used(_whole_column(kept.column(name)))
-                fields.append(kept.schema.field(name))
+                column = _whole_column(kept.column(name))
+                if name in self._demanding:
+                    column = _blanked(column, withheld[row, self._demanding[name]])
+                columns[name] = blank_nulls(only_used(column))
+                fields.append(kept.schema.field(name).with_nullable(True))
             else:
                 fields.append(pa.field(name, columns[name].type))
         return pa.RecordBatch.from_arrays([columns[field.name] for field in fields], schema=pa.schema(fields))
+
+    def _times(
+        self, kept: pa.Table, row: NDArray[np.int64], early: NDArray[np.float64], late: NDArray[np.float64]
+    ) -> dict[str, pa.Array]:
+        """The column of a generalized time, if there is one."""
+        time, grid = self._policy.time, self._policy.time_grid
+        if time is None or grid is None:
+            return {}
+        return {time.field: time_intervals(kept.schema.field(time.field).type, grid, early, late, row)}
+
+    def _bitmaps(self, bits: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        """A bitmap for each quasi-identifier: one bit per tuple."""
+        bitmaps = np.zeros((len(self._policy.quasi), -(-len(bits) // 8)), np.uint8)
+        _fill_bitmaps(bits, bitmaps)
+        return bitmaps
 
     def _root(self, end: int) -> list[float]:
         """The row of a suppressed tuple: the whole range, the root's label."""
@@ -89,10 +128,32 @@ def _transposed(square):
     return square ^ swapped ^ swapped << np.uint64(28)
 
 
-def _taken(table: NDArray[np.generic], row: NDArray[np.int64], valid: pa.Buffer | None) -> pa.Array:
+def _struct(names: tuple[str, ...], children: list[pa.Array], valid: pa.Buffer) -> pa.Array:
+    kind = struct_of(names, [child.type for child in children])
+    return pa.Array.from_buffers(kind, len(children[0]), [valid], children=children)
+
+
+def _column(values: NDArray[Any], valid: pa.Buffer | None) -> pa.Array:
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, pa.py_buffer(values)])
+
+
+def _shown(table: NDArray[Any], row: NDArray[np.int64], pattern: NDArray[np.uint64], q: int) -> NDArray[Any]:
+    """The entry of each tuple's group; 0 if the tuple does not show quasi-identifier q, so that nothing lies under a null."""
+    out = np.empty(len(row), table.dtype)
+    _take_shown(np.ascontiguousarray(table), row, pattern, np.uint64(q), out)
+    return out
+
+
+def _gathered(table: NDArray[Any], row: NDArray[np.int64]) -> NDArray[Any]:
     out = np.empty(len(row), table.dtype)
     _take(table, row, out)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(table.dtype), len(row), [valid, pa.py_buffer(out)])
+    return out
+
+
+@kernel
+def _take_shown(table, row, pattern, q, out):
+    for i in range(len(row)):
+        out[i] = table[np.uint64(row[i])] if pattern[i] >> q & np.uint64(1) else 0
 
 
 @kernel
@@ -101,21 +162,28 @@ def _take(table, row, out):
         out[i] = table[np.uint64(row[i])]  # unsigned: a signed index would be checked for negative values
 
 
-def _labelled(node: NDArray[np.int32], row: NDArray[np.int64], valid: pa.Buffer, labels: pa.Array) -> pa.Array:
-    """The label of each row's node. A very long list of labels is cut to those that occur."""
+def _labelled(node: NDArray[np.int32], has_one: NDArray[np.bool_], valid: pa.Buffer | None, labels: pa.Array) -> pa.Array:
+    """The label of each node. A very long list of labels is cut to those that rows show."""
     if len(labels) > _MANY:
-        shown, place = np.unique(node[row], return_inverse=True)
-        node, row, labels = place.astype(np.int32), np.arange(len(row)), labels.take(pa.array(shown))
-    return pa.DictionaryArray.from_arrays(_taken(node, row, valid), labels, safe=False)
+        used = np.unique(node[has_one])
+        if not len(used) and valid is None:  # a label in a struct is never null, even if the struct is
+            used = np.zeros(1, np.int32)
+        node, labels = np.where(has_one, np.searchsorted(used, node), 0).astype(np.int32), labels.take(pa.array(used))
+    return pa.DictionaryArray.from_arrays(_column(node, valid), labels, safe=False)
 
 
 def _whole_column(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
+def _blanked(column: pa.Array, withheld: NDArray[np.bool_]) -> pa.Array:
+    """The column with null wherever it is withheld."""
+    return column.take(pa.array(np.arange(len(column)), mask=withheld)) if withheld.any() else column
+
+
 def _counts(counts: NDArray[np.int64], size: NDArray[np.int64], row: NDArray[np.int64], valid: pa.Buffer) -> pa.Array:
     """Counts of imputed groups; null for the tuples of every other group."""
-    return pc.if_else(pa.array(size[row] > 0), _taken(counts, row, valid), None)
+    return blank_nulls(pc.if_else(pa.array(size[row] > 0), _column(counts, valid), None))
 
 
 def _imputed(value: pa.Array, counts: list[pa.Array], valid: pa.Buffer) -> pa.Array:

@@ -11,13 +11,21 @@ from numpy.typing import NDArray
 class Rejection(NamedTuple):
     """A record that was not accepted.
 
-    >>> str(Rejection(1182, "postcode", "not in hierarchy (value withheld)"))
+    >>> str(Rejection(1181, "postcode", "not in hierarchy (value withheld)"))
     "row 1182, 'postcode': not in hierarchy (value withheld)"
+    >>> str(Rejection(0, None, "a quoted value is not closed", line=2))
+    'line 2: a quoted value is not closed'
     """
 
-    row: int
+    row: int  # from 0
     field: str | None
     reason: str
+    line: int | None = None  # of the file, from 1, if that is known
+
+    @property
+    def place(self) -> str:
+        """The line of the file, or else the row, both counted from 1."""
+        return f"row {self.row + 1}" if self.line is None else f"line {self.line}"
 
     @property
     def kind(self) -> str:
@@ -25,7 +33,7 @@ class Rejection(NamedTuple):
         return self.reason if self.field is None else f"'{self.field}': {self.reason}"
 
     def __str__(self) -> str:
-        return f"row {self.row}{', ' if self.field else ': '}{self.kind}"
+        return f"{self.place}{', ' if self.field else ': '}{self.kind}"
 
 
 class Rejections:

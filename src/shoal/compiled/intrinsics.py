@@ -11,12 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.extending import intrinsic
 
-ENTRIES = 64
-"""How many entries `up_to` compares."""
-COLUMNS = 8
-"""How many columns `ends` and `add_losses` process: one cache line."""
-COPIED = 32
-"""How many bytes `copy` copies."""
+from shoal.compiled import COLUMNS, COPIED, ENTRIES
 
 _WORD, _INT, _DOUBLES = ir.IntType(64), ir.IntType(32), ir.VectorType(ir.DoubleType(), COLUMNS)
 

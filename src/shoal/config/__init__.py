@@ -6,6 +6,7 @@ from shoal.config.model import (
     Closeness,
     Count,
     Few,
+    Flag,
     FrozenModel,
     Limit,
     Name,
@@ -16,8 +17,10 @@ from shoal.config.model import (
     Span,
     Weight,
     dotted,
+    flag,
     missing,
     name,
+    nearest,
     nested_owner,
     number,
     problems,
@@ -29,7 +32,7 @@ from shoal.config.model import (
 from shoal.config.yaml_text import quoted_name, read_yaml, yaml_scalar
 
 __all__ = [
-    "REFUSED", "Amount", "Closeness", "Count", "Few", "FrozenModel", "Limit", "Name", "Place", "Positive", "Seconds", "Share",
-    "Span", "Weight", "dotted", "missing", "name", "nested_owner", "number", "problems", "quoted_name", "read_yaml",
-    "refusal", "span", "unknown", "whole", "yaml_scalar",
+    "REFUSED", "Amount", "Closeness", "Count", "Few", "Flag", "FrozenModel", "Limit", "Name", "Place", "Positive", "Seconds",
+    "Share", "Span", "Weight", "dotted", "flag", "missing", "name", "nearest", "nested_owner", "number", "problems",
+    "quoted_name", "read_yaml", "refusal", "span", "unknown", "whole", "yaml_scalar",
 ]  # fmt: skip

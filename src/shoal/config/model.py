@@ -61,6 +61,13 @@ def whole(value: object) -> int:
     return int(result)
 
 
+def flag(value: object) -> bool:
+    """True or false, and nothing that merely looks like it."""
+    if not isinstance(value, bool | np.bool_):
+        raise refusal("is neither true nor false; write one of them, without quotes")
+    return bool(value)
+
+
 def name(value: object) -> str:
     """The name of a field."""
     if value is None:
@@ -101,6 +108,7 @@ Weight = Annotated[float, Field(ge=0.001, le=1000), BeforeValidator(number)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(whole)]
 Few = Annotated[int, Field(ge=1, le=1024), BeforeValidator(whole)]
 Limit = Annotated[int, Field(ge=0), BeforeValidator(whole)]
+Flag = Annotated[bool, BeforeValidator(flag)]
 Name = Annotated[str, Field(min_length=1), BeforeValidator(name)]
 Span = Annotated[
     float,

@@ -15,6 +15,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
+from shoal.dialect import USUAL, Dialect
+from shoal.errors import ConnectorError
 from shoal.formats import Block
 
 MOST = 64 << 20  # bytes after which a delivery ends: the journal keeps it as one piece, which must be far below 2 GiB
@@ -52,6 +54,7 @@ class Source(ABC):
     columns: Sequence[str] = ()  # the names of the columns of CSV
     fields: Sequence[str] = ()  # the fields that are needed, for sources that can read some fields and not others
     passed: Sequence[str] = ()  # those of them that are only passed through
+    dialect: Dialect = USUAL  # how CSV is written
     ended = False  # whether it will never deliver anything again
 
     begin_is_harmless = False
@@ -102,6 +105,7 @@ class Sink(ABC):
     """
 
     identity: tuple[str, ...] = ()  # the settings that identify it: with another value it is another sink, which is empty
+    fields: Sequence[str] = ()  # the fields of the tuples
     remembers: bool
     """Whether it knows which numbers it has, so that no tuple is in it twice. If not, a replay writes tuples again."""
 
@@ -134,6 +138,14 @@ class Sink(ABC):
 
         Raises ConnectorError if it has larger numbers, so the state of the pipeline is too old.
         """
+
+    def take_over(self, sequence: int) -> int:
+        """Leave what it holds beyond this number as it is, since the state that knew of it is lost; the next number."""
+        if self.remembers:
+            raise ConnectorError(
+                "the sink holds tuples that the state does not know of; begin anew with another sink and state"
+            )
+        return sequence
 
     @property
     def mark(self) -> Position:

@@ -11,12 +11,14 @@ from collections import deque
 from contextlib import ExitStack
 from hashlib import blake2b
 from typing import Annotated, Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pydantic import Field, model_validator
 
 from shoal.config import Count, Name, Span, refusal
 from shoal.connectors.connector import Delivery, Position, Sink, Source, take_delivery
+from shoal.connectors.http_limits import Body, ConnectionLimits
 from shoal.connectors.message import Message, messages
 from shoal.connectors.registry import library
 from shoal.connectors.settings import InputFormat, Options, OutputFormat, Secret, Tls, Url, is_loopback, with_secrets
@@ -29,12 +31,19 @@ ACCEPTED = {
 }  # the content types that a request may have
 GRACE = 1  # seconds for open requests when the server ends
 RETRY = {"Retry-After": "1"}
+CLOSE = {"Connection": "close"}
+SLOWEST = 64 << 10  # bytes a second that a body must come at, after its first moments
+MEMORY = 256 << 20  # bytes of bodies that are not whole yet
 
 
 class _Batch(NamedTuple):
     key: str
     payload: bytes
     taken: asyncio.Future[bool]
+
+
+class _Refused(Exception):
+    """A request that is answered with the argument; without one, its body is too large."""
 
 
 class HttpSource(Source):
@@ -55,6 +64,9 @@ class HttpSource(Source):
             default=16 << 20, description="bytes of a request; a larger one is answered 413"
         )
         waiting: Count = Field(default=64, description="requests that may wait at a time; one more is answered 503")
+        connections: Count = Field(default=256, description="connections at a time; the longest idle one makes room")
+        peer: Count = Field(default=128, description="connections of one address at a time")
+        patience: Span = Field(default=10.0, gt=0, description="how long headers may take, and a body beyond 64 KB a second")
         remember: Count = Field(default=128, description="how many values of Idempotency-Key are remembered")
 
         @model_validator(mode="after")
@@ -73,13 +85,14 @@ class HttpSource(Source):
         self._unacknowledged: deque[tuple[int, _Batch]] = deque()  # delivered
         self._pending: dict[str, asyncio.Future[bool]] = {}
         self._open = 0
+        self._partial = 0  # bytes of bodies that are not whole yet
         self._thread: threading.Thread | None = None
 
     def begin(self, position: Position | None) -> Position:
         given = self._settings
         self._batches = int(position["batches"]) if position else 0
         self._recent: deque[str] = deque(position["keys"] if position else (), maxlen=given.remember)
-        self._token = f"Bearer {given.token.read()}".encode() if given.token else None
+        self._token = given.token.read().encode() if given.token else None
         uvicorn = library("uvicorn", "http")
         self._responses = library("starlette.responses", "http")
         routing, applications = library("starlette.routing", "http"), library("starlette.applications", "http")
@@ -98,6 +111,7 @@ class HttpSource(Source):
             timeout_graceful_shutdown=GRACE,
             **tls,
         )
+        ConnectionLimits(given.connections, given.peer, given.patience).apply(config)
         self._server = uvicorn.Server(config)
         listener = _listening(given.host, given.port)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, name="shoal-http", daemon=True)
@@ -119,32 +133,68 @@ class HttpSource(Source):
     async def _post(self, request: Any) -> Any:
         """Answer a request."""
         given = self._settings
-        given_token = request.headers.get("authorization", "").encode()
-        if self._token is not None and not hmac.compare_digest(given_token, self._token):
-            return self._answer(401, "the bearer token is missing or wrong", {"WWW-Authenticate": "Bearer"})
+        refused = self._strange(request)
+        if refused is not None:
+            return refused
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media and media not in ACCEPTED[given.format]:
             return self._answer(415, f"content must be {ACCEPTED[given.format][0]}")
+        coding = request.headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("identity", "gzip"):
+            return self._answer(415, "content must be sent as it is, or as gzip")
+        length = request.headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > given.largest:
+            return self._too_large()
+        body = Body(given.largest, coding == "gzip")
+        try:
+            await self._read_body(request, body)
+        except _Refused as refusal:
+            return refusal.args[0] if refusal.args else self._too_large()
+        finally:
+            self._partial -= body.size
         if self._open >= given.waiting:
             return self._answer(503, "too many requests wait; send it again later", RETRY)
         self._open += 1
         try:
-            return await self._taken(request)
+            if await self._is_safe(_digest(request.headers.get("idempotency-key")), bytes(body.data)):
+                return self._answer(200, "taken")
+            return self._answer(503, "the pipeline ends; send it again later", RETRY)
         finally:
             self._open -= 1
 
-    async def _taken(self, request: Any) -> Any:
-        body = bytearray()
-        length = request.headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._settings.largest:
-            return self._too_large()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > self._settings.largest:
-                return self._too_large()
-        if await self._is_safe(_digest(request.headers.get("idempotency-key")), bytes(body)):
-            return self._answer(200, "taken")
-        return self._answer(503, "the pipeline ends; send it again later", RETRY)
+    def _strange(self, request: Any) -> Any:
+        """The answer to a request without the token, or, where none is asked for, from a page of another site."""
+        if self._token is not None:
+            scheme, _, token = request.headers.get("authorization", "").partition(" ")
+            if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token):
+                return None
+            return self._answer(401, "the bearer token is missing or wrong", {"WWW-Authenticate": "Bearer"})
+        if not is_loopback(_hostname(f"//{request.headers.get('host', '')}")):
+            return self._answer(421, "records are taken on loopback; name this host as localhost, or set a token")
+        origin = request.headers.get("origin")
+        if origin is not None and not is_loopback(_hostname(origin)):
+            return self._answer(403, "the request comes from a page of another site")
+        return None
+
+    async def _read_body(self, request: Any, body: Body) -> None:
+        """Read a body, at least at a low rate, and not more than fits into memory beside the others."""
+        begun, chunks = time.monotonic(), request.stream().__aiter__()
+        while True:
+            left = begun + self._settings.patience + body.received / SLOWEST - time.monotonic()
+            try:
+                chunk = await asyncio.wait_for(anext(chunks), max(left, 0))
+            except StopAsyncIteration:
+                break
+            except TimeoutError:
+                raise _Refused(self._answer(408, "the body takes too long; send it again", CLOSE)) from None
+            before = body.size
+            if not body.add(chunk):
+                raise _Refused
+            self._partial += body.size - before
+            if self._partial > max(MEMORY, self._settings.largest):
+                raise _Refused(self._answer(503, "too many bodies are being sent; send it again later", RETRY))
+        if not body.is_whole:
+            raise _Refused(self._answer(400, "the body is not whole, or no gzip"))
 
     async def _is_safe(self, key: str, body: bytes) -> bool:
         """Wait until a body is safe, or the pipeline ends; a body with a known key is not taken in again."""
@@ -204,6 +254,17 @@ class HttpSource(Source):
         self._server.should_exit = True
         self._thread.join()
         self._thread = None
+
+
+def _hostname(url: str) -> str:
+    """
+    >>> _hostname("//localhost:80"), _hostname("http://[::1]:5"), _hostname("null"), _hostname("//a b:x")
+    ('localhost', '::1', '', 'a b')
+    """
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -11,7 +11,7 @@ from shoal.errors import ConnectorError
 SOURCES = {
     "file": "file.FileSource",
     "stdin": "stdio.StdinSource",
-    "kafka": "kafka.KafkaSource",
+    "kafka": "kafka_source.KafkaSource",
     "nats": "nats_source.NatsSource",
     "mqtt": "mqtt.MqttSource",
     "http": "http.HttpSource",
@@ -19,7 +19,7 @@ SOURCES = {
 SINKS = {
     "file": "file.FileSink",
     "stdout": "stdio.StdoutSink",
-    "kafka": "kafka.KafkaSink",
+    "kafka": "kafka_sink.KafkaSink",
     "nats": "nats_sink.NatsSink",
     "mqtt": "mqtt.MqttSink",
     "http": "http.HttpSink",
@@ -41,13 +41,13 @@ def library(name: str, extra: str) -> Any:
 
     >>> library("no_such_client", "kafka")
     Traceback (most recent call last):
-    shoal.errors.ConnectorError: the client of 'kafka' is not installed; install it with pip install 'shoal[kafka]'
+    shoal.errors.ConnectorError: the client of 'kafka' is not installed; install it with pip install 'shoal-stream[kafka]'
     """
     try:
         module = import_module(name)
     except ImportError:
         raise ConnectorError(
-            f"the client of {extra!r} is not installed; install it with pip install 'shoal[{extra}]'"
+            f"the client of {extra!r} is not installed; install it with pip install 'shoal-stream[{extra}]'"
         ) from None
     silent_logger(name.partition(".")[0])
     return module

@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from shoal.config import FrozenModel
 from shoal.connectors.connector import Delivery, Position, Sink, Source
-from shoal.errors import ConnectorError
+from shoal.connectors.text_buffer import TextBuffer
 from shoal.formats import TextEncoder
 
 CHUNK = 1 << 20
-LONGEST = 64 << 20
 
 
 class StdinSource(Source):
@@ -28,7 +27,7 @@ class StdinSource(Source):
 
     def __init__(self, settings: Settings | None = None, file: Any = None) -> None:
         self._file = file
-        self._read = bytearray()
+        self._text = TextBuffer("jsonl")
         self._at = 0
 
     def begin(self, position: Position | None) -> Position:
@@ -41,16 +40,12 @@ class StdinSource(Source):
             return None
         found = os.read(self._number, CHUNK)
         self.ended = not found
-        self._read += found
-        end = self._read.rfind(b"\n") + 1 if found else len(self._read)
-        if not end:
-            if len(self._read) > LONGEST:
-                raise ConnectorError(f"standard input: a line is longer than {LONGEST >> 20} MB; is this JSON lines?")
+        self._text.add(found)
+        taken = self._text.take() if found else self._text.rest()
+        if taken is None:
             return None
-        piece = bytes(memoryview(self._read)[:end])
-        del self._read[:end]
-        self._at += end
-        return Delivery([piece], {"at": self._at})
+        self._at += taken[1]
+        return Delivery([taken[0]], {"at": self._at})
 
     def acknowledge(self, position: Position) -> None:
         """Standard input takes no acknowledgement."""

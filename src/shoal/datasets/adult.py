@@ -37,7 +37,7 @@ _FILE = "adult.data"
 _MISSING = "?"
 _REMEDY = (
     "download adult.data from https://archive.ics.uci.edu/dataset/2/adult into DATA/adult, put its hierarchies "
-    "(after Fung, Wang and Yu, 2005; a line a leaf, leaf first, root last, ';' between) as DATA/adult/hierarchies/"
+    "(after Fung, Wang and Yu, 2005; one line per leaf, leaf first, root last, ';' between) as DATA/adult/hierarchies/"
     "education.csv and so on, and name DATA by --data or SHOAL_DATA"
 )
 

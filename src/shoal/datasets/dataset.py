@@ -43,9 +43,10 @@ class DataSet:
         window: Mapping[str, int],
         *,
         nulls_match: str = "maybe",
+        one_in_k: bool = False,
         sections: Mapping[str, Any] | None = None,
     ) -> Policy:
-        """A policy under which these rows can be anonymized; `sections` are further ones."""
+        """A policy under which these rows can be anonymized, in the papers' reading; `sections` are further ones."""
         attributes: dict[str, Any] = {
             name: {"quasi": "numeric", "range": list(span), "out_of_range": "clip"}
             if span
@@ -53,7 +54,8 @@ class DataSet:
             for name, span in self.quasi.items()
         }
         written = {
-            "person": "pid", "attributes": attributes, "privacy": {"k": k, "nulls_match": nulls_match},
+            "person": "pid", "attributes": attributes,
+            "privacy": {"k": k, "nulls_match": nulls_match, "one_in_k": one_in_k},
             "window": dict(window), "algorithm": dict(algorithm), **(sections or {}),
         }  # fmt: skip
         return Policy.parse(written, self.folder)
@@ -140,7 +142,7 @@ def check_hierarchies(home: Path, names: Sequence[str]) -> None:
     for name in names:
         place = home / "hierarchies" / f"{name}.csv"
         if not place.is_file():
-            raise InputError(f"{place}: is not there; write its hierarchy, a line a leaf, leaf first, root last, ';' between")
+            raise InputError(f"{place}: is not there; write it, one line per leaf, leaf first, root last, ';' between")
 
 
 def read(source: Path, types: Mapping[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:

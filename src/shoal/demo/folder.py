@@ -19,7 +19,7 @@ K = 20
 
 _POLICY = Template("""$mark: wearables report what their devices measure; each tuple leaves as one of $k persons.
 person: pid                       # never published
-time: {field: ts, publish: generalize}  # published as an interval of the window's length
+time: {field: ts, publish: generalize}  # all rows of a group show one interval, to the second
 attributes:                       # what is not listed is not published
   age:       {quasi: numeric, range: [18, 95], grid: 5}
   pulse:     {quasi: numeric, range: [30, 220], grid: 5}

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
 from shoal.columns import column, texts, times
-from shoal.errors import InputError, RecordError, ShoalError
-from shoal.formats import field_names, open_reader, open_writer
+from shoal.errors import InputError, RecordError, RejectedError, ShoalError
+from shoal.files.absent import Expected
+from shoal.files.pace import Pace
+from shoal.formats import detected, field_names, open_reader, open_writer, suffix
 from shoal.policy import Policy
+from shoal.text import percent
 
 NULLS = ("",)
 
@@ -28,7 +31,7 @@ def distinct_values(source: str | PathLike[str], field: str, nulls: Collection[s
     """
     path = fspath(source)
     found: dict[str, None] = {}
-    with open_reader(path, [field]) as reader:
+    with open_reader(path, [field], dialect=detected(path).dialect) as reader:
         for block in reader:
             text = texts(column(block.batch, field), tuple(nulls)).drop_null()
             found.update(dict.fromkeys(text.unique().to_pylist()))
@@ -49,8 +52,9 @@ class Events(NamedTuple):
 def read_events(path: str, person: str, item: Sequence[str], time: str, rows: int) -> Events:
     """At most `rows` observations. Rows without a user, an item or a time are left out; several item fields make one item."""
     fields = list(dict.fromkeys([time, person, *item]))
+    dialect = detected(path).dialect
     if path != "-":
-        known = field_names(path)
+        known = field_names(path, dialect)
         options = {time: "--time", person: "--person", **dict.fromkeys(item, "--item")}
         for field in fields:
             if field not in known:
@@ -58,7 +62,7 @@ def read_events(path: str, person: str, item: Sequence[str], time: str, rows: in
     seconds: list[NDArray[np.float64]] = []
     parts: dict[str, list[pa.Array]] = {field: [] for field in (person, *item)}
     bad = count = 0
-    with open_reader(path, fields) as reader:
+    with open_reader(path, fields, dialect=dialect) as reader:
         for block in reader:
             batch = block.batch.slice(0, rows - count)
             seconds.append(times(column(batch, time), NULLS).values)
@@ -106,6 +110,8 @@ def run(
     *,
     trace: Name | None = None,
     strict: bool = False,
+    max_rejected: float = 1.0,
+    ahead: float | None = None,
     on_reject: Callable[[Rejection], None] = lambda rejection: None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Stats | FilterStats:
@@ -116,12 +122,18 @@ def run(
     policy
         A policy, or the path of one.
     source, target
-        Files, by suffix `.jsonl`, `.csv` (each also `.gz`), `.parquet` or `.arrow`; `-` is JSON lines on standard input
-        or output.
+        Files, by suffix `.jsonl`, `.csv`, `.parquet`, `.arrow` and others (see Operations, Formats); `-` is JSON lines on
+        standard input or output. The policy's `input` says how a text is written.
     trace
         Where to write how each tuple left, one JSON line per tuple in the order of the output. Private.
     strict
         Stop at the first rejected record, leaving no output.
+    max_rejected
+        The largest share of rejected records, from 0 to 1. If it is exceeded, the output is kept as a draft: `out.draft.csv`
+        instead of `out.csv`.
+    ahead
+        Reject a record whose time is more than so many seconds after the newest before it, and after most of the hundred
+        behind it. By default all times are accepted.
     on_reject
         Called with each rejected record's place and reason.
     on_progress
@@ -133,6 +145,8 @@ def run(
         The policy or a file cannot be used.
     RecordError
         A record was rejected under `strict`.
+    RejectedError
+        More records were rejected than `max_rejected` allows. It is raised when all is done, and holds the figures.
     WorkerError
         Work on the stream failed, for example for lack of memory. Tuples released before that are in the output.
     """
@@ -141,16 +155,19 @@ def run(
     _refuse_same([source, target, *([fspath(trace)] if trace is not None else [])])
     anonymizer = Anonymizer(policy)
     with ExitStack() as stack:
-        reader = stack.enter_context(open_reader(source, policy.fields, passed=policy.kept, target=target))
+        dialect = policy.input.dialect
+        reader = stack.enter_context(open_reader(source, policy.fields, passed=policy.kept, target=target, dialect=dialect))
+        expected = Expected(source, policy)
         writer = stack.enter_context(open_writer(target))
-        tracer = stack.enter_context(open_writer(fspath(trace))) if trace is not None else None
+        tracer = stack.enter_context(open_writer(fspath(trace), private=True)) if trace is not None else None
 
         def write(published: pa.RecordBatch) -> None:
             writer.write(published)
             if tracer:
                 tracer.write(anonymizer.trace)
 
-        for block in reader:
+        for block in reader if ahead is None or policy.time is None else Pace(policy, ahead).blocks(reader):
+            expected.see(block)
             try:
                 answer = anonymizer.push_batch(block.batch, block.rows, block.names)
             except ShoalError as error:
@@ -158,17 +175,39 @@ def run(
                     write(error.released)
                 raise
             anonymizer.refuse(Rejection(row, None, reason) for row, reason in block.bad)
-            for rejection in sorted(anonymizer.rejected):
+            for rejection in block.placed(sorted(anonymizer.rejected)):
                 if strict:
                     raise RecordError(f"{source}: {rejection}")
                 on_reject(rejection)
             write(answer)
             if on_progress:
                 on_progress(Progress(*reader.progress(), anonymizer.stats))
+        expected.done()
         write(anonymizer.flush())
         if on_progress:
             on_progress(Progress(*reader.progress(), anonymizer.stats))
-    return anonymizer.stats
+        stats = anonymizer.stats
+        too_many = stats.rejected > max_rejected * stats.received
+        draft = None
+        if too_many:
+            draft = draft_name(target) if writer.keep_as(draft_name(target)) else None
+            if tracer and trace is not None:
+                tracer.keep_as(draft_name(fspath(trace)))
+    if too_many:
+        share = f"{percent(stats.rejected / stats.received)} of the records were rejected, more than {percent(max_rejected)}"
+        kept = f"the output is kept as a draft, {draft}" if draft else "the output is incomplete"
+        raise RejectedError(f"{source}: {share}; {kept}", stats, draft)
+    return stats
+
+
+def draft_name(path: str) -> str:
+    """The name of the draft of an output.
+
+    >>> draft_name("out/people.csv.gz"), draft_name("-")
+    ('out/people.draft.csv.gz', '-')
+    """
+    end = len(suffix(path))
+    return f"{path[:-end]}.draft{path[-end:]}" if end else path
 
 
 def _refuse_same(paths: list[str]) -> None:

@@ -4,21 +4,72 @@ from __future__ import annotations
 
 from shoal.errors import InputError
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".csv", ".csv.gz", ".parquet", ".arrow")
+PACKED = (".gz", ".zst", ".bz2", ".xz")
+_TEXTS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
+_TABLES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".orc": "orc", ".avro": "avro"}
+_BOOKS = dict.fromkeys((".xlsx", ".xls", ".xlsb", ".ods"), "excel")
+_KINDS = {**{f"{suffix}{packed}": kind for suffix, kind in _TEXTS.items() for packed in ("", *PACKED)}, **_TABLES, **_BOOKS}
+SUFFIXES = tuple(_KINDS)
+_KNOWN = (
+    f"{', '.join(_TEXTS)} (each also {', '.join(PACKED[:-1])} or {PACKED[-1]}), {', '.join([*_TABLES, *_BOOKS])}, "
+    "or be - for JSON lines"
+)
+_WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather")
+
+
+WRITABLE = tuple(each for each in SUFFIXES if each.startswith(_WRITABLE))
 
 
 def kind(path: str) -> str:
-    """The format of a file, by its name.
+    """The format of a file, by its name: jsonl, csv, parquet, arrow, orc, avro or excel.
 
-    >>> kind("people.csv.gz"), kind("-")
-    ('csv', 'jsonl')
+    >>> kind("people.csv.gz"), kind("people.feather"), kind("-")
+    ('csv', 'arrow', 'jsonl')
     """
     if path == "-":
         return "jsonl"
-    for suffix in SUFFIXES:
-        if path.lower().endswith(suffix):
-            return suffix.split(".")[1].replace("ndjson", "jsonl")
-    known = ", ".join(SUFFIXES)
-    if path.lower().endswith((".parquet.gz", ".arrow.gz")):
-        raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without .gz")
-    raise InputError(f"{path}: unknown kind of file; its name must end in one of {known}, or be - for JSON lines")
+    found = _KINDS.get(suffix(path))
+    if found:
+        return found
+    if suffix(path.lower().removesuffix(packing(path))) in {**_TABLES, **_BOOKS}:
+        raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without {packing(path)}")
+    raise InputError(f"{path}: unknown kind of file; its name must end in one of {_KNOWN}")
+
+
+def suffix(path: str) -> str:
+    """The suffix that says the format, with that of a compression; empty if it is not known.
+
+    >>> suffix("People.CSV.gz"), suffix("people.doc")
+    ('.csv.gz', '')
+    """
+    return max((each for each in SUFFIXES if path.lower().endswith(each)), key=len, default="")
+
+
+def packing(path: str) -> str:
+    """The suffix of a compression; empty if there is none.
+
+    >>> packing("people.csv.zst"), packing("people.csv")
+    ('.zst', '')
+    """
+    return next((each for each in PACKED if path.lower().endswith(each)), "")
+
+
+def written_kind(path: str) -> str:
+    """The format of a file that is to be written."""
+    found = kind(path)
+    ends = suffix(path).removesuffix(packing(path))
+    if path != "-" and ends not in _WRITABLE:
+        raise InputError(f"{path}: {ends} files are read, not written; name it {', '.join(_WRITABLE[:-1])} or {_WRITABLE[-1]}")
+    return found
+
+
+def writable(suffix: str) -> str:
+    """The suffix of an output for an input with a suffix.
+
+    >>> writable(".csv.gz"), writable(".xlsx"), writable(".tsv")
+    ('.csv.gz', '.csv', '.csv')
+    """
+    ends = suffix.removesuffix(packing(suffix))
+    if ends in _WRITABLE:
+        return suffix
+    return f".csv{packing(suffix)}" if _KINDS.get(suffix) in ("csv", "excel") else ".parquet"

@@ -1,5 +1,6 @@
 """Whole frames, in and out: pandas, polars, Arrow, NumPy."""
 
 from shoal.frames.anonymize import anonymize
+from shoal.frames.expand import expanded
 
-__all__ = ["anonymize"]
+__all__ = ["anonymize", "expanded"]

@@ -49,7 +49,7 @@ def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[st
     ...     "privacy": {"k": 2}, "window": {"count": 4}, "algorithm": {"name": "fads"},
     ... })
     >>> published.to_pylist()[0]
-    {'age': {'lo': 30, 'hi': 40}, 'ill': 'flu'}
+    {'age': {'lo': 30, 'hi': 40, 'or_missing': False}, 'ill': 'flu'}
     """
     if isinstance(policy, Mapping):
         policy = Policy.parse(policy)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from shoal.anonymizer import Anonymizer
-from shoal.column_types import ENDS
+from shoal.column_types import BLURRED_INTERVAL
 from shoal.policy import Policy
 
 Floats = NDArray[np.float64]
@@ -26,15 +26,20 @@ class Boxes(NamedTuple):
     low: Floats
     high: Floats
     size: Floats  # of each side, as a share of the range
+    doubt: NDArray[np.bool_]  # whether some members had a value and some had none
 
     def smallest_around(self, values: Floats) -> NDArray[np.int64]:
-        """The smallest box around each record, measured where the record has values; NONE if there is none."""
+        """The smallest box around each record, measured where the record has values; NONE if there is none.
+
+        Where the record has no value, some member of the group must have had none.
+        """
         found = np.full(len(values), NONE)
         rows = max(1, _CELLS // max(1, self.low.size))
         for start in range(0, len(values) if len(self.low) else 0, rows):
             some = values[start : start + rows, None, :]
             missing = np.isnan(some)
-            covers = (missing | ((self.low <= some) & (some <= self.high))).all(axis=2)
+            inside = (self.low <= some) & (some <= self.high)
+            covers = np.where(missing, self.doubt | np.isnan(self.low), inside).all(axis=2)
             loss = np.where(missing, 0, np.nan_to_num(self.size, nan=1)).sum(axis=2)
             best = np.where(covers, loss, np.inf).argmin(axis=1)
             found[start : start + rows] = np.where(np.any(covers, axis=1), best, NONE)
@@ -53,7 +58,7 @@ def learned(values: Floats, low: Floats, high: Floats, k: int) -> Boxes:
         enough = np.bincount(chosen[chosen >= 0], minlength=len(boxes.low)) >= k
         if enough.all():
             break
-        boxes = Boxes(*(part[enough] for part in boxes))
+        boxes = Boxes._make(part[enough] for part in boxes)
     return boxes
 
 
@@ -70,16 +75,19 @@ def _grouped(values: Floats, low: Floats, high: Floats, k: int) -> Boxes:
     anonymizer.push_batch(pa.RecordBatch.from_arrays([pa.array(each, from_pandas=True) for each in values.T], names))
     published = anonymizer.flush()
     group = anonymizer.trace.column("cluster").to_numpy(zero_copy_only=False)
-    known, first = np.unique(group[~np.isnan(group)], return_inverse=True)
-    ends = []
-    for end in range(2):
-        found = np.full((len(known), len(names)), np.nan)
-        for q, column in enumerate(published.columns):
-            shown = column.flatten()[end].to_numpy(zero_copy_only=False).astype(np.float64)[~np.isnan(group)]
+    return boxes_of(published, group, low, high)
+
+
+def boxes_of(published: pa.RecordBatch, group: Floats, low: Floats, high: Floats) -> Boxes:
+    """The boxes that the groups of published rows show; the group of a suppressed row is NaN."""
+    known, number = np.unique(group[~np.isnan(group)], return_inverse=True)
+    parts = np.full((len(BLURRED_INTERVAL), len(known), published.num_columns), np.nan)
+    for q, column in enumerate(published.columns):
+        for part, values in zip(parts, column.flatten(), strict=False):
+            shown = values.to_numpy(zero_copy_only=False).astype(np.float64)[~np.isnan(group)]
             has = ~np.isnan(shown)
-            found[first[has], q] = shown[has]
-        ends.append(found)
-    return Boxes(ends[0], ends[1], (ends[1] - ends[0]) / (high - low))
+            part[number[has], q] = shown[has]
+    return Boxes(parts[0], parts[1], (parts[1] - parts[0]) / (high - low), parts[2] == 1)
 
 
 SHOWN = ("middle", "ends")
@@ -90,7 +98,8 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
 
     `fit` groups the rows, and remembers the box around each group. `transform` shows a row as the smallest of these boxes
     that holds it: at least k rows of the fitted batch are shown as that box too. A row that lies in no box shows the whole
-    range of every feature. Each row counts as a person. What is missing (NaN) stays missing.
+    range of every feature. Each row counts as a person. What all rows of a group lack (NaN) is missing in its box; what some
+    of them lack is in doubt, and shown for all of them.
 
     Parameters
     ----------
@@ -100,7 +109,8 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
         The lowest and the highest value of each feature, as pairs. Without them, those of the fitted batch are used, and are
         shown for rows in no box.
     show
-        `middle`: the middle of the box, one column per feature; `ends`: its low and its high end, two columns per feature.
+        `middle`: the middle of the box, one column per feature; `ends`: its low end, its high end, and 1 where it is in
+        doubt, otherwise 0: three columns per feature.
 
     Attributes
     ----------
@@ -141,11 +151,10 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
         check_is_fitted(self)
         values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         box = self.boxes_.smallest_around(values)
-        has = ~np.isnan(values) | (box == NONE)[:, None]
-        rows = [np.vstack([part, end]) for part, end in zip(self.boxes_[:2], self.ranges_.T, strict=True)]
-        low, high = (np.where(has, part[box], np.nan) for part in rows)
+        low, high = (np.vstack([part, end])[box] for part, end in zip(self.boxes_[:2], self.ranges_.T, strict=True))
         if self.show == "ends":
-            return np.stack([low, high], axis=2).reshape(len(values), -1)
+            doubt = np.vstack([self.boxes_.doubt, np.zeros(values.shape[1], bool)])[box]
+            return np.stack([low, high, doubt], axis=2).reshape(len(values), -1)
         return low + (high - low) / 2
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -153,7 +162,7 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         if self.show == "ends":
-            names = [f"{name}_{end}" for name in names for end in ENDS]
+            names = [f"{name}_{end}" for name in names for end in BLURRED_INTERVAL]
         return np.asarray(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:

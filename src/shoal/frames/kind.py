@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from shoal.column_types import ENDS, is_struct_of
+from shoal.column_types import BLURRED_INTERVAL, DOUBT, ENDS, is_blurred_label, is_struct_of
 from shoal.errors import InputError
 from shoal.path import head
 
@@ -73,7 +73,7 @@ class _Reader(Kind):
 
 
 class _Array(Kind):
-    """A structured array; an interval becomes a pair of fields, a missing value NaN, or None in a column of objects."""
+    """A structured array; an interval becomes a field of fields, a missing value NaN, or None in a column of objects."""
 
     def arrow(self, frame: Any, fields: Sequence[str]) -> Arrived:
         names = wanted(frame.dtype.names, fields)
@@ -139,11 +139,12 @@ def one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _values(array: pa.Array) -> Any:
-    if is_struct_of(array.type, ENDS):
-        ends = {name: _values(end) for name, end in zip(ENDS, array.flatten(), strict=True)}
-        values = np.empty(len(array), [(name, end.dtype) for name, end in ends.items()])
-        for name, end in ends.items():
-            values[name] = end
+    if any(is_struct_of(array.type, names) for names in (ENDS, BLURRED_INTERVAL)) or is_blurred_label(array.type):
+        fields = zip(array.type, array.flatten(), strict=True)
+        parts = {field.name: _values(part.fill_null(False) if field.name == DOUBT else part) for field, part in fields}
+        values = np.empty(len(array), [(name, part.dtype) for name, part in parts.items()])
+        for name, part in parts.items():
+            values[name] = part
         return values
     if pa.types.is_dictionary(array.type):
         array = array.dictionary.take(array.indices)

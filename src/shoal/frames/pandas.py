@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from shoal.column_types import ENDS, IMPUTED, is_struct_of
+from shoal.column_types import BLURRED_INTERVAL, DOUBT, ENDS, IMPUTED, doubt, is_blurred_label, is_struct_of
 from shoal.errors import InputError
 from shoal.frames.kind import Arrived, Kind, one_chunk, wanted
 
@@ -37,6 +37,10 @@ def _arrow(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
 def _columns(name: str, column: pa.ChunkedArray, frame: Any) -> Iterator[tuple[str, Any]]:
     if is_struct_of(column.type, ENDS):
         yield name, _intervals(one_chunk(column))
+    elif is_struct_of(column.type, BLURRED_INTERVAL) or is_blurred_label(column.type):
+        array = one_chunk(column)
+        yield name, array.flatten()[0].to_pandas() if is_blurred_label(array.type) else _intervals(array)
+        yield f"{name}_{DOUBT}", doubt(array).to_pandas()
     elif is_struct_of(column.type, IMPUTED):
         value, of, had = one_chunk(column).flatten()
         yield from _columns(name, pa.chunked_array([value]), frame)
@@ -50,17 +54,15 @@ def _columns(name: str, column: pa.ChunkedArray, frame: Any) -> Iterator[tuple[s
 
 
 def _intervals(array: pa.Array) -> Any:
-    """Closed at both ends; those of times lack their later end."""
-    low, high = array.flatten()
-    closed = "both"
+    """Closed at both ends."""
+    low, high = array.flatten()[:2]
     if pa.types.is_string(low.type) or pa.types.is_temporal(low.type):
-        closed = "left"
         low, high = (pd.to_datetime(end.to_pandas()) for end in (low, high))
     else:
         low, high = (end.to_numpy(zero_copy_only=False) for end in (low, high))
         if array.null_count:
             low, high = (np.asarray(end, np.float64) for end in (low, high))
-    return pd.arrays.IntervalArray.from_arrays(low, high, closed=closed)
+    return pd.arrays.IntervalArray.from_arrays(low, high, closed="both")
 
 
 def _in_given_type(series: Any, dtype: Any) -> Any:

@@ -1,11 +1,12 @@
 """Drafts of policies, from a sample of the data."""
 
 from shoal.infer.arx import from_arx
-from shoal.infer.draft import WINDOW, K, Study, draft, study
+from shoal.infer.draft import WINDOW, K, Study, draft, input_settings, study, written
 from shoal.infer.entry import Entry, rounded_range
 from shoal.infer.sample import RARE, Column, person_numbers, support
 
 __all__ = [
-    "RARE", "WINDOW", "Column", "Entry", "K", "Study", "draft", "from_arx", "person_numbers", "rounded_range", "study",
-    "support",
+    "RARE", "WINDOW", "Column", "Entry", "K", "Study",
+    "draft", "from_arx", "input_settings", "person_numbers", "rounded_range", "study",
+    "support", "written",
 ]  # fmt: skip

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.entry import Entry, categorical, numeric, rounded_range
-from shoal.infer.recognize import direct, form, is_birth, is_coded, is_identifier, is_quasi, is_sensitive
+from shoal.infer.ready import addresses, dates, is_addresses, phones, places, postcodes
 from shoal.infer.sample import RARE, Column, support
+from shoal.recognize import PHONES, direct, form, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, words
 from shoal.text import counted, percent
 
 MOST_LEAVES = 100
@@ -37,6 +38,12 @@ def attribute(column: Column, context: Context) -> Entry:
     reason = _withheld(column, context)
     if reason:
         return Entry(f"{quoted_name(column.name)} is left out: {reason}.")
+    found = _ready(column)
+    if found:
+        return found
+    reason = _hidden(column, context)
+    if reason:
+        return Entry(f"{quoted_name(column.name)} is left out: {reason}.")
     if is_sensitive(column.name):
         return _sensitive(column)
     if column.numbers is not None and not column.is_padded and not _is_code(column):
@@ -49,19 +56,37 @@ def _withheld(column: Column, context: Context) -> str | None:
     if not column.known:
         return "it is missing in all rows of the sample"
     if column.nested:
-        return "it holds lists or objects, which cannot be generalized; name the fields inside objects by their path"
+        return "it holds lists, which cannot be generalized; name an entry by its place, such as visits.0.age"
     if column.is_unreadable:
         return "it holds bytes that are not UTF-8"
     if column.name in context.candidates or is_identifier(column.name):
         return "it may tell persons apart"
+    return None
+
+
+def _ready(column: Column) -> Entry | None:
+    """The entry of a field with a ready hierarchy."""
     kind = direct(column.name)
+    shape = form(column.values) if column.numbers is None and not column.is_moment else None
     if kind == "postcodes":
-        return "a postcode can single persons out; as a quasi-identifier it needs a hierarchy, say by its first digits"
+        return postcodes(column)
+    if kind == "coordinates" or shape == "coordinates":
+        return places(column)
+    if shape == "IP addresses" and is_addresses(column.values):
+        return addresses(column)
+    if shape == "phone numbers" or words(column.name) & PHONES:
+        return phones(column)
+    return dates(column) if column.is_date and (kind is None or is_birth(column.name)) else None
+
+
+def _hidden(column: Column, context: Context) -> str | None:
+    """The reason for which the values of a field are not published, if there is one."""
+    kind = direct(column.name)
     if kind:
         return f"by its name it holds {kind}; never publish it"
     shape = "dates" if column.is_moment else form(column.values) if column.numbers is None else None
     if shape == "dates":
-        return "exact dates and times can single persons out; a year, as a number, could be a quasi-identifier"
+        return "some values are dates of different forms; bring them to one form, such as 2025-03-31"
     if shape:
         return f"some values look like {shape}; never publish it"
     if len(column.values) == 1:
@@ -104,7 +129,7 @@ def _category(column: Column, context: Context) -> Entry:
     rare = len(column.values) - len(often)
     reason = None
     if column.numbers is None and column.share_of_numbers > 0.5:
-        reason = "most values are numbers, but some are not; correct those, or list what means missing in nulls"
+        reason = _mixed(column)
     elif len(often) > MOST_LEAVES:
         reason = f"it has more than {MOST_LEAVES} values"
     elif context.noun == "row" and not is_quasi(column.name):
@@ -124,6 +149,14 @@ def _category(column: Column, context: Context) -> Entry:
         facts.append("unknown: root, since later rows may hold others")
     leaves = sorted(column.values[code] for code in often)
     return _decided(column, facts, categorical(column.name, leaves, bool(rare) or not context.complete))
+
+
+def _mixed(column: Column) -> str:
+    """What a column holds whose values are numbers in the main."""
+    others = percent(1 - column.share_of_numbers, digits=0)
+    causes = [cause for cause in column.likely_causes if cause]
+    hint = f"; {causes[0]}" if causes else "; correct those, or list what means missing in nulls"
+    return f"it is mixed: most values are numbers, but {others} are not{hint}"
 
 
 def _decided(column: Column, facts: list[str], settings: list[str]) -> Entry:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shoal.config import quoted_name, yaml_scalar
-from shoal.formats import kind
 from shoal.infer.attribute import Context, attribute
-from shoal.infer.entry import Entry, prose
+from shoal.infer.entry import Entry, flow, prose
 from shoal.infer.roles import Persons, Times, find_nulls, find_person, find_time, nulls_entry
-from shoal.infer.sample import RARE, Column, Sample, person_numbers, refuse_record, sample
+from shoal.infer.sample import RARE, Column, Sample, person_numbers, sample
 from shoal.policy import MOST_QUASI
 from shoal.text import counted
 
@@ -27,9 +26,14 @@ def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
     and nothing that identifies a person is written down.
     """
     path = fspath(source)
-    seen = study(path, rows)
+    return written(path, study(path, rows))
+
+
+def written(path: str, seen: Study) -> str:
+    """The draft of a study."""
     lines = [*_opening(path, seen.sample, seen.noun), ""]
-    for entries in (seen.person.entries, seen.time.entries, [nulls_entry(seen.nulls)]):
+    nulls = nulls_entry(seen.nulls, seen.words)
+    for entries in (_input(seen), seen.person.entries, seen.time.entries, [nulls]):
         lines += [line for entry in entries for line in entry.lines()]
         lines += [""] * bool(entries)
     lines += [*_attributes(seen.entries), "", *_closing()]
@@ -42,30 +46,68 @@ class Study(NamedTuple):
     sample: Sample
     person: Persons
     time: Times
-    nulls: dict[str, list[str]]  # texts that mean missing, and where they were found
+    nulls: dict[str, list[str]]  # the texts of each field that mean missing
+    words: dict[str, list[str]]  # those that may mean missing, and are kept as values
+    forms: dict[str, tuple[str, ...]]  # the forms of the fields with times that are not ISO 8601
+    settings: dict[str, Any]  # how the input is written, as `input` of a policy
     entries: dict[str, Entry]  # the entries of all other fields, in order
     noun: str  # what is counted: person or row
+
+    @property
+    def named(self) -> set[str]:
+        """The fields that the draft names."""
+        names = {name for name, entry in self.entries.items() if entry.active}
+        return names | {self.person.column.name if self.person.column else "", self.time.name or ""} - {""}
 
 
 def study(path: str, rows: int) -> Study:
     """Look at the first rows of a file."""
     found = sample(path, rows)
-    nulls = find_nulls(field for field in found.fields if not field.nested)
-    columns = [Column(field, tuple(nulls)) for field in found.fields]
-    if kind(path) == "csv":
-        refuse_record(path, columns)
+    marks = found.written.marks
+    looked = {field.name: find_nulls(field, marks) for field in found.fields if field.name not in found.nested}
+    nulls = {name: missing for name, (missing, _) in looked.items()}
+    words = {name: kept for name, (_, kept) in looked.items() if kept}
+    columns = [Column(field, tuple(nulls.get(field.name, ("",))), marks, field.name in found.nested) for field in found.fields]
     person = find_person(columns)
     time = find_time([column for column in columns if column is not person.column])
     noun = "person" if person.counted else "row"
     context = Context(person_numbers(person.counted, found.rows), person.candidates, found.complete, noun)
     others = [column for column in columns if column is not person.column and column.name != time.name]
     entries = {column.name: attribute(column, context) for column in others}
-    return Study(found, person, time, nulls, entries, noun)
+    forms = {column.name: column.forms for column in columns if column.forms and (column.is_date or column.name == time.name)}
+    return Study(found, person, time, nulls, words, forms, found.written.settings(path), entries, noun)
+
+
+def _input(seen: Study) -> list[Entry]:
+    """How the input is written, where it is not as usual."""
+    settings = input_settings(seen)
+    said, doubt = str(seen.sample.written), seen.sample.written.doubt
+    if not settings:
+        return [Entry(f"The input: {said}.")] if doubt else []
+    items = [f"{key}: {_flow(value)}" for key, value in settings.items()]
+    note = f"How the input is written, found out from its beginning{f': {said}' if said else ''}."
+    if "header" in settings:
+        note += " The file names no columns: rename them here and below."
+    return [Entry(note, flow("input: {", items, "}"), active=True)]
+
+
+def input_settings(seen: Study) -> dict[str, Any]:
+    """The section `input` of the draft. A form that is ambiguous is there only if the draft names its field, and refused."""
+    times = {name: " or ".join(forms) for name, forms in seen.forms.items() if name in seen.named or len(forms) == 1}
+    return {**seen.settings, **({"times": times} if times else {})}
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{yaml_scalar(key)}: {_flow(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    return yaml_scalar(str(value))
 
 
 def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
     seen = counted(found.rows + found.bad, "row")
-    extent = f"all {seen}" if found.complete else f"the first {seen}"
+    extent = f"all {seen}" if found.complete else f"a sample, the first {seen}"
     place = "standard input" if path == "-" else quoted_name(PurePath(path).name)
     more = "" if found.complete else " (more follow, and may differ)"
     yield from prose(f"A draft by `shoal infer`, from {extent} of {place}{more}. Go through it before you use it.")

@@ -103,13 +103,14 @@ def prose(text: str, indent: str = "") -> list[str]:
     )
 
 
-def numeric(name: str, bounds: Range) -> list[str]:
+def numeric(name: str, bounds: Range, more: str = "") -> list[str]:
     """The setting of a numeric quasi-identifier.
 
     >>> numeric("age", Range("15", "95", "5"))
     ['age: {quasi: numeric, range: [15, 95], grid: 5}']
     """
-    return [f"{yaml_scalar(name)}: {{quasi: numeric, range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
+    part = f"{more}, " if more else ""
+    return [f"{yaml_scalar(name)}: {{quasi: numeric, {part}range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
 
 
 def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
@@ -130,7 +131,7 @@ def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
     return [f"{yaml_scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
 
 
-def flow(start: str, items: Sequence[str]) -> list[str]:
+def flow(start: str, items: Sequence[str], end: str = "]") -> list[str]:
     """A YAML list after its start, on as many lines as it needs, aligned with its first item unless that is far right.
 
     >>> flow("any: [", ["f", "m"])
@@ -139,7 +140,7 @@ def flow(start: str, items: Sequence[str]) -> list[str]:
     indent = len(start) if len(start) <= WIDTH // 2 else len(start) - len(start.lstrip()) + 2
     lines, line = [], start
     for position, item in enumerate(items):
-        piece = item + ("]" if position == len(items) - 1 else ",")
+        piece = item + (end if position == len(items) - 1 else ",")
         if len(line) + len(piece) > WIDTH and line.strip():
             lines.append(line.rstrip())
             line = " " * indent

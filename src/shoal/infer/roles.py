@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from shoal.causes import is_missing
 from shoal.config import quoted_name, yaml_scalar
-from shoal.infer.entry import Entry
-from shoal.infer.recognize import form, is_birth, is_missing, is_time, person_rank, words
-from shoal.infer.sample import Column, Field
+from shoal.date_text import forms_of
+from shoal.formats import Field
+from shoal.infer.entry import Entry, flow
+from shoal.infer.sample import EARLIEST, LATEST_USUAL, Column
+from shoal.number_text import Marks
+from shoal.recognize import form, is_birth, is_time, is_word, person_rank, words
 from shoal.text import percent
 
 MANY = 20
@@ -18,7 +22,6 @@ _RISK = (
     "As it stands, every record counts as a person of its own. If persons can come back, that is NOT safe: one of them "
     "could fill a whole group."
 )
-EARLIEST, LATEST = 1e8, 4e9  # seconds since 1970: 1973 to 2096
 _USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"})
 _MOST = 6
 
@@ -99,6 +102,9 @@ def find_time(columns: Sequence[Column]) -> Times:
             "The records' own time, by its form and name. Not published; a window of time would use it. A record "
             "without one is rejected."
         )
+        chosen = next(column for column in columns if column.name == best[0])
+        if len(chosen.forms) > 1:
+            note += f" DECIDE its form, {' or '.join(chosen.forms)}, under input.times: its values fit both."
         return Times(best[0], [Entry(note, [_setting(best[0])], active=True)])
     if best:
         names = ", ".join(map(quoted_name, best))
@@ -108,40 +114,61 @@ def find_time(columns: Sequence[Column]) -> Times:
 
 
 def _is_time(column: Column) -> bool:
-    if column.nested or not column.known or column.seconds is None or is_birth(column.name):
+    if column.nested or not column.known or column.seconds is None or np.isnan(column.seconds).any() or is_birth(column.name):
         return False
     if column.numbers is None:
-        return column.is_moment or form(column.values) == "dates"
-    return is_time(column.name) and bool(np.all((column.numbers > EARLIEST) & (column.numbers < LATEST)))
+        return column.is_moment or bool(column.forms) or form(column.values) == "dates"
+    if column.forms:
+        return True
+    return is_time(column.name) and bool(np.all((column.numbers > EARLIEST) & (column.numbers < LATEST_USUAL)))
 
 
 def _setting(name: str) -> str:
     return f"time: {{field: {yaml_scalar(name)}, publish: drop}}"
 
 
-def find_nulls(fields: Iterable[Field]) -> dict[str, list[str]]:
-    """The texts that look like "missing", and the fields they occur in; the empty text is always one."""
-    found: dict[str, list[str]] = {"": []}
-    for field in fields:
-        for text in sorted(filter(is_missing, Column(field, ()).values)):
-            found.setdefault(text, []).append(field.name)
-    return found
+BLANK = ""
 
 
-def nulls_entry(found: dict[str, list[str]]) -> Entry:
-    """The entry of the texts that mean missing."""
-    listed = ", ".join(_quoted(text) for text in found)
-    places = "; ".join(f"{_quoted(text)} in {_places(names)}" for text, names in found.items() if names)
+def find_nulls(field: Field, marks: Marks) -> tuple[list[str], list[str]]:
+    """The texts of a field that look like "missing", the empty text first; and those that are words, and so may be values.
+
+    Among numbers and dates a word means missing; among other texts, such as diagnoses, "none" is a value.
+    """
+    column = Column(field, (), marks)
+    found = sorted(text for text in column.values if text and is_missing(text))
+    rest = [text for text in column.values if not is_missing(text)]
+    as_words = [text for text in found if is_word(text)]
+    if not as_words or (rest and all(_is_measured(text, marks) for text in rest)):
+        return [BLANK, *found], []
+    return [BLANK, *(text for text in found if text not in as_words)], as_words
+
+
+def _is_measured(text: str, marks: Marks) -> bool:
+    return marks.plain(text) is not None or bool(forms_of(text)) or form([text]) == "dates"
+
+
+def nulls_entry(nulls: Mapping[str, list[str]], words: Mapping[str, list[str]]) -> Entry:
+    """The entry of the texts that mean missing, by field."""
+    own = {name: texts for name, texts in nulls.items() if texts != [BLANK]}
     note = "Texts that mean missing, besides null, NaN and an absent field. "
-    note += f"Found: {places}. Remove what is a value of its own." if places else "None was found in the sample."
-    return Entry(note, [f"nulls: [{listed}]"], active=True)
+    if own:
+        listed = "; ".join(f"{', '.join(map(_quoted, texts[1:]))} in {quoted_name(name)}" for name, texts in _some(own))
+        note += f"Found: {listed}. Remove what is a value of its own. In other fields the empty text alone means missing."
+        setting = flow("nulls: {", [f"{yaml_scalar(n)}: [{', '.join(map(_quoted, texts))}]" for n, texts in own.items()], "}")
+    else:
+        note += "None but the empty text was found in the sample."
+        setting = [f"nulls: [{_quoted(BLANK)}]"]
+    if words:
+        listed = "; ".join(f"{', '.join(map(_quoted, texts))} in {quoted_name(name)}" for name, texts in _some(words))
+        note += f" Kept as values: {listed}; list them under nulls if they mean missing."
+    return Entry(note, setting, active=True)
+
+
+def _some(found: Mapping[str, list[str]]) -> list[tuple[str, list[str]]]:
+    return list(found.items())[:_MOST]
 
 
 def _quoted(text: str) -> str:
     written = yaml_scalar(text)
     return written if written.startswith('"') else f'"{written}"'
-
-
-def _places(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(quoted_name(name) for name in names[:_MOST]) + more

@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.columns import column, numbers, texts, times, unreadable
+from shoal.causes import number_cause
+from shoal.columns import Numbers, numbers, texts, times, unreadable
+from shoal.date_text import UNITS, column_forms
 from shoal.errors import InputError
-from shoal.formats import Records, field_names, first_records, kind, open_reader, typed_column
-from shoal.infer.recognize import form
+from shoal.formats import Detected, Field, detected, first_rows
+from shoal.number_text import PLAIN, Marks
+from shoal.recognize import is_time
 
 RARE = 5  # a value of fewer persons than this could identify them, and is never written down
 LONGEST_NAME = 120
-_BLOCK = 65_536
+LOOKED_AT = 1000  # different values that are no numbers, whose likely cause is looked for
+EARLIEST, LATEST_USUAL = 1e8, 4e9  # seconds since 1970: 1973 to 2096
 ALMOST = 0.9
 FEWEST = 20
 LATEST = 9e12  # seconds
 _PADDED = re.compile(r"[+-]?0[0-9]+(\..*)?")
 
 
-class Field(NamedTuple):
-    """One field of the sample, in the types of the input."""
-
-    name: str
-    arrays: list[pa.Array]
-    nested: bool
-
-
 class Sample(NamedTuple):
-    """The first rows of an input."""
+    """The first rows of an input, and how it is written."""
 
     fields: list[Field]
     rows: int  # that could be read
     bad: int  # that could not
     complete: bool  # whether there are no more
+    nested: frozenset[str]  # fields that hold lists or objects
+    written: Detected
     unnamed: int = 0  # fields whose name is empty or too long for a policy
     seldom: int = 0  # fields of so few records that the name itself could identify a person
 
@@ -48,63 +47,33 @@ def sample(path: str, rows: int) -> Sample:
     """At most `rows` rows of a file, or of JSON lines on standard input if the path is `-`."""
     if rows < 1:
         raise InputError("rows: is below 1; look at one row at least")
-    found = _of_records(first_records(path, rows)) if kind(path) == "jsonl" else _of_table(path, rows)
+    written = detected(path)
+    found = first_rows(path, rows, written.dialect)
     if not found.rows:
         broken = f"none of its first {found.bad:,} rows can be read; correct them" if found.bad else "has no records"
         raise InputError(f"{path}: {broken}, since a draft needs some to look at")
-    usable = [field for field in found.fields if field.name.strip() and len(field.name) <= LONGEST_NAME]
-    return found._replace(fields=usable, unnamed=len(found.fields) - len(usable))
-
-
-def _of_records(records: Records) -> Sample:
-    keys = records.keys()
-    often = [key for key, count in keys.items() if count >= min(RARE, len(records.good))]
-    fields = []
-    for key in often:
-        values = [record.get(key) for record in records.good]
-        fields.append(Field(key, [typed_column(values)], any(isinstance(value, dict | list) for value in values)))
-    return Sample(fields, len(records.good), records.bad, records.complete, seldom=len(keys) - len(often))
-
-
-def _of_table(path: str, rows: int) -> Sample:
-    names = field_names(path)
-    arrays: dict[str, list[pa.Array]] = {name: [] for name in names}
-    count = bad = 0
-    complete = True
-    with open_reader(path, names, rows=min(rows + 1, _BLOCK)) as reader:
-        for block in reader:
-            cut = int(np.searchsorted(block.rows, rows))
-            wrong = sum(row < rows for row, _ in block.bad)
-            for name in names:
-                arrays[name].append(column(block.batch, name).slice(0, cut))
-            count, bad = count + cut, bad + wrong
-            if cut < len(block.rows) or wrong < len(block.bad):
-                complete = False
-                break
-    return Sample([_field_of(name, parts) for name, parts in arrays.items()], count, bad, complete)
-
-
-def _field_of(name: str, arrays: list[pa.Array]) -> Field:
-    return Field(name, arrays, any(pa.types.is_nested(_value_type(array.type)) for array in arrays))
-
-
-def _value_type(kind: Any) -> Any:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    often = [field for field in found.fields if field.records >= min(RARE, found.rows)]
+    usable = [field for field in often if field.name.strip() and len(field.name) <= LONGEST_NAME]
+    return Sample(
+        usable, found.rows, found.bad, found.complete, found.nested, written,
+        unnamed=len(often) - len(usable), seldom=len(found.fields) - len(often),
+    )  # fmt: skip
 
 
 class Column:
     """A field of the sample with its values, read as a run would read them."""
 
-    def __init__(self, field: Field, nulls: Sequence[str]) -> None:
+    def __init__(self, field: Field, nulls: Sequence[str], marks: Marks = PLAIN, nested: bool = False) -> None:
         self.name = field.name
-        self.nested = field.nested
+        self.nested = nested
         self._arrays = field.arrays
-        self._nulls = tuple(nulls)
+        self.nulls = tuple(nulls)
+        self._marks = marks
 
     @cached_property
     def text(self) -> pa.Array:
         """Each row's text, null where it is missing."""
-        parts = [texts(array, self._nulls).cast(pa.large_string()) for array in self._arrays]
+        parts = [texts(array, self.nulls).cast(pa.large_string()) for array in self._arrays]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
 
     @cached_property
@@ -149,13 +118,25 @@ class Column:
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The values that are not missing, if all of them are numbers."""
-        found = numbers(self.text, self._nulls)
+        found = self._numbers
         return None if self.is_moment or found.wrong.any() else found.values[~np.isnan(found.values)]
 
     @cached_property
+    def _numbers(self) -> Numbers:
+        return numbers(self.text, self.nulls, self._marks)
+
+    @cached_property
+    def likely_causes(self) -> dict[str, int]:
+        """Why some values may be no numbers, and in how many rows; the most frequent first."""
+        wrong = self.text.filter(pa.array(self._numbers.wrong)).value_counts()
+        causes: Counter[str] = Counter()
+        for each in wrong.to_pylist()[:LOOKED_AT]:
+            causes[number_cause(each["values"], self._marks)] += each["counts"]
+        return dict(causes.most_common())
+
+    @cached_property
     def share_of_numbers(self) -> float:
-        found = numbers(self.text, self._nulls)
-        return 1 - float(found.wrong.sum()) / max(self.known, 1)
+        return 1 - float(self._numbers.wrong.sum()) / max(self.known, 1)
 
     @cached_property
     def is_whole(self) -> bool:
@@ -168,12 +149,40 @@ class Column:
         return any(map(_PADDED.fullmatch, self.values))
 
     @cached_property
+    def forms(self) -> tuple[str, ...]:
+        """The forms in which all values can be read as times, other than ISO 8601; two if the day may be the month."""
+        if self.is_moment or not self.known or self.nested:
+            return ()
+        if self.numbers is not None:
+            return self._units
+        return () if self._seconds(None) is not None else column_forms(self.values)
+
+    @cached_property
+    def _units(self) -> tuple[str, ...]:
+        """The unit in which numbers count the time since 1970, if it is not the second and the name is one of a time."""
+        assert self.numbers is not None
+        if not len(self.numbers) or not is_time(self.name):
+            return ()
+        for unit, size in UNITS.items():
+            if unit != "s" and bool(((self.numbers > EARLIEST * size) & (self.numbers < LATEST_USUAL * size)).all()):
+                return (unit,)
+        return ()
+
+    @cached_property
     def seconds(self) -> NDArray[np.float64] | None:
-        """The values as times, if each row has one."""
-        found = [times(array, self._nulls) for array in self._arrays]
+        """The values as times, if each row has one; of several forms the first counts."""
+        return self._seconds(self.forms[0] if self.forms else None)
+
+    def _seconds(self, form: str | None) -> NDArray[np.float64] | None:
+        found = [times(array, self.nulls, form) for array in self._arrays]
         values = np.concatenate([part.values for part in found]) if found else np.empty(0)
         wrong = any(bool(part.wrong.any()) for part in found)
-        return None if wrong or not (np.abs(values) <= LATEST).all() else values
+        return None if wrong or not (np.isnan(values) | (np.abs(values) <= LATEST)).all() else values
+
+    @cached_property
+    def is_date(self) -> bool:
+        """Whether all values are dates or times, and not plain numbers."""
+        return self.seconds is not None and (self.is_moment or (self.numbers is None and self.known > 0))
 
 
 def person_numbers(column: Column | None, rows: int) -> NDArray[np.int64]:
@@ -187,20 +196,3 @@ def support(column: Column, person: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many persons have each of the column's values."""
     pairs = np.unique(np.stack([column.codes, person]), axis=1)[0]
     return np.bincount(pairs[pairs >= 0], minlength=len(column.values))
-
-
-def refuse_record(path: str, columns: Sequence[Column]) -> None:
-    """Raise if half of the names or more are values of their own columns, or look like data."""
-    if len(columns) == 1 and any(mark in columns[0].name for mark in ";\t|"):
-        raise InputError(f"{path}: has one column, whose name holds ; | or a tab; separate the columns by commas")
-    odd = sum(_is_value(column) for column in columns)
-    if odd >= min(2, len(columns)) and 2 * odd >= len(columns) > 0:
-        raise InputError(
-            f"{path}: its first line looks like a record ({odd} of {len(columns)} entries look like values); "
-            "put a line with the names of the columns before it"
-        )
-
-
-def _is_value(column: Column) -> bool:
-    name = column.name.strip()
-    return name in column.values or form([name]) not in (None, "free text")

@@ -6,9 +6,11 @@ from typing import Any
 
 from shoal.config import read_yaml as yaml
 from shoal.errors import PolicyError
-from shoal.infer import WINDOW, K
+from shoal.hierarchies import is_named
+from shoal.infer import WINDOW, K, Study, input_settings
 from shoal.infer import Entry as Drafted
 from shoal.lab.form import Form, FormField
+from shoal.lab.policy_text import flow_text
 from shoal.lab.sample import Sample
 from shoal.lab.tree_text import tree_text
 from shoal.policy import MOST_QUASI, Hierarchy
@@ -28,15 +30,22 @@ def draft(sample: Sample) -> Form:
     quasi = [entry for entry in fields if entry.role in ("numeric", "categorical")]
     for entry in quasi[MOST_QUASI:]:
         entry.role = "omit"
-    return Form(
-        person=person, time=seen.time.name or "", nulls=list(seen.nulls), k=str(K), window=str(WINDOW), fields=fields
-    )  # fmt: skip
+    return Form(person=person, time=seen.time.name or "", k=str(K), window=str(WINDOW), fields=fields, more=_more(seen))
+
+
+def _more(seen: Study) -> str:
+    """How the input is written, and which texts of single fields mean missing: settings that the form has no boxes for."""
+    found = {"input": input_settings(seen), "nulls": {name: texts for name, texts in seen.nulls.items() if len(texts) > 1}}
+    return "".join(f"{key}: {flow_text(value)}\n" for key, value in found.items() if value)
 
 
 def about(sample: Sample) -> str:
-    """The fields that may identify persons, if several might."""
-    who = sample.study.person
-    return "" if who.column or not who.candidates else f"May tell persons apart: {', '.join(who.candidates)}."
+    """How the file is written, and the fields that may identify persons, if several might."""
+    who, written = sample.study.person, str(sample.study.sample.written)
+    said = [f"The file has {written}."] if written else []
+    if not who.column and who.candidates:
+        said.append(f"May tell persons apart: {', '.join(who.candidates)}.")
+    return " ".join(said)
 
 
 def _entry(name: str, drafted: Drafted) -> FormField:
@@ -52,14 +61,20 @@ def _entry(name: str, drafted: Drafted) -> FormField:
         high=_text(high),
         grid=_text(settings.get("grid", "")),
         tree=_tree(settings.get("hierarchy")),
+        builder=_builder(settings.get("hierarchy")),
+        part=settings.get("part", ""),
         lenient=settings.get("unknown") == "root",
         note=drafted.note,
     )
 
 
+def _builder(written: Any) -> str:
+    return flow_text(written) if isinstance(written, dict) and is_named(written) else ""
+
+
 def _tree(written: Any) -> str:
     try:
-        found: Hierarchy | None = tree(written) if isinstance(written, dict) else None
+        found: Hierarchy | None = tree(written) if isinstance(written, dict) and not is_named(written) else None
     except PolicyError:
         found = None
     return tree_text(found) if found else ""

@@ -16,7 +16,7 @@ Short = Annotated[str, Field(max_length=200)]
 Long = Annotated[str, Field(max_length=1_000_000)]
 
 _SECTION = re.compile(
-    r"(person|person_missing|time|nulls|item|privacy|window|algorithm|more|attributes|weights|sparse)\b[.]?(\w*)"
+    r"(person|person_missing|time|input|nulls|item|privacy|window|algorithm|more|attributes|weights|sparse)\b[.]?(\w*)"
 )
 _KEY = re.compile(r"(\w+)\b")
 
@@ -33,6 +33,8 @@ class FormField(BaseModel):
     grid: Short = ""
     clip: bool = Field(default=False, description="clip values outside the range, instead of rejecting their records")
     tree: Long = Field(default="", description="the hierarchy, one label per line, indented")
+    builder: Long = Field(default="", description="a hierarchy by name, as YAML, used while there is no tree")
+    part: Short = Field(default="", description="the part of a date that counts, such as year")
     lenient: bool = Field(default=False, description="publish a category that is no leaf as the root")
     note: Long = Field(default="", description="what was found in the sample")
 

@@ -12,7 +12,7 @@ import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from shoal.config import read_yaml, yaml_scalar
 from shoal.errors import PolicyError
-from shoal.formats import SUFFIXES
+from shoal.formats import suffix, writable
 from shoal.lab.form import Form, FormField
 from shoal.lab.tree_text import parse_tree
 from shoal.policy import NOBODY
@@ -51,7 +51,7 @@ def as_policy(form: Form) -> dict[str, Any]:
         if not isinstance(more, Mapping):
             problems.append("more: is not a mapping; write it as key: value pairs, such as privacy: {l: 2}")
         else:
-            found = _merged(found, more)
+            found = _fitted(_merged({**found, "nulls": list(form.nulls)}, more), form)
     except PolicyError as error:
         problems += [f"more: {problem}" for problem in error.problems]
     if problems:
@@ -80,7 +80,7 @@ def policy_text(form: Form) -> str:
     """
     notes = {entry.name: entry.note for entry in form.fields}
     found = as_policy(form)
-    before = [key for key in ("version", "person", "person_missing", "time", "nulls", "item") if key in found]
+    before = [key for key in ("version", "input", "person", "person_missing", "time", "nulls", "item") if key in found]
     lines = [line for key in before for line in _lines(key, found[key])]
     lines = [_NOBODY if line == f'person: "{NOBODY}"' else line for line in lines]
     attributes = found.get("attributes")
@@ -125,7 +125,8 @@ def _attribute(entry: FormField, problems: list[str]) -> dict[str, Any]:
                 else {}
             )
             grid = {"grid": parse_number(entry.grid)} if entry.grid.strip() else {}
-            return {"quasi": "numeric", **ends, **grid, **({"out_of_range": "clip"} if entry.clip else {})}
+            part = {"part": entry.part} if entry.part.strip() else {}
+            return {"quasi": "numeric", **part, **ends, **grid, **({"out_of_range": "clip"} if entry.clip else {})}
         case "categorical":
             lenient = {"unknown": "root"} if entry.lenient else {}
             tree: dict[str, Any] = {}
@@ -134,8 +135,20 @@ def _attribute(entry: FormField, problems: list[str]) -> dict[str, Any]:
                     tree = {"hierarchy": parse_tree(entry.tree)}
                 except PolicyError as error:
                     problems += [f"attributes.{entry.name}.hierarchy: {problem}" for problem in error.problems]
+            elif entry.builder.strip():
+                tree = {"hierarchy": read_yaml(entry.builder)}
             return {"quasi": "categorical", **lenient, **tree}
     return {"publish": "keep"}
+
+
+def _fitted(found: dict[str, Any], form: Form) -> dict[str, Any]:
+    """The same, with texts by field that mean missing also for the fields that the form's own list is for."""
+    own = found.get("nulls")
+    if isinstance(own, Mapping) and form.nulls != [""]:
+        fields = [found.get("person"), form.time, *found.get("attributes", {})]
+        usual = {name: list(form.nulls) for name in fields if name and name != NOBODY}
+        found["nulls"] = {**usual, **{name: [*dict.fromkeys([*form.nulls, *texts])] for name, texts in own.items()}}
+    return found
 
 
 def _merged(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, Any]:
@@ -149,8 +162,8 @@ def _merged(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, An
 
 def _lines(key: object, value: object) -> Iterator[str]:
     """A key and its value, on one line if they fit; a hierarchy always as a tree."""
-    name = yaml_scalar(key) if isinstance(key, str) else _flow(key)
-    flow = _flow(value)
+    name = yaml_scalar(key) if isinstance(key, str) else flow_text(key)
+    flow = flow_text(value)
     is_tree = isinstance(value, Mapping) and (key == "hierarchy" or "hierarchy" in value)
     if (not is_tree and len(name) + len(flow) + 2 <= WIDTH) or not isinstance(value, Mapping | list) or not value:
         yield f"{name}: {flow}"
@@ -159,7 +172,7 @@ def _lines(key: object, value: object) -> Iterator[str]:
         for each, below in value.items():
             yield from (f"  {line}" for line in _lines(each, below))
     else:
-        yield from _listed(f"{name}: [", [_flow(each) for each in value])
+        yield from _listed(f"{name}: [", [flow_text(each) for each in value])
 
 
 def _listed(start: str, items: list[str]) -> Iterator[str]:
@@ -174,14 +187,14 @@ def _listed(start: str, items: list[str]) -> Iterator[str]:
     yield line.rstrip()
 
 
-def _flow(value: object) -> str:
+def flow_text(value: object) -> str:
     match value:
         case str():
             return yaml_scalar(value)
         case Mapping():
-            return f"{{{', '.join(f'{_flow(key)}: {_flow(below)}' for key, below in value.items())}}}"
+            return f"{{{', '.join(f'{flow_text(key)}: {flow_text(below)}' for key, below in value.items())}}}"
         case list() | tuple():
-            return f"[{', '.join(map(_flow, value))}]"
+            return f"[{', '.join(map(flow_text, value))}]"
     dumped: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
     return dumped.removesuffix("\n").removesuffix("\n...")
 
@@ -227,5 +240,4 @@ def python(name: str, is_filter: bool = False) -> str:
 
 
 def _target(name: str) -> str:
-    suffix = max((each for each in SUFFIXES if name.lower().endswith(each)), key=len, default=PurePath(name).suffix)
-    return f"{_OUTPUT}{suffix}"
+    return f"{_OUTPUT}{writable(suffix(name)) if suffix(name) else PurePath(name).suffix}"

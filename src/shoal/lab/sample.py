@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.columns import column, texts
 from shoal.errors import InputError
-from shoal.formats import field_names, open_reader
+from shoal.formats import FirstRows, detected, first_rows
 from shoal.infer import RARE, Column, Study, person_numbers, rounded_range, study, support
 from shoal.lab.form import FormField, Role
 
@@ -50,22 +50,11 @@ class Sample:
 
     @classmethod
     def _read(cls, path: Path, name: str, rows: int) -> Sample:
-        names = field_names(str(path))
-        parts: list[pa.RecordBatch] = []
-        held = bad = 0
-        complete = True
-        with open_reader(str(path), names, rows=rows + 1) as reader:
-            for block in reader:
-                cut = int(np.searchsorted(block.rows, rows))
-                wrong = sum(row < rows for row, _ in block.bad)
-                parts.append(block.batch.slice(0, cut))
-                held, bad = held + cut, bad + wrong
-                if cut < len(block.rows) or wrong < len(block.bad):
-                    complete = False
-                    break
-        if not held:
-            raise InputError(f"{name}: {'none of its first rows can be read' if bad else 'has no records'}; give another file")
-        return cls(path, name, _joined(parts, names), bad, complete, rows)
+        first = first_rows(str(path), rows, detected(str(path)).dialect)
+        if not first.rows:
+            broken = "none of its first rows can be read" if first.bad else "has no records"
+            raise InputError(f"{name}: {broken}; give another file")
+        return cls(path, name, _batch(first), first.bad, first.complete, rows)
 
     @property
     def rows(self) -> int:
@@ -89,7 +78,8 @@ class Sample:
         if field is None:
             raise InputError(f"'{name}': is not in the sample; name a field that it has")
         entry = FormField(name=name, role=role)
-        found = Column(field, tuple(self.study.nulls))
+        nulls = self.study.nulls.get(name, [""])
+        found = Column(field, tuple(nulls), self.study.sample.written.marks, name in self.study.sample.nested)
         if role == "numeric":
             if found.numbers is None or not len(found.numbers) or not np.isfinite(found.numbers).all():
                 raise InputError(f"'{name}': not all of its values are numbers; make it categorical, or list nulls")
@@ -107,15 +97,13 @@ class Sample:
         return entry
 
 
-def _joined(parts: list[pa.RecordBatch], names: list[str]) -> pa.RecordBatch:
-    """One batch; a field whose type changes between parts becomes text."""
-    if len(parts) == 1:
-        return parts[0]
+def _batch(first: FirstRows) -> pa.RecordBatch:
+    """One batch; a field whose type changes between blocks becomes text."""
     columns = []
-    for name in names:
-        arrays = [part.column(name) for part in parts if part.num_rows]
+    for field in first.fields:
+        arrays = [array for array in field.arrays if len(array)]
         if len({array.type for array in arrays}) > 1:
-            arrays = [texts(column(part, name), ()).cast(pa.string()) for part in parts if part.num_rows]
-        columns.append(pa.chunked_array(arrays).combine_chunks())
+            arrays = [texts(array, ()).cast(pa.string()) for array in arrays]
+        columns.append(pa.chunked_array(arrays).combine_chunks() if len(arrays) != 1 else arrays[0])
     whole = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in columns]
-    return pa.RecordBatch.from_arrays(whole, names=names)
+    return pa.RecordBatch.from_arrays(whole, names=[field.name for field in first.fields])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
@@ -72,9 +73,12 @@ class Trial:
 
     def pairs(self, shown: int = SHOWN) -> dict[str, Any]:
         """Some rows before and after, evenly spaced among those that left."""
-        count = self.published.num_rows if self.trace.num_rows == self.published.num_rows else 0
+        trace = self.trace
+        if self.policy.suppressed == "drop" and not self.policy.is_filter:
+            trace = trace.filter(pc.not_equal(trace.column("how").cast(pa.string()), "suppressed"))
+        count = self.published.num_rows if trace.num_rows == self.published.num_rows else 0
         chosen = [(2 * i + 1) * count // (2 * shown) for i in range(shown)] if count > shown else list(range(count))
-        rows = self.trace.column("row").take(pa.array(chosen, pa.int64())).to_pylist() if chosen else []
+        rows = trace.column("row").take(pa.array(chosen, pa.int64())).to_pylist() if chosen else []
         after = self.published.take(pa.array(chosen, pa.int64())) if chosen else self.published.slice(0, 0)
         columns = [*self.published.schema.names]
         hidden = [name for name in (self.policy.person, self.policy.time and self.policy.time.field) if name]

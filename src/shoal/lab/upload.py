@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
 
 from shoal.errors import InputError
-from shoal.formats import SUFFIXES, kind
+from shoal.formats import kind, packing
+from shoal.formats import suffix as known_suffix
 
 TEXT = 24 << 20  # bytes of a text file that are kept; the rest is not read
 WHOLE = 512 << 20  # bytes of a Parquet or Arrow file, which can be read only as a whole
+_CALLED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 _LONGEST = 200
 _PIECE = 1 << 20
 
@@ -41,11 +46,13 @@ def stored(name: str, chunks: Iterable[bytes], folder: Path) -> tuple[Path, bool
     too large, or damaged.
     """
     name = readable_name(name)
-    suffix = next(each for each in SUFFIXES if name.lower().endswith(each))
+    suffix, packed = known_suffix(name), packing(name)
     is_text = kind(name) in ("csv", "jsonl")
-    target = folder / f"sample{suffix.removesuffix('.gz')}"
+    if packed == ".zst":
+        raise InputError(f"{name}: Zstandard data is not unpacked here; start `shoal lab FILE`, which takes it")
+    target = folder / f"sample{suffix.removesuffix(packed)}"
     if is_text:
-        data, complete = _head(chunks, suffix.endswith(".gz"))
+        data, complete = _head(chunks, packed)
         target.write_bytes(data)
         return target, complete
     size = 0
@@ -58,9 +65,9 @@ def stored(name: str, chunks: Iterable[bytes], folder: Path) -> tuple[Path, bool
     return target, True
 
 
-def _head(chunks: Iterable[bytes], zipped: bool) -> tuple[bytes, bool]:
+def _head(chunks: Iterable[bytes], zipped: str) -> tuple[bytes, bool]:
     """The beginning of a text in whole lines, and whether that is all."""
-    unzip = _Unzip()
+    unzip = _Unzip(zipped or ".gz")
     parts: list[bytes] = []
     size = 0
     for data in (piece for chunk in chunks for piece in unzip.pieces(chunk)) if zipped else chunks:
@@ -78,7 +85,7 @@ def _head(chunks: Iterable[bytes], zipped: bool) -> tuple[bytes, bool]:
 
 
 class _Unzip:
-    """Unpacks a stream of gzip data, also of several members, in small pieces.
+    """Unpacks a stream of gzip, bzip2 or xz data, also of several members, in small pieces.
 
     >>> import gzip
     >>> unzip = _Unzip()
@@ -86,8 +93,17 @@ class _Unzip:
     ([b'one ', b'two'], True)
     """
 
-    def __init__(self) -> None:
-        self._file = zlib.decompressobj(wbits=31)
+    def __init__(self, packing: str = ".gz") -> None:
+        self._packing = packing
+        self._file = self._new()
+
+    def _new(self) -> Any:
+        match self._packing:
+            case ".bz2":
+                return bz2.BZ2Decompressor()
+            case ".xz":
+                return lzma.LZMADecompressor()
+        return zlib.decompressobj(wbits=31)
 
     @property
     def is_whole(self) -> bool:
@@ -100,9 +116,17 @@ class _Unzip:
                 chunk = chunk.lstrip(b"\0")  # padding by some programs
                 if not chunk:
                     return
-                self._file = zlib.decompressobj(wbits=31)
+                self._file = self._new()
             try:
-                yield self._file.decompress(chunk, _PIECE)
-            except zlib.error:
-                raise InputError("the gzip data is damaged; compress it again") from None
-            chunk = self._file.unconsumed_tail or self._file.unused_data
+                yield from self._pieces(chunk)
+            except (zlib.error, OSError, lzma.LZMAError, EOFError):
+                raise InputError(f"the {_CALLED[self._packing]} data is damaged; compress it again") from None
+            chunk = self._file.unused_data
+
+    def _pieces(self, chunk: bytes) -> Iterator[bytes]:
+        if self._packing != ".gz":
+            yield self._file.decompress(chunk)
+            return
+        while chunk:
+            yield self._file.decompress(chunk, _PIECE)
+            chunk = self._file.unconsumed_tail

@@ -20,6 +20,7 @@ def part_digests(policy: Policy, file: PipelineFile) -> dict[str, str]:
     """A digest of each part that the state depends on."""
     parts = {f"policy ({name})": digest for name, digest in policy.fingerprints.items()}
     parts["late"] = _sha256(file.late.model_dump_json() if file.late and file.late.then == "reject" else "")
+    parts["ahead"] = _sha256(file.ahead.model_dump_json() if file.ahead.then == "reject" else "")
     if isinstance(policy.algorithm, Zanon):
         parts["secret"] = _sha256(secret(policy.algorithm).hex())
     return {**parts, "source": _digest(SOURCES, file.source, file), "sink": _digest(SINKS, file.sink, file)}

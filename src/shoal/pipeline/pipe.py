@@ -12,6 +12,7 @@ import logging
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -23,13 +24,15 @@ import pyarrow as pa
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
 from shoal.connectors import SINKS, SOURCES, FileSink, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
-from shoal.formats import Block, Parser, parser
+from shoal.formats import Block
 from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.encryption import FileCipher
+from shoal.pipeline.intake import Intake, with_ticks
+from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
-from shoal.pipeline.store import KEPT, Checkpoint, Entry, Journal, SavedState, Store
-from shoal.pipeline.stream_time import Lateness, StreamClock
+from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
+from shoal.pipeline.stream_time import StreamClock, time_bounds
 from shoal.policy import Policy
 
 TICK = 0.01  # seconds from one tick to the next, while tuples wait for the clock
@@ -79,33 +82,52 @@ class Pipe:
         self.watcher = watcher
         self._monotonic, self._today = monotonic, today
         self._clock = StreamClock(monotonic)
-        self._lateness = Lateness(self.policy, file.late)
+        self._bounds = time_bounds(file)
+        self._set_back: float | None = None
+        self._next_tick = 0.0
+        self._accepts_loss = False
         self._stop = threading.Event()
         self._drain = False
         self._journal: Journal | None = None
+        self._store: Store | None = None
         self._saving: Future[tuple[float, int]] | None = None
         self._position: Position | None = None
         self._covered: list[Position | None] = []  # the positions of the kept checkpoints
         self.sequence = 0
-        self.anonymizer = Anonymizer(self.policy)
-        self.source: Source = connector_class(SOURCES, file.source.name)(file.source.settings)
-        self.source.fields, self.source.passed = self.policy.fields, self.policy.kept
+        self.lost = 0  # journal entries that were lost, knowingly
+        self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
+        self.source = self._new_source()
         self.sink: Sink = connector_class(SINKS, file.sink.name)(file.sink.settings)
+        self.sink.fields = self.policy.published
         self._trace = FileSink(FileSink.Settings(path=file.trace), private=True) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None
+
+    def _new_source(self) -> Source:
+        source: Source = connector_class(SOURCES, self.file.source.name)(self.file.source.settings)
+        source.fields, source.passed = self.policy.fields, self.policy.kept
+        source.dialect = self.policy.input.dialect
+        return source
 
     def stop(self, drain: bool = False) -> None:
         """Ask it to stop: tuples that wait are kept for the next start, or with `drain` published."""
         self._drain |= drain
         self._stop.set()
 
+    def set_clock(self, moment: float) -> None:
+        """Set the clock of the stream back at the start: records with wrong times moved it ahead."""
+        self._set_back = moment
+
+    def accept_loss(self) -> None:
+        """Go on although a part of the journal cannot be read. What was held, or in that part, is lost, and counted."""
+        self._accepts_loss = True
+
     def run(self) -> Stats | FilterStats:
         """Run until the source ends or `stop` is called."""
         cipher = FileCipher(self.file.state.key.read())
         with ExitStack() as stack:
-            store = Store(self.file.state.dir, cipher)
+            self._store = store = Store(self.file.state.dir, cipher)
             stack.callback(store.close)
-            stack.callback(self.source.close)
+            stack.callback(lambda: self.source.close())
             for _, sink in self.sinks():
                 stack.callback(sink.close)
             try:
@@ -144,52 +166,84 @@ class Pipe:
         for _, sink in self.sinks():
             sink.make_durable()
         self._journal = store.journal()
+        self._note()
         store.save(self._checkpoint(), store.number)
         self._covered = [self._position]
+        if self._set_back is not None:
+            self._input(Entry("clock", self._set_back), ())
+            self._sync()
         if self.watcher:
             self.watcher.started(self.anonymizer.stats)
 
     def _restore(self, saved: SavedState) -> dict[str, Any]:
         facts, changed = compatible_facts(saved, self.policy, self.file)
-        self.sequence = facts["sequence"]
+        self.sequence, self.lost = facts["sequence"], facts["lost"]
         if not any(name.startswith("policy") for name in changed):
             self.anonymizer.restore(saved.checkpoint.snapshot)
-        self._lateness.newest = facts["newest"] if facts["newest"] is not None else -math.inf
+        self._bounds.newest = facts["newest"] if facts["newest"] is not None else -math.inf
         if facts["clock"] is not None:
             self._clock.reached(facts["clock"])
+        if self._letters and facts["letters"] and "dead_letters" in facts["marks"]:
+            self._letters.restore(facts["letters"])
         return facts
 
     def _replay(self, store: Store, saved: SavedState) -> None:
         count = 0
-        for entry in saved.entries:
-            count += 1
+        for entry, ticks in with_ticks(saved.entries):
+            count += 1 + len(ticks)
             if entry.kind != "delivery":
                 self._apply(entry, ())
                 continue
             assert entry.position is not None
             payloads = self.source.replay(entry.position) if entry.payloads is None else entry.payloads
             self._position = entry.position
-            self._apply(entry, payloads)
+            self._apply(entry, payloads, ticks)
         _warn(store)
-        if store.is_cut_short and not (self.sink.remembers and self.source.replays):
-            why = "the source cannot give again what it held" if self.sink.remembers else "the sink cannot tell what it has"
-            raise StateError(f"{self.file.state.dir}: a journal is damaged, and {why}; bring an intact copy back")
+        if store.is_cut_short and self._accepts_loss:
+            self._go_on(store)
+        refuse_loss(self, store)
         log.info("resumed: %d journal entries replayed, %d tuples had left", count, self.sequence)
+
+    def _go_on(self, store: Store) -> None:
+        """Forget what is held, since it may have left, and go on where the pipeline had come to."""
+        reached = store.reached
+        if reached is None or (self.source.replays and reached.position is None):
+            raise StateError(f"{self.file.state.dir}: it is not known where the source was; begin anew with another state")
+        held = self._held
+        store.accept_loss()
+        self.lost += max(store.lost, 1)
+        self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
+        self.anonymizer.begin_at(reached.received)
+        if self.source.replays:
+            self.source.close()
+            self.source = self._new_source()
+            self.source.begin(reached.position)
+            self._intake = Intake(self.source)
+        self._position = reached.position or self._position
+        self.sequence = max(
+            [reached.sequence, *(sink.take_over(self.sequence) for name, sink in self.sinks() if name == "sink")]
+        )
+        for name, sink in self.sinks():
+            if name != "sink":
+                sink.take_over(0)
+        store.is_cut_short = False
+        log.warning("accepted a loss: %d journal entries, and what they held, at least %d tuples", max(store.lost, 1), held)
 
     def _flow(self, store: Store, pool: ThreadPoolExecutor) -> None:
         now = self._monotonic()
-        checkpoint, tick, lag = now + self.file.state.checkpoint, now, now
+        checkpoint, lag = now + self.file.state.checkpoint, now
+        self._next_tick = now
         while not self._stop.is_set() and not self.source.ended:
             waits = self._waits
-            until = min(math.inf if self._is_saving else checkpoint, tick if waits else math.inf, now + PATIENCE)
+            until = min(math.inf if self._is_saving else checkpoint, self._next_tick if waits else math.inf, now + PATIENCE)
             moment = self._clock.now
             delivery = self.source.read(max(until - self._monotonic(), 0))
             if delivery and delivery.payloads:
                 self._deliver(delivery.payloads, delivery.position)
             now = self._monotonic()
-            if waits and now >= tick:
+            if waits and now >= self._next_tick:
                 self._tick(moment)
-                tick = now + TICK
+                self._next_tick = now + TICK
             if now >= checkpoint and not self._is_saving:
                 self._save(store, pool)
                 checkpoint = now + self.file.state.checkpoint
@@ -224,13 +278,12 @@ class Pipe:
         self._position = position
         self._input(Entry("delivery", self._today(), position, kept), payloads)
         if not self.source.replays:
-            assert self._journal is not None
-            self._journal.sync()
+            self._sync()
             self.source.acknowledge(position)
 
     def _tick(self, moment: float | None) -> None:
         """Tick to the time before the last read of the source, so that no older record waits to be read."""
-        if moment is not None and moment > self._lateness.newest:
+        if moment is not None and moment > self._bounds.newest:
             self._input(Entry("tick", moment), ())
 
     def _input(self, entry: Entry, payloads: Sequence[Payload]) -> None:
@@ -238,27 +291,67 @@ class Pipe:
         self._journal.add(entry)
         self._apply(entry, payloads)
 
-    def _apply(self, entry: Entry, payloads: Sequence[Payload]) -> None:
-        """Pass an entry to the anonymizer, live or in a replay."""
+    def _apply(self, entry: Entry, payloads: Sequence[Payload], ticks: Sequence[Entry] | None = None) -> None:
+        """Pass an entry to the anonymizer, live or in a replay; `ticks` came while the delivery was taken in before."""
         if entry.kind == "tick":
             self._clock.reached(entry.at)
             self._publish(self.anonymizer.tick(entry.at))
         elif entry.kind == "flush":
+            if self._letters:
+                self._letters.sum_up()
             self._publish(self.anonymizer.flush())
+        elif entry.kind == "clock":
+            self._set_clock_back(entry.at)
         else:
-            for block in self._intake.blocks(payloads, self.anonymizer.stats.received):
+            self._bounds.today = entry.at
+            blocks = self._intake.blocks(payloads, self.anonymizer.received)
+            for block in blocks if ticks is None else self._between(blocks, deque(ticks)):
+                if ticks is None:
+                    self._tick_within()
                 self._take_in(block, entry)
 
+    def _tick_within(self) -> None:
+        """Tick before the next block of a delivery: taking in a large one takes longer than a tuple may wait."""
+        now = self._monotonic()
+        if self._journal and now >= self._next_tick and self._waits and (moment := self._clock.now) is not None:
+            self._input(Entry("tick", moment, {"row": self.anonymizer.received}), ())
+            self._next_tick = self._monotonic() + TICK
+
+    def _between(self, blocks: Iterable[Block], ticks: deque[Entry]) -> Iterator[Block]:
+        """The blocks of a delivery, cut where ticks came between them, however they were cut before."""
+        for block in blocks:
+            rest = block
+            while ticks and (row := int((ticks[0].position or {})["row"])) < rest.end:
+                first, rest = rest.split(row)
+                if len(first.rows) or first.bad:
+                    yield first
+                self._apply(ticks.popleft(), ())
+            yield rest
+        for tick in ticks:
+            self._apply(tick, ())
+
+    def _set_clock_back(self, moment: float) -> None:
+        before = self._clock.now
+        if before is None or before <= moment:
+            log.warning("the clock is not ahead of that time; it stays as it is")
+            return
+        self.anonymizer.set_clock(moment)
+        self._bounds.newest = min(self._bounds.newest, moment)
+        self._clock.set_back(moment)
+        log.warning("the clock is set back by %.3f s", before - moment)
+
     def _take_in(self, block: Block, entry: Entry) -> None:
-        block_in_time, late = self._lateness.in_time(block)
-        if math.isfinite(self._lateness.newest):
-            self._clock.reached(self._lateness.newest)
+        newest = self._bounds.newest
+        bad = [Rejection(row, None, reason) for row, reason in block.bad]
         try:
-            answer = self.anonymizer.push_batch(block_in_time.batch, block_in_time.rows, block.names)
+            answer = self.anonymizer.push_batch(block.batch, block.rows, block.names)
         except InputError:
+            self._bounds.newest = newest
             answer = self.anonymizer.push_batch(block.batch.slice(0, 0), np.zeros(0, np.int64))
-            late = [Rejection(int(row), None, "of another type than those before") for row in block.rows]
-        self.anonymizer.refuse([*late, *(Rejection(row, None, reason) for row, reason in block.bad)])
+            bad += [Rejection(int(row), None, "of another type than those before") for row in block.rows]
+        if math.isfinite(self._bounds.newest):
+            self._clock.reached(self._bounds.newest)
+        self.anonymizer.refuse(bad)
         if self.anonymizer.rejected and self._letters:
             self._sync()
             self._letters.write(sorted(self.anonymizer.rejected), block, entry.position or {}, entry.at)
@@ -269,15 +362,21 @@ class Pipe:
             self._sync()
             self.sink.write(answer, self.sequence)
             self.sequence += len(answer)
-            if self._trace:
-                self._trace.write(self.anonymizer.trace, self.sequence)
+            self._note()
+        if self._trace and len(trace := self.anonymizer.trace):  # also of tuples that the policy drops
+            self._sync()
+            self._trace.write(trace, self.sequence)
         if self.watcher and self._journal:  # a replay was reported before the crash
             self.watcher.after(self.anonymizer, answer)
 
     def _sync(self) -> None:
         """Nothing becomes visible before the journal is durable; in a replay it already is."""
-        if self._journal:
-            self._journal.sync()
+        if self._journal and self._journal.sync():
+            self._note()
+
+    def _note(self) -> None:
+        if self._journal and self._store:
+            self._store.note(self.sequence, self.anonymizer.received, self._position)
 
     def _save(self, store: Store, pool: ThreadPoolExecutor) -> None:
         """Begin a checkpoint, which is written while the stream continues."""
@@ -288,6 +387,7 @@ class Pipe:
         self._journal.close()
         checkpoint = self._checkpoint()
         self._journal = store.journal()
+        self._note()
         number = store.number
 
         def written() -> tuple[float, int]:
@@ -311,9 +411,10 @@ class Pipe:
             self.watcher.checkpointed(seconds, size)
 
     def _checkpoint(self) -> Checkpoint:
-        newest = self._lateness.newest
+        newest = self._bounds.newest
         facts = {
-            "position": self._position, "sequence": self.sequence, "held": self._held,
+            "position": self._position, "sequence": self.sequence, "held": self._held, "lost": self.lost,
+            "letters": self._letters.saved if self._letters else None,
             "marks": {name: sink.mark for name, sink in self.sinks()},
             "newest": newest if math.isfinite(newest) else None, "clock": self._clock.now,
             "parts": part_digests(self.policy, self.file), "files": file_digests(self.file),
@@ -329,25 +430,17 @@ class Pipe:
             yield "dead_letters", self._letters.sink
 
 
-class Intake:
-    """Turns the payloads of a source into blocks of records, numbered from the beginning of the stream."""
+def refuse_loss(pipe: Pipe, store: Store) -> None:
+    """Refuse to go on after a part of the journal that cannot be read.
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._parser: Parser | None = None
-        self._before = 0  # records before the parser began to count
-
-    def blocks(self, payloads: Sequence[Payload], received: int) -> Iterator[Block]:
-        """The records of a delivery, after `received` others. Blocks of a table are numbered already."""
-        if payloads and isinstance(payloads[0], Block):
-            yield from (payload for payload in payloads if isinstance(payload, Block))
-            return
-        if self._parser is None:
-            source, self._before = self._source, received
-            self._parser = parser(source.format, source.fields, source.passed, source.columns)
-        for block in self._parser.blocks([payload for payload in payloads if isinstance(payload, bytes)]):
-            bad = [(row + self._before, reason) for row, reason in block.bad]
-            yield block._replace(rows=block.rows + self._before, bad=bad)
+    Only if the sink tells what it has, and the source gives again what was in that part, nothing can be lost or leave twice.
+    """
+    if store.is_cut_short and not (pipe.sink.remembers and pipe.source.replays):
+        why = "the source cannot give again what it held" if pipe.sink.remembers else "the sink cannot tell what it has"
+        raise StateError(
+            f"{pipe.file.state.dir}: a journal is damaged, and {why}; bring an intact copy back, or go on without what is "
+            "lost: shoal pipe --accept-loss"
+        )
 
 
 def _warn(store: Store) -> None:

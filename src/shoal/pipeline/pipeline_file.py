@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, Field, PlainValidator, ValidationError, ValidationInfo, WithJsonSchema
 
-from shoal.config import FrozenModel, Span, dotted, nested_owner, problems, read_yaml, refusal
+from shoal.config import Count, FrozenModel, Span, dotted, nested_owner, problems, read_yaml, refusal
 from shoal.connectors import SINKS, SOURCES, LocalPath, Secret, connector_class
 from shoal.errors import PolicyError
 
@@ -67,11 +67,19 @@ class Late(FrozenModel):
     then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further behind")
 
 
+class Ahead(FrozenModel):
+    """Records whose own time is after the time of day."""
+
+    allow: Span = Field(default=3600.0, description="how far ahead is still accepted, such as 1h")
+    then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further ahead")
+
+
 class DeadLetters(FrozenModel):
     """Where rejected records are listed."""
 
     file: Lines = Field(description="a .jsonl file: row, field, reason, where it came from, and when")
     encrypt: Secret | None = Field(default=None, description="add the record itself, encrypted with this secret")
+    most: Count = Field(default=100, description="letters a second; those beyond are summed up by field and reason")
 
 
 def _address(value: str) -> str:
@@ -111,6 +119,7 @@ class PipelineFile(FrozenModel):
     sink: Sink = Field(description="where tuples go, such as {file: {path: clean.jsonl}}")
     state: State = Field(description="where the state is kept, such as {dir: state/, key: {env: SHOAL_KEY}}")
     late: Late | None = Field(default=None, description="records out of order, such as {allow: 10s, then: reject}")
+    ahead: Ahead = Field(default=Ahead(), description="records from the future, such as {allow: 1h, then: reject}")
     dead_letters: DeadLetters | None = Field(default=None, description="rejected records, such as {file: rejected.jsonl}")
     trace: Lines | None = Field(default=None, description="a .jsonl file that tells how each tuple left; private")
     telemetry: Telemetry | None = Field(default=None, description="figures, such as {prometheus: 127.0.0.1:9464}")

@@ -9,9 +9,9 @@ from typing import Any
 from shoal.errors import StateError
 from shoal.pipeline.compatibility import compatible_facts
 from shoal.pipeline.encryption import FileCipher
-from shoal.pipeline.pipe import Pipe
+from shoal.pipeline.pipe import Pipe, refuse_loss
 from shoal.pipeline.pipeline_file import PipelineFile
-from shoal.pipeline.store import Store
+from shoal.pipeline.store import SavedState, Store
 
 
 def readiness(file: PipelineFile) -> Iterator[str]:
@@ -20,15 +20,18 @@ def readiness(file: PipelineFile) -> Iterator[str]:
     nearest = next(each for each in (file.state.dir, *file.state.dir.absolute().parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise StateError(f"{file.state.dir}: cannot be written; name another folder, or check its permissions")
-    store = Store(file.state.dir, FileCipher(file.state.key.read()), read_only=True)
-    saved = store.load()
+    store, saved, entries = _read_all(file)
     yield from store.warnings
+    refuse_loss(pipe, store)
     facts: dict[str, Any] = {"position": None, "sequence": 0, "marks": {}}
     if saved is None:
         yield f"{file.state.dir}: no state yet; the pipeline begins anew"
     else:
         facts, changed = compatible_facts(saved, pipe.policy, file)
         yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"
+        yield f"the journal after it is whole: {entries:,} entries"
+        if facts["lost"]:
+            yield f"{facts['lost']:,} journal entries were lost before, knowingly"
         yield f"changed since: {', '.join(changed)}; nothing is held, so it can start" if changed else "the state fits"
     is_known = pipe.source.probe(facts["position"])
     yield f"source: {file.source.name} {'can be read' if is_known else 'is tried only at the start'}"
@@ -36,3 +39,17 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         is_known = sink.probe(facts["marks"].get(name), facts["sequence"])
         kind = file.sink.name if name == "sink" else "file"
         yield f"{name}: {kind} {'can be written' if is_known else 'is tried only at the start'}"
+
+
+def _read_all(file: PipelineFile) -> tuple[Store, SavedState | None, int]:
+    """The state, and how many entries the journals after its checkpoint have; all of them are read.
+
+    A running pipeline may remove a journal while it is read, if it has written a newer checkpoint; then it is read again.
+    """
+    while True:
+        store = Store(file.state.dir, FileCipher(file.state.key.read()), read_only=True)
+        before = store.newest_checkpoint
+        saved = store.load()
+        entries = sum(1 for _ in saved.entries) if saved else 0
+        if not store.is_cut_short or store.newest_checkpoint == before:
+            return store, saved, entries

@@ -1,10 +1,8 @@
-"""The folder of a pipeline's state: checkpoints, journals, and a lock.
+"""The folder of a pipeline's state: checkpoints, journals, how far it has come, and a lock.
 
 Checkpoint n is the whole state at a moment; journal n is all input of the anonymizer after it, in order. The last two of each
-are kept: if the newest checkpoint cannot be read, the previous one and both journals lead to the same state.
-
-An entry of a journal is durable before anything that depends on it becomes visible. When the journal is replayed, the
-anonymizer releases the same tuples in the same groups.
+are kept: if the newest checkpoint cannot be read, the previous one and both journals lead to the same state. `progress` tells
+how many entries the last journal must have at least: what is beyond was never visible, and what is missing before was lost.
 """
 
 from __future__ import annotations
@@ -12,102 +10,20 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from shoal.connectors import Position
 from shoal.errors import StateError
 from shoal.formats import guarded, reason
-from shoal.pipeline.encryption import HEADER, Damaged, FileCipher
-
-
-class Entry(NamedTuple):
-    """One input of the anonymizer."""
-
-    kind: Literal["begin", "delivery", "tick", "flush"]
-    at: float  # of a tick, the stream's time; else the time of day
-    position: Position | None = None  # of the source, after a delivery
-    payloads: Sequence[bytes] | None = None  # of a delivery that its source cannot replay
-
-
-class Journal:
-    """Writes a file of entries; the first entry says how many entries the previous journal has."""
-
-    def __init__(self, path: Path, cipher: FileCipher, before: int = 0) -> None:
-        self._path = path
-        self._file = open(path, "xb", buffering=1 << 16, opener=private)  # noqa: SIM115
-        self._writer = cipher.writer(self._file)
-        self._is_durable = False
-        self.count = -1  # entries, without the first
-        self.add(Entry("begin", before))
-        self.sync()
-
-    def add(self, entry: Entry) -> None:
-        """Write an entry; it is durable once `sync` returns. A full disk is a StateError."""
-        with self._guarded():
-            self._writer.add(_written(entry))
-        self.count += 1
-        self._is_durable = False
-
-    def sync(self) -> None:
-        """Return once all entries are on the disk."""
-        if not self._is_durable:
-            with self._guarded():
-                self._file.flush()
-                os.fdatasync(self._file.fileno())
-            self._is_durable = True
-
-    def _guarded(self) -> AbstractContextManager[None]:
-        return guarded(self._path, StateError, "make room, and start again")
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self._file.close()
-
-
-def private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read."""
-    return os.open(path, flags, 0o600)
-
-
-def entries(path: Path, cipher: FileCipher) -> Iterator[Entry]:
-    """The entries of a journal; a last entry that was not written completely is left out.
-
-    Raises Damaged where the file is not what was written.
-    """
-    for piece in cipher.pieces(path.read_bytes()):
-        yield _read(piece)
-
-
-def _written(entry: Entry) -> bytes:
-    sizes = None if entry.payloads is None else [len(payload) for payload in entry.payloads]
-    head = json.dumps([entry.kind, entry.at, entry.position, sizes]).encode()
-    return len(head).to_bytes(4, "big") + head + b"".join(entry.payloads or ())
-
-
-def _read(piece: bytes) -> Entry:
-    """
-    >>> _read(_written(Entry("delivery", 1.5, {"at": 3}, [b"ab", b"c"])))
-    Entry(kind='delivery', at=1.5, position={'at': 3}, payloads=[b'ab', b'c'])
-    """
-    end = 4 + int.from_bytes(piece[:4], "big")
-    try:
-        kind, at, position, sizes = json.loads(piece[4:end])
-    except ValueError:
-        raise Damaged from None
-    payloads: Any = None
-    if sizes is not None:
-        payloads = []
-        for size in sizes:
-            payloads.append(piece[end : end + size])
-            end += size
-    return Entry(kind, at, position, payloads)
-
+from shoal.pipeline.encryption import Damaged, FileCipher
+from shoal.pipeline.journal import Entry, Journal, JournalEntries, private
+from shoal.pipeline.progress import Progress, ProgressFile, read_progress
 
 KEPT = 2
+PROGRESS = "progress"
 PIECE = 256 << 20  # bytes of a snapshot that are encrypted at a time
 
 
@@ -137,9 +53,12 @@ class Store:
         self._lock: int | None = None
         self.warnings: list[str] = []  # about damaged files
         self.is_cut_short = False  # whether a journal could not be read to its end, though more was written
+        self.reached: Progress | None = None  # how far the pipeline had come; None if that is unknown
+        self.lost = 0  # entries that were written and cannot be read; -1 if their number is unknown
         self._damaged: list[Path] = []
-        self._count = 0  # entries of the last journal
+        self._count, self._chain = 0, ""  # entries of the last journal, and their digest
         self._writing: Journal | None = None
+        self._progress: ProgressFile | None = None
         if not read_only:
             self._acquire()
             try:
@@ -163,13 +82,16 @@ class Store:
             raise StateError(f"{self._folder}: another pipeline uses this state; {remedy}") from None
 
     def _tidy(self) -> None:
-        """Remove drafts, and a journal whose first entry is incomplete: none of its input was ever used."""
-        for draft in self._folder.glob("checkpoint-*.part"):
+        """Remove drafts, and a journal that was never used: its first entry is incomplete."""
+        for draft in self._folder.glob("*.part"):
             draft.unlink()
-        last = self._path("journal", max(self._numbers("journal"), default=0))
-        with suppress(FileNotFoundError, Damaged):
-            if last.stat().st_size < HEADER or not any(True for _ in entries(last, self._cipher)):
-                last.unlink()
+        last = max(self._numbers("journal"), default=0)
+        try:
+            used = read_progress(self._folder / PROGRESS, self._cipher).journal
+        except Damaged:
+            return
+        if last > used and not _has_begun(self._path("journal", last), self._cipher):
+            self._path("journal", last).unlink()
 
     def load(self) -> SavedState | None:
         """The newest readable checkpoint and the journal entries after it; None in an empty folder.
@@ -177,6 +99,11 @@ class Store:
         Raises StateError if the key is another one, or no checkpoint is readable.
         """
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
+        if numbers:
+            try:
+                self.reached = read_progress(self._folder / PROGRESS, self._cipher)
+            except Damaged:
+                self._cut_short(f"{self._folder / PROGRESS}: is missing or damaged", -1)
         for number in numbers:
             try:
                 facts, *pieces = self._cipher.pieces(self._path("checkpoint", number).read_bytes())
@@ -196,33 +123,65 @@ class Store:
         return None
 
     def _since(self, number: int) -> Iterator[Entry]:
-        journals = sorted(each for each in self._numbers("journal") if each >= number)
-        for expected, each in enumerate(journals, number):
+        reached = self.reached or Progress(number, 0, "", 0, 0, None)
+        last = max([reached.journal, *self._numbers("journal")])
+        for each in range(number, last + 1):
             path = self._path("journal", each)
+            needed = reached.entries if each == reached.journal else -1
+            begin: Entry | None = None
+            follows = True  # what was written before
             try:
-                read = entries(path, self._cipher)
+                read = JournalEntries(path, self._cipher)
                 begin = next(read, None)
-                if begin is None or each != expected or (each > number and begin.at != self._count):
+                follows = begin is None or each == number or begin[1:3] == (self._count, {"chain": self._chain})
+                if begin is None or not follows:
                     raise Damaged
-                self._count = 0
+                self._count, self._chain = 0, read.chain
                 for entry in read:
-                    self._count += 1
+                    self._count, self._chain = self._count + 1, read.chain
+                    follows = self._count != needed or self._chain == reached.chain
+                    if not follows:
+                        raise Damaged
                     yield entry
+                if self._count < needed:
+                    raise Damaged
             except Damaged:
-                self.is_cut_short = True
-                self.warnings.append(f"{path}: is damaged; what came before the damage is used")
+                is_used = each < last or each < reached.journal or (each == reached.journal and not begin)
+                if self.reached and follows and not is_used and self._count >= needed:
+                    self.warnings.append(f"{path}: has a damaged end, which was never used; it is left out")
+                    return
+                self._cut_short(f"{path}: is missing or damaged", needed - self._count if each == last else -1)
                 return
+
+    def _cut_short(self, warning: str, lost: int) -> None:
+        self.is_cut_short, self.lost = True, lost
+        self.warnings.append(f"{warning}; what came before the damage is used")
+
+    def accept_loss(self) -> None:
+        """Go on without the entries that cannot be read: what follows does not follow from those before."""
+        self._count = -1
 
     def journal(self) -> Journal:
         """Begin the next journal; `save` writes the checkpoint before it."""
         self._number += 1
         try:
-            before = self._writing.count if self._writing else self._count
-            self._writing = journal = Journal(self._path("journal", self._number), self._cipher, before)
+            count, digest = (self._writing.count, self._writing.chain) if self._writing else (self._count, self._chain)
+            self._writing = journal = Journal(self._path("journal", self._number), self._cipher, count, digest)
             self._sync()
         except OSError as error:
             raise self._refused(error) from None
         return journal
+
+    def note(self, sequence: int, received: int, position: Position | None) -> None:
+        """Write down that all entries so far are durable, and tuples before this number may be visible."""
+        assert self._writing is not None
+        progress = Progress(self._number, self._writing.count, self._writing.chain, sequence, received, position)
+        with guarded(self._folder / PROGRESS, StateError, "make room, and start again"):
+            if self._progress is None:
+                self._progress = ProgressFile(self._folder / PROGRESS, self._cipher, progress)
+                self._sync()
+            else:
+                self._progress.write(progress)
 
     def save(self, checkpoint: Checkpoint, number: int) -> int:
         """Write a checkpoint atomically, remove older ones, and return its size."""
@@ -248,6 +207,11 @@ class Store:
         return size
 
     @property
+    def newest_checkpoint(self) -> int:
+        """The number of the newest checkpoint in the folder; 0 if there is none."""
+        return max(self._numbers("checkpoint"), default=0)
+
+    @property
     def number(self) -> int:
         """The number of the journal that is being written."""
         return self._number
@@ -260,6 +224,9 @@ class Store:
                     self._path(kind, each).unlink(missing_ok=True)
 
     def close(self) -> None:
+        if self._progress is not None:
+            self._progress.close()
+            self._progress = None
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -280,3 +247,10 @@ class Store:
 
     def _refused(self, error: OSError) -> StateError:
         return StateError(f"{self._folder}: cannot be written ({reason(error)}); make room, or check its permissions")
+
+
+def _has_begun(path: Path, cipher: FileCipher) -> bool:
+    try:
+        return next(JournalEntries(path, cipher), None) is not None
+    except Damaged:
+        return False

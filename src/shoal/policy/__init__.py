@@ -17,6 +17,7 @@ from shoal.policy.algorithm import (
 from shoal.policy.attribute import Attribute, Diversity, Requirement
 from shoal.policy.canonical import canonical
 from shoal.policy.hierarchy import Hierarchy, decode, parse_file, parse_tree
+from shoal.policy.input import Input
 from shoal.policy.policy import Policy, Reuse
 from shoal.policy.policy_file import DEFAULT, schema_text
 from shoal.policy.sections import MOST_QUASI, NOBODY, Item, Privacy, Time, Window
@@ -24,7 +25,8 @@ from shoal.policy.zanon import Tuned, Zanon
 
 __all__ = [
     "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "WINDOWED", "Algorithm", "Attribute",
-    "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Requirement",
+    "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Input",
+    "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Requirement",
     "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "needs_reuse_age", "parse_file", "parse_tree",
     "schema_text",
 ]  # fmt: skip

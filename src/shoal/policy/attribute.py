@@ -13,6 +13,7 @@ from shoal.errors import PolicyError
 from shoal.hierarchies import SCHEMA, is_named
 from shoal.policy.canonical import canonical
 from shoal.policy.hierarchy import Hierarchy, built, load_file, parse_tree
+from shoal.policy.reason import Kept, Reason, because
 
 _FORM = "write a number, {entropy: l} or {recursive: [c, l]}"
 _SUM = 1e-6
@@ -110,12 +111,14 @@ _NUMERIC, _CATEGORICAL, _SENSITIVE = "numeric quasi-identifiers", "categorical q
 _OPTIONS = {
     "range": ("numeric", _NUMERIC),
     "grid": ("numeric", _NUMERIC),
+    "part": ("numeric", _NUMERIC),
     "out_of_range": ("numeric", _NUMERIC),
     "hierarchy": ("categorical", _CATEGORICAL),
     "unknown": ("categorical", _CATEGORICAL),
     "l": ("sensitive", _SENSITIVE),
     "t": ("sensitive", _SENSITIVE),
     "distribution": ("sensitive", _SENSITIVE),
+    "because": ("sensitive", _SENSITIVE),
 }
 _FORMS: dict[str, JsonValue] = {
     "oneOf": [
@@ -183,6 +186,7 @@ class Attribute(FrozenModel):
     )
     range: Range | None = Field(default=None, description="the lowest and the highest value there can be")
     grid: Positive | None = Field(default=None, description="published ends are rounded outward to multiples of it")
+    part: Literal["year"] | None = Field(default=None, description="year: the field holds dates, of which the year counts")
     out_of_range: Literal["reject", "clip"] = Field(default="reject", description="what becomes of a value outside the range")
     hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
     unknown: Literal["reject", "root"] = Field(default="reject", description="what becomes of a value that is no leaf")
@@ -192,12 +196,22 @@ class Attribute(FrozenModel):
     distribution: Distribution | None = Field(
         default=None, description="what t compares with: every value with its share; the accepted input so far if absent"
     )
-    publish: Literal["keep"] | None = Field(default=None, description="keep: published as it is")
+    because: Reason | None = Field(
+        default=None, description="why a sensitive attribute may be published although its values single persons out"
+    )
+    publish: Kept | None = Field(
+        default=None, description='keep: published as it is; {keep: true, because: "…"}: although its values single persons out'
+    )
 
     @property
     def role(self) -> Role:
         """The one role this attribute has."""
         return self.quasi or ("sensitive" if self.sensitive else "kept")
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is published as it is, if the policy says so."""
+        return self.because or because(self.publish)
 
     @property
     def low(self) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from shoal.policy.algorithm import FILTER, Fast, Parameters
+from shoal.column_types import OR_MISSING
+from shoal.policy.algorithm import FILTER, Parameters
 from shoal.policy.attribute import Attribute
 from shoal.policy.sections import MOST_QUASI, NOBODY, SUPPRESS, Privacy, Time, Window
 from shoal.policy.zanon import Zanon
@@ -32,12 +33,13 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
     match sections:
         case {"privacy": Privacy() as privacy, "attributes": dict() as listed}:
             yield from _sensitive(privacy, listed)
+            yield from _labels(privacy, listed)
     match sections:
         case {"privacy": Privacy() as privacy, "window": Window() as window}:
             yield from _size(privacy, window)
     if sections.get("lanes", 1) > 1:
         yield from _lanes(sections)
-    if isinstance(sections.get("algorithm"), Fast) and sections["algorithm"].workers > 1:
+    if getattr(sections.get("algorithm"), "workers", 1) > 1:
         yield from _workers(sections)
     match sections:
         case {"time": Time() | None as time, "window": Window() as window}:
@@ -82,6 +84,8 @@ def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) ->
         yield f"window: {FILTER} holds nothing; remove it, and give algorithm.window"
     if sections.get("weights"):
         yield f"weights: {FILTER} knows no quasi-identifiers; remove it"
+    if sections.get("suppressed", "blank") != "blank":
+        yield f"suppressed: {FILTER} suppresses no rows; remove it, and use algorithm.withheld"
     if sections.get("sparse", SUPPRESS) != SUPPRESS:
         yield f"sparse: {FILTER} holds nothing; remove it"
     if sections.get("lanes", 1) > 1:
@@ -118,6 +122,15 @@ def _sensitive(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterato
             yield f"{place}: is above k={privacy.k}; raise k to {demand.l:.0f}, or lower l"
 
 
+def _labels(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    """In CSV, a label that ends like a value in doubt could not be told from one."""
+    for name, attribute in attributes.items() if privacy.nulls_match == "blurred" else ():
+        for label in attribute.hierarchy.labels if attribute.hierarchy else ():
+            if label.endswith(OR_MISSING):
+                shown = label.removesuffix(OR_MISSING)
+                yield f"attributes.{name}.hierarchy: {label!r} is how CSV shows {shown!r} in doubt; rename it"
+
+
 def _size(privacy: Privacy, window: Window) -> Iterator[str]:
     k, kind, length = privacy.k, window.kind, int(window.length)
     if not window.timed and length < k:
@@ -142,8 +155,8 @@ def _workers(sections: Mapping[str, Any]) -> Iterator[str]:
 def _clock(time: Time | None, window: Window) -> Iterator[str]:
     if window.timed and time is None:
         yield "window.time: needs the records' own time; add time: {field: …}"
-    if time and time.publish == "generalize" and not window.timed:
-        yield "time.publish: generalize makes buckets of a time window's length; use drop, or window: {time: …}"
+    if time and time.publish == "generalize" and time.grid is None and not window.timed:
+        yield f"time.grid: has no default where window.{window.kind} counts tuples; add grid: 1m, or use publish: drop"
 
 
 def notes(policy: Policy) -> Iterator[str]:
@@ -158,8 +171,10 @@ def notes(policy: Policy) -> Iterator[str]:
     for name, attribute in policy.quasi:
         if attribute.quasi == "numeric" and attribute.grid is None:
             yield f"attributes.{name}.grid: without one, the ends of a published interval are persons' own values"
-        if attribute.hierarchy and any(text in attribute.hierarchy.code for text in policy.nulls):
+        if attribute.hierarchy and any(text in attribute.hierarchy.code for text in policy.nulls_of(name)):
             yield f"attributes.{name}.hierarchy: has a leaf that nulls lists too; it is always read as missing"
+    if policy.suppressed == "publish" and policy.kept:
+        yield "suppressed: publish shows the sensitive and kept values of rows that are in no group; blank hides them"
     if policy.privacy.k == 1:
         yield "privacy.k: 1 hides nobody among others"
     if policy.privacy.nulls_match == "maybe":

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 from shoal.config import read_yaml
 from shoal.errors import PolicyError
 from shoal.policy.algorithm import Algorithm, Parameters
 from shoal.policy.attribute import Attribute, Requirement
 from shoal.policy.checks import notes
+from shoal.policy.frozen_map import FrozenMap
+from shoal.policy.input import USUAL, Input
 from shoal.policy.policy_file import json_schema, read_policy
-from shoal.policy.sections import NOBODY, Item, Privacy, Time, Window
-
-V = TypeVar("V")
+from shoal.policy.reason import because
+from shoal.policy.sections import NOBODY, Item, Privacy, Suppressed, Time, Window, round_grid
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,12 +41,15 @@ class Policy:
     person: str | None
     person_missing: Literal["reject", "own"]
     time: Time | None
-    nulls: tuple[str, ...]
+    input: Input
+    nulls: tuple[str, ...]  # of the fields that have no texts of their own
+    own_nulls: Mapping[str, tuple[str, ...]]
     item: Item | None
     attributes: Mapping[str, Attribute]
     privacy: Privacy  # it and the window are None if `is_filter`
     window: Window
     weights: Mapping[str, float]
+    suppressed: Suppressed  # what becomes of suppressed rows
     stretch: float  # how many times as long the window may become while it holds fewer than k persons
     lanes: int  # windows side by side that share the tuples
     algorithm: Algorithm
@@ -86,17 +90,20 @@ class Policy:
         if isinstance(algorithm, Parameters):
             algorithm = algorithm.resolved(privacy.k, window)
         else:
-            time = time.model_copy(update={"publish": "keep"})
+            time = time if time.publish == "keep" else time.model_copy(update={"publish": "keep"})
         return cls(
             person=None if person == NOBODY else person,
             person_missing=sections["person_missing"],
             time=time,
-            nulls=sections["nulls"],
+            input=sections["input"] or USUAL,
+            nulls=sections["nulls"].usual,
+            own_nulls=FrozenMap(sections["nulls"].own),
             item=sections["item"],
             attributes=FrozenMap(sections["attributes"]),
             privacy=privacy,
             window=window,
             weights=FrozenMap(sections["weights"]),
+            suppressed=sections["suppressed"],
             stretch=sections["sparse"],
             lanes=sections["lanes"],
             algorithm=algorithm,
@@ -106,6 +113,10 @@ class Policy:
     def json_schema() -> dict[str, Any]:
         """The JSON schema of a written policy, for editors."""
         return json_schema()
+
+    def nulls_of(self, field: str) -> tuple[str, ...]:
+        """The texts that mean missing in a field."""
+        return self.own_nulls.get(field, self.nulls)
 
     @property
     def is_filter(self) -> bool:
@@ -126,6 +137,12 @@ class Policy:
     def kept(self) -> tuple[str, ...]:
         """The attributes that are published as they are, in order."""
         return tuple(name for name, attribute in self.attributes.items() if not attribute.quasi)
+
+    @cached_property
+    def reasons(self) -> Mapping[str, str | None]:
+        """The published fields that are neither generalized nor the item, and why, if the policy says so; the time too."""
+        time = {self.time.field: because(self.time.publish)} if self.time and self.time.publish == "keep" else {}
+        return FrozenMap({**time, **{name: self.attributes[name].reason for name in self.kept}})
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -150,6 +167,18 @@ class Policy:
             return self.item.names
         time = [self.time.field] if self.time and self.time.publish == "generalize" else []
         return (*time, *(name for name, _ in self.quasi))
+
+    @property
+    def one_in_k(self) -> bool:
+        """Whether a person's share of the rows of a group must be watched: not if k is 1 or every record is its own person."""
+        return self.privacy.one_in_k and self.privacy.k > 1 and self.person is not None
+
+    @cached_property
+    def time_grid(self) -> float | None:
+        """The grid of the published time, in seconds; None if no time is generalized."""
+        if self.time is None or self.time.publish != "generalize":
+            return None
+        return round_grid(self.window.length) if self.time.grid is None else float(self.time.grid)
 
     @cached_property
     def passed(self) -> tuple[str, ...]:
@@ -195,16 +224,21 @@ class Policy:
         parts: dict[str, Any] = {
             "person": self.person,
             "person_missing": self.person_missing,
-            "time": self.time and self.time.model_dump(),
+            "time": self.time and {**self.time.model_dump(exclude={"grid"}), "grid": self.time_grid},
             "nulls": sorted(self.nulls),
             "attributes": [[name, _plain(attribute)] for name, attribute in self.attributes.items()],
             "algorithm": self.algorithm.model_dump(exclude={"secret_file"}),
         }
+        if self.own_nulls:
+            parts["own_nulls"] = sorted([name, sorted(texts)] for name, texts in self.own_nulls.items())
+        if self.input != USUAL:
+            parts["input"] = self.input.plain()
         if self.item:
             parts["item"] = self.item.plain()
         else:
-            parts |= {"privacy": self.privacy.model_dump(), "window": [self.window.kind, self.window.length]}
-            parts |= {"weights": sorted(self.weights.items()), "stretch": self.stretch}
+            privacy = {**self.privacy.model_dump(exclude={"accept"}), "min_support": self.privacy.support}
+            parts |= {"privacy": privacy, "window": [self.window.kind, self.window.length]}
+            parts |= {"weights": sorted(self.weights.items()), "stretch": self.stretch, "suppressed": self.suppressed}
             parts |= {"lanes": self.lanes} if self.lanes > 1 else {}
         return parts
 
@@ -221,43 +255,8 @@ def _digest(part: Any) -> str:
 
 def _plain(attribute: Attribute) -> dict[str, Any]:
     hierarchy = attribute.hierarchy and attribute.hierarchy.lines()
-    return {**attribute.model_dump(exclude={"hierarchy"}), "hierarchy": hierarchy}
-
-
-class FrozenMap(Mapping[str, V], Generic[V]):
-    """An immutable mapping that, unlike a mapping proxy, can be pickled.
-
-    >>> FrozenMap({"age": 1})["age"]
-    1
-    """
-
-    __slots__ = ("_items",)
-
-    _items: dict[str, V]
-
-    def __init__(self, items: Mapping[str, V]) -> None:
-        object.__setattr__(self, "_items", dict(items))
-
-    def __getitem__(self, key: str) -> V:
-        return self._items[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a FrozenMap does not change")
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.items()))
-
-    def __reduce__(self) -> tuple[type[FrozenMap[V]], tuple[dict[str, V]]]:
-        return FrozenMap, (dict(self),)
-
-    def __repr__(self) -> str:
-        return f"FrozenMap({dict(self)!r})"
+    hidden = {"hierarchy", "because"} if attribute.part else {"hierarchy", "because", "part"}
+    return {**attribute.model_dump(exclude=hidden), "hierarchy": hierarchy}
 
 
 @dataclass(frozen=True)

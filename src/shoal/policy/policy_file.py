@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BaseModel,
@@ -27,13 +27,14 @@ from shoal.policy.algorithm import FILTER, KNOWN, NAMES, Algorithm, Tide
 from shoal.policy.attribute import Attribute
 from shoal.policy.canonical import canonical
 from shoal.policy.checks import conflicts
-from shoal.policy.sections import SUPPRESS, Item, Privacy, Sparse, Time, Window
+from shoal.policy.input import Input, nulls_by_field
+from shoal.policy.sections import SUPPRESS, Item, Privacy, Sparse, Suppressed, Time, Window
 from shoal.policy.zanon import FIXED, TUNED, Auto, Tuned
 
 DEFAULT = Tide()  # the algorithm of a policy that names none
 NEEDED = ("attributes", "privacy", "window")  # the sections that a policy needs if its algorithm has a window
 NEEDED_TO_FILTER = ("time", "item")  # the sections that it needs if its algorithm is a filter
-_WINDOW_ONLY = ("privacy", "window", "weights", "sparse", "lanes")
+_WINDOW_ONLY = ("privacy", "window", "weights", "suppressed", "sparse", "lanes")
 
 _FORMS: dict[str, JsonValue] = {
     "if": {
@@ -46,11 +47,22 @@ _FORMS: dict[str, JsonValue] = {
 _NOT_SHOWN = ("[key]", FIXED, TUNED)
 _NESTED: dict[str, type[BaseModel]] = {
     "time": Time,
+    "input": Input,
     "item": Item,
     "privacy": Privacy,
     "window": Window,
     "attributes": Attribute,
 }
+
+
+BLANK = ""
+
+
+class Nulls(NamedTuple):
+    """The texts that mean missing: in all fields, but for those that have texts of their own."""
+
+    usual: tuple[str, ...]
+    own: Mapping[str, tuple[str, ...]] = {}
 
 
 def _person(value: object) -> object:
@@ -59,15 +71,21 @@ def _person(value: object) -> object:
     return value
 
 
-def _nulls(value: object) -> tuple[str, ...]:
+def _nulls(value: object) -> Nulls:
+    if isinstance(value, Mapping):
+        return Nulls((BLANK,), {key: _texts(texts, f"{key}.") for key, texts in nulls_by_field(value).items()})
+    return Nulls(_texts(value))
+
+
+def _texts(value: object, place: str = "") -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise refusal('is not a list; write it like ["", "NA"]')
+        raise refusal((place.rstrip("."), 'is not a list; write it like ["", "NA"]'))
     problems: list[tuple[str, str]] = []
     for position, entry in enumerate(value):
         if isinstance(entry, dict | list | tuple | set):
-            problems.append((str(position), "is not text; quote it"))
+            problems.append((f"{place}{position}", "is not text; quote it"))
         elif canonical(entry) is None:
-            problems.append((str(position), "is null, which always means missing; remove it, or quote it"))
+            problems.append((f"{place}{position}", "is null, which always means missing; remove it, or quote it"))
     if problems:
         raise refusal(*problems)
     return tuple(dict.fromkeys(canonical(entry) or "" for entry in value))
@@ -79,10 +97,11 @@ def _attributes(value: object) -> object:
     return value
 
 
-Nulls = Annotated[
-    tuple[str, ...],
+_LIST: dict[str, JsonValue] = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+WrittenNulls = Annotated[
+    Nulls,
     PlainValidator(_nulls),
-    WithJsonSchema({"type": "array", "items": {"type": ["string", "number", "boolean"]}}),
+    WithJsonSchema({"anyOf": [_LIST, {"type": "object", "additionalProperties": _LIST}]}),
 ]
 
 
@@ -99,7 +118,13 @@ class PolicyFile(FrozenModel):
         default="reject", description="what becomes of a record without its person: rejected, or a person of its own"
     )
     time: Time | None = Field(default=None, description="the records' own time, such as {field: ts}")
-    nulls: Nulls = Field(default=("",), description="texts that mean missing")
+    input: Input | None = Field(
+        default=None, description='how the input is written, such as {separator: ";", encoding: cp1252, decimal: ","}'
+    )
+    nulls: WrittenNulls = Field(
+        default=Nulls((BLANK,)),
+        description='texts that mean missing: a list for all fields, or lists by field, such as {age: ["", NA]}',
+    )
     item: Item | None = Field(default=None, description="what is counted and published by zanon, such as {field: site}")
     attributes: Annotated[dict[Name, Attribute], BeforeValidator(_attributes)] = Field(
         default={}, description="what is published and how; nothing else is published"
@@ -110,6 +135,11 @@ class PolicyFile(FrozenModel):
     )
     weights: dict[Name, Weight] = Field(
         default={}, description="how much each quasi-identifier counts in losses and distances, such as {age: 2}; 1 if absent"
+    )
+    suppressed: Suppressed = Field(
+        default="blank",
+        description="rows that found no group in time, all hidden in their quasi-identifiers: blank (other values are null "
+        "too), publish (other values as they are), or drop (no row)",
     )
     sparse: Sparse = Field(
         default=SUPPRESS,

@@ -7,14 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
-from shoal.config import Closeness, Count, FrozenModel, Name, Span, number, refusal
+from shoal.config import Closeness, Count, Flag, FrozenModel, Name, Span, number, refusal
+from shoal.policy.accept import Accepted
 from shoal.policy.attribute import Diverse, Tree
+from shoal.policy.reason import PublishedTime
 
 NOBODY = "none"  # the person of a policy under which every record is its own person
 MOST_QUASI = 64  # quasi-identifiers that a policy may have: each is a bit of a 64-bit pattern
 Kind = Literal["count", "time", "buffer"]
 KINDS: tuple[Kind, ...] = ("count", "time", "buffer")
 SUPPRESS = 1.0  # the window is not lengthened
+MILLISECOND = 0.001
+_ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # milliseconds
+_ROUND_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
+Suppressed = Literal["publish", "blank", "drop"]  # what becomes of suppressed rows
 
 
 class Window(FrozenModel):
@@ -58,10 +64,20 @@ class Window(FrozenModel):
         return self
 
 
+def round_grid(length: float) -> float:
+    """The grid of published times for a window of so many seconds: the longest round duration of at most a tenth of it.
+
+    >>> [round_grid(seconds) for seconds in (0.004, 3, 10, 90, 3600)]
+    [0.001, 0.2, 1, 5, 300]
+    """
+    durations = (*(step / 1000 for step in _ROUND), *_ROUND_SECONDS)
+    return max((each for each in durations if each * 10 <= length * (1 + 1e-9)), default=MILLISECOND)
+
+
 class Privacy(FrozenModel):
     """Every group counts at least `k` persons, whose sensitive values differ enough.
 
-    Under `extended` and `root` all members of a group show the same, under `maybe` a member shows null for a missing value.
+    Under `maybe` a member shows null for a missing value; otherwise all members of a group show the same.
     """
 
     k: Count = Field(description="the fewest persons in a group")
@@ -71,30 +87,65 @@ class Privacy(FrozenModel):
     t: Closeness | None = Field(
         default=None, description="how far the sensitive values of a group may be from those of all: 0 to 1"
     )
-    nulls_match: Literal["extended", "root", "maybe"] = Field(
-        default="extended",
-        description="extended: all of a group show the same nulls; root: the root instead; maybe: each its own",
+    nulls_match: Literal["blurred", "extended", "root", "maybe"] = Field(
+        default="blurred",
+        description="blurred: what a member lacks is shown in doubt for all; extended: what a member lacks is null for all; "
+        "root: the root instead; maybe: each its own",
     )
-    min_support: Count = Field(
-        default=1, description="under maybe: what fewer persons of the group have is published as the root"
+    min_support: Count | None = Field(
+        default=None,
+        description="under blurred (default 2) and maybe (1): what fewer persons of the group have is published as the root",
+    )
+    one_in_k: Flag = Field(
+        default=True, description="no person has more than 1/k of the rows of a group, reuse included; false: as in the papers"
+    )
+
+    accept: Accepted = Field(
+        default={},
+        description="by the name of an attack, the success that is accepted, such as {homogeneity: 5%}; worse fails the audit",
     )
 
     @model_validator(mode="after")
     def _fits(self) -> Privacy:
-        if self.min_support > 1 and self.nulls_match != "maybe":
-            raise refusal(("min_support", f"is for maybe; under {self.nulls_match} all of a group have it, remove it"))
+        if self.min_support is None:
+            return self
+        if self.min_support > 1 and self.nulls_match in ("extended", "root"):
+            raise refusal(
+                ("min_support", f"is for blurred and maybe; under {self.nulls_match} all of a group have it, remove it")
+            )
         if self.min_support > self.k:
             raise refusal(("min_support", f"is above k={self.k}: nothing could be shown; use at most {self.k}"))
         return self
 
+    @property
+    def support(self) -> int:
+        """How many persons of a group must have what it shows."""
+        if self.min_support is not None:
+            return self.min_support
+        return min(2, self.k) if self.nulls_match == "blurred" else 1
+
 
 class Time(FrozenModel):
-    """The field that holds the event time, and whether it is published."""
+    """The field that holds the event time, and how it is published."""
 
     field: Name = Field(description="the field that holds the event time")
-    publish: Literal["drop", "keep", "generalize"] = Field(
-        default="drop", description="drop, keep, or generalize to buckets of the window's length"
+    publish: PublishedTime = Field(
+        default="drop",
+        description='drop, keep (or {keep: true, because: "…"}), or generalize to one interval for all rows of a group',
     )
+    grid: Span | None = Field(
+        default=None, description="the ends of a generalized time are multiples of it; default about a tenth of a time window"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Time:
+        if self.grid is None:
+            return self
+        if self.publish != "generalize":
+            raise refusal(("grid", "is for publish: generalize; write that, or remove it"))
+        if not self.grid >= MILLISECOND or abs(self.grid * 1000 - round(self.grid * 1000)) > 1e-6 * self.grid:
+            raise refusal(("grid", "is no whole number of milliseconds, at least one; round it"))
+        return self
 
 
 def _listed(value: object) -> object:

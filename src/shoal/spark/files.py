@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from shoal.formats import kind
+from shoal.formats import kind, suffix
 
 _FORMATS = {"jsonl": "json", "csv": "csv", "parquet": "parquet"}
 _LINES = {"ignoreNullFields": "false"}
@@ -22,7 +22,7 @@ class FileSource:
         self._kind = kind(self._path)
 
     def problems(self) -> Iterator[str]:
-        if self._kind not in _FORMATS:
+        if self._kind not in _FORMATS or suffix(self._path).startswith(".tsv"):
             yield "source.file.path: is a format that is not there on Spark; use .jsonl, .csv or .parquet"
 
     def schema(self, spark: SparkSession) -> StructType:

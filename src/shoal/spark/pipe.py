@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
+from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, DOUBT, ENDS
 from shoal.errors import PolicyError
 from shoal.pipeline import PipelineFile
 from shoal.policy import Policy
@@ -106,14 +107,21 @@ def _problems(file: PipelineFile) -> Iterator[str]:
 
 
 def _lines(found: DataFrame) -> DataFrame:
-    """Intervals as pairs, as they are in JSON lines."""
-    shown = []
-    for field in found.schema.fields:
-        column = F.col(f"`{field.name}`")
-        if isinstance(field.dataType, StructType) and field.dataType.names == ["lo", "hi"]:
-            column = F.when(column.isNotNull(), F.array(column["lo"], column["hi"])).alias(field.name)
-        shown.append(column)
-    return found.select(*shown)
+    """Values as they are in JSON lines: an interval is a list, and the list of what is in doubt ends with null."""
+    return found.select(*(_line(F.col(f"`{field.name}`"), field.dataType).alias(field.name) for field in found.schema.fields))
+
+
+def _line(column: Column, kind: DataType) -> Column:
+    names = tuple(kind.names) if isinstance(kind, StructType) else ()
+    if names == ENDS:
+        return F.when(column.isNotNull(), F.array(*(column[end] for end in ENDS)))
+    if names == BLURRED_INTERVAL:
+        ends = [column[end] for end in ENDS]
+        return F.when(column[DOUBT], F.array(*ends, F.lit(None))).when(column.isNotNull(), F.array(*ends))
+    if names == BLURRED_LABEL:
+        label = column["value"]
+        return F.when(column[DOUBT], F.to_variant_object(F.array(label, F.lit(None)))).otherwise(label.cast("variant"))
+    return column
 
 
 def _schema(spark: SparkSession, folder: str, key: str, source: Any) -> StructType:

@@ -89,7 +89,7 @@ def _mean(values: Floats) -> float | None:
 
 
 def value_of(column: pa.Array) -> pa.Array:
-    """The column itself; of a column that also says how many of a group have a value, the values."""
+    """The column itself; of a column that also says whether a value is in doubt or imputed, the values."""
     if pa.types.is_struct(column.type) and column.type.get_field_index("value") >= 0:
         return pc.struct_field(column, "value")
     return column

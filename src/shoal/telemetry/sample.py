@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from shoal.column_types import OR_MISSING
 from shoal.policy import Attribute, Policy
-from shoal.telemetry.losses import value_of
 from shoal.text import end_text, interval_text
 
 
@@ -23,10 +23,14 @@ def cell(value: Any) -> str:
     """
     >>> cell({"lo": 20.0, "hi": 22.5}), cell({"lo": 3, "hi": 3}), cell("Europe"), cell(None), cell(True)
     ('20 – 22.5', '3', 'Europe', '', 'true')
+    >>> cell({"lo": 60, "hi": 85, "or_missing": True}), cell({"value": "sitting", "or_missing": True})
+    ('60 – 85 or missing', 'sitting or missing')
     """
     match value:
         case None:
             return ""
+        case {"or_missing": True, **certain}:
+            return cell(certain) + OR_MISSING
         case {"value": inner}:
             return cell(inner)
         case {"lo": low, "hi": high}:
@@ -99,7 +103,7 @@ class PublishedSample:
             return []
         some = published.select(self.columns).take(pa.array(rows))
         texts = [
-            [_text(value, self._quasi.get(name)) for value in value_of(column).to_pylist()]
+            [_text(value, self._quasi.get(name)) for value in column.to_pylist()]
             for name, column in zip(self.columns, some.columns, strict=True)
         ]
         return zip(*texts, strict=True)
@@ -117,15 +121,16 @@ def _text(value: Any, attribute: Attribute | None) -> str:
     >>> age = Attribute(quasi="numeric", range=(0, 100))
     >>> _text({"lo": 37.12, "hi": 41.9}, age), _text({"lo": 38, "hi": 38}, age), _text({"lo": 100, "hi": 100}, age)
     ('36 – 42', '38 – 40', '98 – 100')
+    >>> _text({"lo": 37.12, "hi": 41.9, "or_missing": True}, age), _text({"value": {"lo": 38, "hi": 38}}, age)
+    ('36 – 42 or missing', '38 – 40')
     """
-    if value is None:
-        return ""
-    if not isinstance(value, dict):
-        return str(value)
-    low, high = value["lo"], value["hi"]
-    if attribute and not attribute.grid:
-        low, high = _outward(low, high, attribute)
-    return interval_text(low, high)
+    match value:
+        case {"value": dict() as imputed}:
+            return _text(imputed, attribute)
+        case {"lo": low, "hi": high} if attribute and not attribute.grid:
+            low, high = _outward(low, high, attribute)
+            value = {**value, "lo": low, "hi": high}
+    return cell(value)
 
 
 def _outward(low: float, high: float, attribute: Attribute) -> tuple[float, float]:

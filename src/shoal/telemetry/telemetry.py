@@ -95,7 +95,7 @@ class Telemetry:
     ) -> None:  # fmt: skip
         """The same in parts: released tuples and their trace, the statistics since the beginning, and how much is held."""
         now = self._clock()
-        left = waits_and_sizes(trace) if self._releases and answer.num_rows else None
+        left = waits_and_sizes(trace) if self._releases and trace.num_rows else None
         some = None
         if answer.num_rows and now - self._sampled >= _PAUSE:
             self._sampled = now

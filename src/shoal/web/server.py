@@ -11,12 +11,13 @@ from threading import Thread
 import uvicorn
 from fastapi import FastAPI
 
-from shoal.connectors import is_loopback
+from shoal.connectors import ConnectionLimits, is_loopback
 from shoal.errors import InputError
 from shoal.telemetry import Telemetry
 from shoal.web.page import EVERY, page
 
 _CONNECTIONS = 200
+_PATIENCE = 10.0  # seconds that the headers of a request may take
 _GRACE = 1  # seconds for running requests to end
 
 
@@ -38,19 +39,18 @@ def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[s
     if token is None and not is_loopback(host):
         raise InputError(f"--host {host}: is not loopback; set SHOAL_TOKEN, or name a file with --token-file")
     with _listening(host, port) as listener:
-        server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                log_level="critical",  # the text of an error could hold data
-                access_log=False,
-                lifespan="off",
-                ws="none",
-                server_header=False,
-                limit_concurrency=_CONNECTIONS,
-                timeout_graceful_shutdown=_GRACE,
-            )
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level="critical",  # the text of an error could hold data
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE,
         )
+        ConnectionLimits(_CONNECTIONS, _CONNECTIONS, _PATIENCE).apply(config)
+        server = uvicorn.Server(config)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="page", daemon=True)
         thread.start()
         try:

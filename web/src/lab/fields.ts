@@ -151,7 +151,7 @@ export class Fields {
     });
     count();
     const note = entry.note ? [make("small", { class: "muted" }, ` · ${entry.note}`)] : [];
-    const help = make("p", { class: "hint muted" }, "A label a line; what lies below it, further to the right. Groups between root and leaves lose less than the root. A file has a line a leaf, from leaf to root, with semicolons.");
+    const help = make("p", { class: "hint muted" }, "One label per line; indent what lies below it. Groups between root and leaves lose less than the root. A file has one line per leaf, from leaf to root, with semicolons.");
     const file = make("input", { type: "file", accept: ".csv", "aria-label": `File with the hierarchy of ${entry.name}` });
     file.addEventListener("change", async () => {
       const chosen = file.files?.[0];

@@ -60,11 +60,22 @@ the order in which they came to be.
   The cost of a group is the sum, over its members t and over Q_t, of the weight of t times the loss of the box.
 - Cover. The best cover of t at the moment of closing, as for FADS; it costs the weight of t times the sum over Q_t of
   floor(loss * 65,536 + 1/2). Without a cover that cost is infinite.
+- Parts. A wave of more than 2,000 and more than 200 * k tuples is cut in two, and so is each part, the lower one first. What
+  follows is done for each part alone, n being the number of its tuples. The sample of a part are its tuples number
+  floor((2i + 1) * n / 128), for i from 0 to 63.
+  For each quasi-identifier, sort the places of the m tuples of the sample that have it; leaves are numbered depth first. Of the
+  indices at which another place begins, i is the one nearest to floor(m / 2), ties the lower. With s(a, b) the loss of the box
+  over places a + floor((b - a) / 8) to b - 1 - floor((b - a) / 8) of the sorted ones, the cut saves
+  m * s(0, m) - i * s(0, i) - (m - i) * s(i, m), times min(i, m - i). The quasi-identifier that saves most, ties the first, is
+  used: tuples at place i of the sample or above it are the higher part, all others the lower one. A part stays whole if
+  nothing is saved, or if one side would count fewer than k persons.
 - Seeds. There are m = min(n, ceil(e * n / k)), where e is 2 or 8. Seed i is tuple number floor((2i + 1) * n / 2m) of the
-  wave; i and the tuples are numbered from 0. Each seed is the first member of a candidate, which grows at once.
+  part; i and the tuples are numbered from 0. Each seed is the first member of a candidate, which grows at once.
 - Growth. The shortlist holds 2k tuples that are in no group and whose persons are not in the candidate: those that add
   least to the sum of the box's losses, ties the older. A quasi-identifier that the tuple or every member lacks adds
-  nothing. The tuple of the shortlist with which the candidate costs least joins, ties the older; this tuple and all tuples
+  nothing. What is added is counted in coarse units: places, and losses of nodes, are divided by 2^s and rounded down; s is
+  the smallest whole number for which the widths of all ranges and hierarchies, so divided, sum up to less than 65,535. The
+  tuple of the shortlist with which the candidate costs least joins, ties the older; this tuple and all tuples
   of its person are removed from the shortlist. An empty shortlist is built again. With k persons the candidate is complete;
   its price is its cost.
 - Groups. While k persons have tuples in no group, the candidate with the lowest price, ties the lower number, is looked at.

@@ -1,237 +1,227 @@
-"""Growth: candidates for groups grow from seeds, and the cheapest one becomes a group.
+"""Growth: candidates for groups grow from seeds.
 
-A candidate takes one tuple at a time: the one with which it costs least, out of a shortlist of the 2k tuples that add least
-to its box. It is complete when it counts k persons. `algorithms.tide.wave` explains the arguments.
+A candidate takes one tuple at a time: the one with which it costs least, out of a shortlist of the 2k tuples that add least to
+its box. It is complete when it counts k persons. What the candidate would cost with each tuple of the shortlist is kept, and
+brought up to date at each step: the tuple that joins adds its weight times what is lost, and only the quasi-identifiers in
+which the box grew are measured again. `algorithms.tide.wave` explains the arguments.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.tide.wave import MISSING, NOWHERE, units
+from shoal.algorithms.tide.shortlist import hold, shortlist
+from shoal.algorithms.tide.vectors import least, up_to
+from shoal.algorithms.tide.wave import FAR, MISSING, NOWHERE, is_mixed, units
 from shoal.blocks import STRIDE, common_ancestor
-from shoal.compiled import inlined, inner
-
-_FAR = np.int32(2**23)  # above every sum of 64 losses
+from shoal.compiled import first_one, inlined, inner
 
 
 @inner
 def grow(domain, v, k, candidate, size):
     """Let a candidate, whose first `size` members are given, grow to k persons, which must have free tuples; its price."""
-    v.work.turn += 1
-    turn, repeats = v.work.turn, v.work.persons < v.work.tuples
-    quasi = len(domain.width)
-    for q in range(quasi):
-        v.box_low[q], v.box_high[q], v.box_weight[q], v.box_lacks[q] = NOWHERE, MISSING, 0.0, 0
+    f = v.growth
+    for q in range(len(domain.width)):
+        f.low[q], f.high[q], f.weight[q], f.lacks[q] = NOWHERE, MISSING, 0.0, 0
     for i in range(size):
-        _take(domain, v, v.member[candidate, i], turn)
-    price, listed, left = 0.0, 0, 0
-    for q in range(quasi):
-        price += units(domain, v, q, v.box_low[q], v.box_high[q], v.box_lacks[q]) * v.box_weight[q]
+        _take(domain, v, f.member[candidate, i], i)
+    price, listed, left = _price(domain, v, size), 0, 0
     while size < k:
         if left == 0:
-            listed = left = _shortlist(domain, v, k, turn, repeats)
-        best = _cheapest(v, listed)
-        t = v.shortlist[best]
-        price = v.list_cost[best]
-        v.shortlist[best] = -1
-        left -= 1
-        if repeats:
-            for i in range(listed):
-                if v.shortlist[i] >= 0 and v.person[v.shortlist[i]] == v.person[t]:
-                    v.shortlist[i] = -1
-                    left -= 1
-        v.member[candidate, size] = t
+            listed = left = shortlist(domain, v, 2 * k)
+            _measure(domain, v, listed, size)
+        best = _first_least(f.cost, listed)
+        t, price = f.listed[best], f.cost[best]
+        f.member[candidate, size] = t
+        grown, mixed = _take(domain, v, t, size)
         size += 1
-        changed = _take(domain, v, t, turn)
-        for q in range(quasi):
-            if changed >> np.uint64(q) & np.uint64(1):
-                _widen(domain, v, q, listed)
+        left -= _strike(v, t, best, listed)
+        if left > 0 and size < k:
+            _join(domain, v, t, grown, mixed, listed, size)
     for i in range(k):
-        v.busy[v.member[candidate, i]] = 0
+        hold(v, f.member[candidate, i], np.uint16(0))
     return price
 
 
 @inlined
-def _take(domain, v, t, turn):
-    """Add a tuple to the candidate's box; the pattern of the quasi-identifiers in which the box grew."""
-    v.busy[t] = 1
-    v.seen[v.person[t]] = turn
-    changed = np.uint64(0)
+def _take(domain, v, t, size):
+    """Add a tuple to the box of `size` members; the patterns of what the box grew in, and of what is newly in doubt."""
+    p, f = v.tuples, v.growth
+    hold(v, t, FAR)
+    grown, mixed = np.uint64(0), np.uint64(0)
     for q in range(len(domain.width)):
-        place = v.place[q, t]
+        place, bit = p.place[t, q], np.uint64(1) << np.uint64(q)
         if place == MISSING:
-            if v.work.strict and v.box_lacks[q] == 0:
-                v.box_lacks[q] = 1
-                changed |= np.uint64(1) << np.uint64(q)
+            if f.lacks[q] == 0:
+                grown |= bit if v.work.strict else np.uint64(0)
+                mixed |= bit if size > 0 else np.uint64(0)
+                f.lacks[q] = 1
             continue
-        v.box_weight[q] += v.weight[t]
-        if place < v.box_low[q] or place > v.box_high[q]:
-            v.box_low[q] = min(v.box_low[q], place)
-            v.box_high[q] = max(v.box_high[q], place)
-            changed |= np.uint64(1) << np.uint64(q)
-    return changed
+        f.weight[q] += p.weight[t]
+        if place < f.low[q] or place > f.high[q]:
+            mixed |= bit if size > 0 and f.low[q] > f.high[q] else np.uint64(0)
+            f.low[q] = min(f.low[q], place)
+            f.high[q] = max(f.high[q], place)
+            grown |= bit
+    return grown, mixed
 
 
 @inlined
-def _shortlist(domain, v, k, turn, repeats):
-    """List the 2k free tuples of new persons that add least to the box, the older on a tie; how many they are."""
-    _measure(domain, v)
-    width = (v.work.tuples + STRIDE - 1) // STRIDE * STRIDE
-    key, busy = v.key[:width], v.busy[:width]
-    for j in range(width):
-        key[j] = _FAR if busy[j] != 0 else key[j]
-    if repeats:
-        for j in range(v.work.tuples):
-            if v.seen[v.person[j]] == turn:
-                key[j] = _FAR
-    listed = _nearest(v, key, 2 * k)
+def _price(domain, v, size):
+    """What the candidate costs."""
+    f, price = v.growth, 0.0
     for q in range(len(domain.width)):
-        for i in range(listed):
-            t = v.shortlist[i]
-            v.list_place[q, i] = v.place[q, t]
-            v.list_weight[q, i] = v.weight[t] if v.place[q, t] != MISSING else 0.0
-        _widen(domain, v, q, listed)
-    return listed
+        price += units(domain, v, q, f.low[q], f.high[q], f.lacks[q]) * f.weight[q]
+        price += size * v.scale.doubt[q] if is_mixed(f.low[q], f.high[q], f.lacks[q]) else 0.0
+    return price
 
 
 @inlined
-def _measure(domain, v):
-    """key[j]: by how many units the box would grow with tuple j, over all quasi-identifiers."""
-    width = (v.work.tuples + STRIDE - 1) // STRIDE * STRIDE
-    key = v.key[:width]
-    for j in range(width):
-        key[j] = 0
+def _first_least(cost, listed):
+    """The entry that costs least, the first on a tie."""
+    lowest, start = least(cost, whole(listed)), 0
+    while True:
+        found = up_to(cost, start, lowest)
+        if found != 0:
+            return start + first_one(found)
+        start += STRIDE
+
+
+@inlined
+def _strike(v, t, best, listed):
+    """Remove a tuple and all of its person from the shortlist; how many they are."""
+    f, struck = v.growth, 1
+    f.cost[best] = np.inf
+    if v.tuples.kin[t] != t:
+        for i in range(listed):
+            if f.cost[i] < np.inf and f.busy[f.column[f.listed[i]]] == FAR:
+                f.cost[i] = np.inf
+                struck += 1
+    return struck
+
+
+@inlined
+def whole(entries):
+    """A number of entries, rounded up to whole strides."""
+    return (entries + STRIDE - 1) // STRIDE * STRIDE
+
+
+@inlined
+def load(v, listed):
+    """The places and weights of the tuples in the list; past its end, of a tuple without values."""
+    p, f = v.tuples, v.growth
+    quasi = len(f.place)
+    for i in range(listed):
+        t = f.listed[i]
+        f.heft[i] = p.weight[t]
+        for q in range(quasi):
+            f.place[q, i] = p.place[t, q]
+    for i in range(listed, whole(listed)):
+        f.heft[i] = 0.0
+        for q in range(quasi):
+            f.place[q, i] = MISSING
+
+
+@inlined
+def _measure(domain, v, listed, size):
+    """loss, lost, doubts and cost of a new shortlist, for a candidate of `size` members."""
+    load(v, listed)
+    f, width = v.growth, whole(listed)
+    lost, doubts, cost, heft = f.lost[:width], f.doubts[:width], f.cost[:width], f.heft[:width]
+    for i in range(width):
+        lost[i] = doubts[i] = cost[i] = 0.0
     for q in range(len(domain.width)):
-        low, high = v.box_low[q], v.box_high[q]
-        if low > high or v.box_lacks[q] > 0:
-            continue
-        column = v.place[q, :width]
-        if v.work.strict:
-            whole = np.int32(v.scale[q] - units(domain, v, q, low, high, 0))
-            for j in range(width):
-                key[j] += whole if column[j] < 0 else np.int32(0)
-        if domain.categorical[q]:
-            node = common_ancestor(domain, q, low, high)
-            while domain.parent[node] != node:
-                first, last = np.int32(domain.first[node]), np.int32(domain.last[node])
-                more = np.int32(v.unit[domain.parent[node]] - v.unit[node])
-                for j in range(width):
-                    outside = (column[j] < first) | (column[j] > last)
-                    key[j] += more if outside & (column[j] >= 0) else np.int32(0)
-                node = domain.parent[node]
-        else:
-            for j in range(width):
-                beyond = max(np.int32(low - column[j]), np.int32(0)) + max(np.int32(column[j] - high), np.int32(0))
-                key[j] += np.int32(beyond) if column[j] >= 0 else np.int32(0)
+        spot, loss, weight = f.place[q, :width], f.loss[q, :width], f.weight[q]
+        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], loss)
+        for i in range(width):
+            lost[i] += loss[i]
+            cost[i] += loss[i] * (weight + (heft[i] if spot[i] >= 0 else 0.0))
+        if v.work.blurred:
+            _add_doubts(spot, doubts, v.scale.doubt[q], f.low[q] <= f.high[q], f.lacks[q] > 0)
+    for i in range(width):
+        cost[i] += (size + 1) * doubts[i]
+    for i in range(listed, width):
+        cost[i] = np.inf
 
 
 @inlined
-def _nearest(v, key, most):
-    """Write the indices of the `most` smallest keys into the shortlist, in order of arrival; how many they are."""
-    low, high = np.int32(-1), np.int32(_FAR - 1)
-    count = np.int32(0)
-    for j in range(len(key)):
-        count += np.int32(key[j] < _FAR)
-    if count > most:
-        while high - low > 1:
-            middle = np.int32((low + high) >> 1)
-            count = np.int32(0)
-            for j in range(len(key)):
-                count += np.int32(key[j] <= middle)
-            if count >= most:
-                high = middle
-            else:
-                low = middle
-            if count == most:
-                break
-    below = np.int32(0)
-    for j in range(len(key)):
-        below += np.int32(key[j] < high)
-    level = most - below
-    listed = 0
-    for j in range(v.work.tuples):
-        if key[j] < high:
-            v.shortlist[listed] = j
-            listed += 1
-        elif key[j] == high and level > 0:
-            v.shortlist[listed] = j
-            listed += 1
-            level -= 1
-    return listed
+def _add_doubts(spot, doubts, each, some_have, some_lack):
+    """Add what a quasi-identifier in doubt costs each member, where it would be in doubt with the entry."""
+    by_lacking, by_having = each if some_have else 0.0, each if some_lack else 0.0
+    for i in range(len(doubts)):
+        doubts[i] += by_lacking if spot[i] < 0 else by_having
 
 
 @inlined
-def _widen(domain, v, q, listed):
-    """list_loss[q, i] = the loss of the box with entry i of the shortlist; the box's own loss if the entry lacks q."""
-    low, high = v.box_low[q], v.box_high[q]
-    spot, widened = v.list_place[q, :listed], v.list_loss[q, :listed]
-    if v.box_lacks[q] > 0:
-        for i in range(listed):
-            widened[i] = v.scale[q]
+def _join(domain, v, t, grown, mixed, listed, size):
+    """Bring loss, lost, doubts and cost of the shortlist up to date, after a tuple joined as the last of `size` members."""
+    f, weight, width = v.growth, v.tuples.weight[t], whole(listed)
+    lost, doubts, cost, heft = f.lost[:width], f.doubts[:width], f.cost[:width], f.heft[:width]
+    for i in range(width):
+        cost[i] += weight * lost[i] + doubts[i]
+    missing = ~v.tuples.pattern[t] & _all(domain)
+    while missing != 0:
+        loss = f.loss[first_one(missing), :width]
+        missing &= missing - np.uint64(1)
+        for i in range(width):
+            cost[i] -= weight * loss[i]
+    while grown != 0:
+        q = first_one(grown)
+        grown &= grown - np.uint64(1)
+        spot, loss, wider, heavy = f.place[q, :width], f.loss[q, :width], f.wider[:width], f.weight[q]
+        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], wider)
+        for i in range(width):
+            more = wider[i] - loss[i]
+            lost[i] += more
+            cost[i] += more * (heavy + (heft[i] if spot[i] >= 0 else 0.0))
+            loss[i] = wider[i]
+    while v.work.blurred and mixed != 0:
+        q = first_one(mixed)
+        mixed &= mixed - np.uint64(1)
+        spot, each, has = f.place[q, :width], v.scale.doubt[q], v.tuples.place[t, q] != MISSING
+        for i in range(width):
+            more = each if (spot[i] >= 0) != has else 0.0  # those that are like the members before
+            doubts[i] += more
+            cost[i] += (size + 1) * more
+
+
+@inlined
+def _all(domain):
+    """The pattern of all quasi-identifiers."""
+    return ~np.uint64(0) >> np.uint64(64 - len(domain.width))
+
+
+@inlined
+def widen(domain, v, q, low, high, lacks, wider):
+    """wider[i] = the loss of a box with entry i of the list; the box's own loss if the entry lacks q."""
+    scale, width = v.scale, len(wider)
+    spot = v.growth.place[q, :width]
+    if v.work.strict and lacks > 0:
+        for i in range(width):
+            wider[i] = scale.width[q]
         return
     if domain.categorical[q]:
         if low > high:
-            for i in range(listed):
-                widened[i] = units(domain, v, q, spot[i], spot[i], 0) if spot[i] >= 0 else 0
-            return
-        node = common_ancestor(domain, q, low, high)
-        for i in range(listed):
-            widened[i] = v.unit[node]
-        while domain.parent[node] != node:
-            first, last = np.int32(domain.first[node]), np.int32(domain.last[node])
-            more = np.float64(v.unit[domain.parent[node]] - v.unit[node])
-            for i in range(listed):
-                outside = (spot[i] < first) | (spot[i] > last)
-                widened[i] += more if outside & (spot[i] >= 0) else 0.0
-            node = domain.parent[node]
+            for i in range(width):
+                wider[i] = units(domain, v, q, spot[i], spot[i], 0) if spot[i] >= 0 else 0
+        else:
+            node = common_ancestor(domain, q, low, high)
+            for i in range(width):
+                wider[i] = scale.unit[node]
+            while domain.parent[node] != node:
+                first, last = np.int32(domain.first[node]), np.int32(domain.last[node])
+                more = np.float64(scale.unit[domain.parent[node]] - scale.unit[node])
+                for i in range(width):
+                    outside = (spot[i] < first) | (spot[i] > last)
+                    wider[i] += more if outside & (spot[i] >= 0) else 0.0
+                node = domain.parent[node]
     elif low > high:
-        for i in range(listed):
-            widened[i] = 0.0
+        for i in range(width):
+            wider[i] = 0.0
     else:
-        for i in range(listed):
+        for i in range(width):
             with_it = max(high, spot[i]) - min(low, spot[i])
-            widened[i] = np.float64(with_it if spot[i] >= 0 else np.int32(high - low))
+            wider[i] = np.float64(with_it if spot[i] >= 0 else np.int32(high - low))
     if v.work.strict:
-        for i in range(listed):
-            widened[i] = np.float64(v.scale[q]) if spot[i] < 0 else widened[i]
-
-
-@inlined
-def _cheapest(v, listed):
-    """The entry of the shortlist with which the candidate costs least, the older on a tie; list_cost[i] is that cost."""
-    total = v.list_cost[:listed]
-    for i in range(listed):
-        total[i] = 0.0
-    for q in range(len(v.box_weight)):
-        weight = v.box_weight[q]
-        widened, brings = v.list_loss[q, :listed], v.list_weight[q, :listed]
-        for i in range(listed):
-            total[i] += widened[i] * (weight + brings[i])
-    best, least = -1, np.inf
-    for i in range(listed):
-        if total[i] < least and v.shortlist[i] >= 0:
-            best, least = i, total[i]
-    return best
-
-
-@inlined
-def free_members(v, k, candidate):
-    """Move the members that are in no group to the front, in their order; how many they are."""
-    size = 0
-    for i in range(k):
-        t = v.member[candidate, i]
-        if v.group[t] < 0:
-            v.member[candidate, size] = t
-            size += 1
-    return size
-
-
-@inlined
-def cheapest_candidate(v):
-    """The candidate with the lowest price, the first on a tie; -1 if none is left."""
-    best, least = -1, np.inf
-    for c in range(v.work.seeds):
-        if v.price[c] < least:
-            best, least = c, v.price[c]
-    return best
+        for i in range(width):
+            wider[i] = np.float64(scale.width[q]) if spot[i] < 0 else wider[i]

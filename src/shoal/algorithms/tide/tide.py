@@ -11,9 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.tide.growth import grow
+from shoal.algorithms.tide.completion import complete_wave
+from shoal.algorithms.tide.groups import close
+from shoal.algorithms.tide.growth import grow, whole
+from shoal.algorithms.tide.parts import cut
 from shoal.algorithms.tide.repair import dissolve, improve, settle, take_cheapest
-from shoal.algorithms.tide.wave import LARGEST, Wave, fill_wave, rounded, wave
+from shoal.algorithms.tide.shortlist import fill_columns
+from shoal.algorithms.tide.vectors import ENTRIES, up_to
+from shoal.algorithms.tide.wave import LARGEST, Wave, fill_wave, link_persons, rounded, wave
 from shoal.blocks import (
     BUFFER,
     CLUSTER,
@@ -28,8 +33,6 @@ from shoal.blocks import (
     call_release_chosen,
     can_serve,
     core,
-    count_persons,
-    count_shown,
     distance,
     domain,
     generalize,
@@ -38,13 +41,10 @@ from shoal.blocks import (
     is_diverse,
     is_due,
     is_open,
-    measure_from,
-    nearest_helper,
     row_of,
     take_in,
-    unmet,
 )
-from shoal.compiled import inlined, inner, kernel
+from shoal.compiled import first_one, inlined, inner, kernel
 from shoal.policy import Policy
 
 EFFORT = {"quick": (2, 1), "thorough": (8, 3)}  # seeds for every k tuples, rounds of repair
@@ -52,7 +52,7 @@ EFFORT = {"quick": (2, 1), "thorough": (8, 3)}  # seeds for every k tuples, roun
 _SLACK = 32
 _PORTION = 16  # tuples that are covered, settled or improved in one step
 
-OPEN, COVER, SEED, GROUP, SETTLE, DISSOLVE, IMPROVE, DONE = range(8)
+OPEN, COVER, PART, SEED, GROUP, SETTLE, DISSOLVE, IMPROVE, DONE = range(9)
 
 
 class Memory(NamedTuple):
@@ -63,16 +63,19 @@ class Memory(NamedTuple):
 
 def memory(policy: Policy) -> Memory:
     seeds, rounds = EFFORT[policy.algorithm.effort]
-    strict = policy.privacy.nulls_match != "maybe"
-    return Memory(np.zeros(1, np.int64), np.zeros(1), wave(domain(policy), policy.privacy.k, seeds, rounds, strict, 1))
+    match = policy.privacy.nulls_match
+    strict, blurred = match in ("extended", "root"), match == "blurred"
+    empty = wave(domain(policy), policy.privacy.k, seeds, rounds, strict, blurred, policy.one_in_k, 1)
+    return Memory(np.zeros(1, np.int64), np.zeros(1), empty)
 
 
 def grown(memory: Memory, s: State, slots: int) -> Memory:
     """The same with room for the largest wave of a window with `slots` slots; the work on the wave starts again."""
     work, clock = memory.wave.work, s.window.clock
     most = int(min(slots if clock.kind == TIME else clock.stretched, 2 * LARGEST))
-    parameters = int(s.rule.k), int(work.seeds_each), int(work.rounds), bool(work.strict)
-    return memory._replace(wave=wave(s.domain, *parameters, most))
+    parameters = int(s.rule.k), int(work.seeds_each), int(work.rounds)
+    reading = bool(work.strict), bool(work.blurred), bool(work.single)
+    return memory._replace(wave=wave(s.domain, *parameters, *reading, most))
 
 
 @kernel
@@ -113,15 +116,17 @@ def _part_of_slack(c, since):
 @inlined
 def _progress(work):
     """Roughly which part of the work is done, from 0 to 1."""
-    if work.stage == COVER:
-        return 0.1 * work.next / work.tuples
+    if work.stage <= COVER:
+        return 0.1 * work.next / work.tuples if work.stage == COVER else 0.0
+    own = 0.0
     if work.stage == SEED:
-        return 0.1 + 0.3 * work.next / work.seeds
-    if work.stage == GROUP:
-        return 0.7 - 0.3 * work.free / work.persons
-    if work.stage >= SETTLE:
-        return 0.7 + 0.3 * (work.done + 0.5 * (work.stage == IMPROVE)) / work.rounds
-    return 0.0
+        own = 0.35 * work.next / work.seeds
+    elif work.stage == GROUP:
+        own = 0.7 - 0.35 * work.free / work.crowd
+    elif work.stage >= SETTLE:
+        own = 0.7 + 0.3 * (work.done + 0.5 * (work.stage == IMPROVE)) / work.rounds
+    done = work.stop if work.stage == PART else work.start + own * (work.stop - work.start)
+    return 0.1 + 0.9 * done / work.tuples
 
 
 @inner
@@ -130,42 +135,69 @@ def _work(s, part):
     domain, v, work, k = s.domain, s.memory.wave, s.memory.wave.work, s.rule.k
     while work.stage != DONE and _progress(work) < part:
         stage, start = work.stage, work.next
-        stop = min(start + _PORTION, work.tuples)
         if stage == OPEN:
             fill_wave(domain, s.window, v, s.scratch, s.memory.closed[0])
             work.stage, work.next = COVER if work.persons >= k else DONE, 0
-            work.seeds = min(work.tuples, -(-work.seeds_each * work.tuples // k))
+            for group in range(len(v.boxes.first)):
+                close(v.boxes, group)
         elif stage == COVER:
+            stop = min(start + _PORTION, work.tuples)
             for t in range(start, stop):
                 _find_cover(s, v, s.memory.moment[0], t)
             _advance(work, stop, work.tuples)
+        elif stage == PART:
+            _cut_or_begin(domain, v, s.scratch, k)
         elif stage == SEED:
-            v.member[start, 0] = (2 * start + 1) * work.tuples // (2 * work.seeds)
-            v.price[start] = grow(domain, v, k, start, 1)
+            tuples = work.stop - work.start
+            v.growth.member[start, 0] = v.order[work.start + (2 * start + 1) * tuples // (2 * work.seeds)]
+            v.growth.price[start] = grow(domain, v, k, start, 1)
             _advance(work, start + 1, work.seeds)
         elif stage == GROUP:
             if work.free < k:
-                work.stage, work.next = SETTLE, 0
+                work.stage, work.next = SETTLE, work.start
             else:
                 take_cheapest(domain, v, k)
-        elif stage == SETTLE:
-            for t in range(start, stop):
-                if v.group[t] < 0:
-                    settle(domain, v, t)
-            _advance(work, stop, work.tuples)
         elif stage == DISSOLVE:
             group = work.groups - 1 - start
-            if v.first[group] >= 0:
+            if v.boxes.first[group] >= 0:
                 work.changes += dissolve(domain, v, group)
-            _advance(work, start + 1, work.groups)
+            _advance(work, start + 1, work.groups - work.first)
+            work.next = work.start if work.stage == IMPROVE else work.next
         else:
-            for t in range(start, stop):
-                work.changes += improve(domain, v, t, k)
-            _advance(work, stop, work.tuples)
+            stop = min(start + _PORTION, work.stop)
+            for j in range(start, stop):
+                t = v.order[j]
+                if stage == IMPROVE:
+                    work.changes += improve(domain, v, t, k)
+                elif v.tuples.group[t] < 0:
+                    settle(domain, v, t)
+            _advance(work, stop, work.stop)
             if work.stage == DONE:
                 work.done += 1
-                if work.done < work.rounds and work.changes > 0:
-                    work.stage, work.changes = DISSOLVE, 0
+                again = work.done < work.rounds and work.changes > 0
+                work.stage = DISSOLVE if again else PART if work.stop < work.tuples else DONE
+                work.changes = 0
+
+
+@inlined
+def _cut_or_begin(domain, v, scratch, k):
+    """Cut the next part in two if it is large, or begin to partition it."""
+    work = v.work
+    start, stop = work.stop, v.ends[work.parts - 1]
+    if stop - start > work.most:
+        middle = cut(domain, v, scratch, k, start, stop)
+        if middle > start:
+            v.ends[work.parts] = middle
+            work.parts += 1
+            return
+    work.parts -= 1
+    work.start, work.stop, work.oldest, work.first = start, stop, start, work.groups
+    work.seeds = min(stop - start, -(-work.seeds_each * (stop - start) // k))
+    for c in range(whole(work.seeds)):
+        v.growth.price[c] = np.inf
+    link_persons(v, scratch)
+    fill_columns(domain, v)
+    work.stage, work.next, work.done, work.changes = SEED, 0, 0, 0
 
 
 @inlined
@@ -179,49 +211,55 @@ def _advance(work, reached, end):
 
 @inlined
 def _find_cover(s, v, moment, t):
-    c, g = s.window.clock, s.groups
+    c, g, p = s.window.clock, s.groups, v.tuples
     now = c.now
     c.now = moment
-    row = call_best_cover(core(s), v.slot[t])
+    row = call_best_cover(core(s), p.slot[t])
     c.now = now
-    v.cover[t], v.cover_cost[t] = -1, np.inf
+    p.cover[t], p.cover_cost[t] = -1, np.inf
     if row >= 0:
-        v.cover[t], v.cover_cost[t] = g.number[row], 0.0
-        for q in range(len(v.place)):
-            if v.place[q, t] >= 0:
-                v.cover_cost[t] += v.weight[t] * rounded(v, q, g.loss[row, q])
+        p.cover[t], p.cover_cost[t] = g.number[row], 0.0
+        for q in range(len(v.scale.width)):
+            if p.pattern[t] >> np.uint64(q) & np.uint64(1):
+                p.cover_cost[t] += p.weight[t] * rounded(v, q, g.loss[row, q])
+            p.cover_cost[t] += v.scale.doubt[q] if g.doubt[row] >> np.uint64(q) & np.uint64(1) else 0.0
 
 
 @inlined
 def _release_wave(s):
     """The wave leaves: first the tuples in no group, one by one, then the group of the oldest tuple, until none is left.
 
-    With fewer than k persons only the oldest leaves.
+    Before the first group leaves, those that are not diverse enough are joined with others; one that fails nevertheless
+    withholds what does not hold. With fewer than k persons only the oldest leaves.
     """
     w, g, m, chosen = s.window, s.groups, s.memory, s.scratch.chosen
-    c, v = w.clock, m.wave
+    c, v, p = w.clock, m.wave, m.wave.tuples
     slot, t, tuples = c.oldest, 0, v.work.tuples
     grouped = w.persons.size[0] >= s.rule.k and v.work.persons >= s.rule.k
     if grouped:
         for j in range(tuples):
-            w.cluster[v.slot[j]] = v.group[j]
+            w.cluster[p.slot[j]] = p.group[j]
     else:
-        m.closed[0] = tuples = 1
+        tuples = 1
         slot = c.due
         row = call_best_cover(core(s), slot)
-        v.cover[0] = g.number[row] if row >= 0 else -1
+        p.cover[0] = g.number[row] if row >= 0 else -1
         w.cluster[slot] = -1
-    newest = w.arrival[slot] if tuples == 1 else w.arrival[v.slot[tuples - 1]]
-    while m.closed[0] > 0:
+    asked, completed, failed = grouped and len(s.exits.diversity.kind) > 0, False, False
+    while True:
         while t < tuples and w.cluster[slot] >= 0:
             slot = w.newer[slot]
             t += 1
         if t < tuples:
-            row = row_of(s.reuse, v.cover[t])
+            row = row_of(s.reuse, p.cover[t])
             if grouped and not (row >= 0 and c.now - g.published[row] < s.reuse.rule.age and can_serve(s, row, slot)):
                 row = call_best_cover(core(s), slot)
                 w.cluster[slot] = -1 if row >= 0 else _nearest_group(core(s), slot)
                 if w.cluster[slot] >= 0:
+                    continue
+                if row < 0 and v.work.single:  # it stays for the next wave, which follows at once if the oldest is due
+                    slot = w.newer[slot]
+                    t += 1
                     continue
             size, how = 1, REUSE if row >= 0 else SUPPRESSED
             chosen[0] = slot
@@ -229,106 +267,59 @@ def _release_wave(s):
                 slot = w.newer[slot]
             t += 1
         else:
-            size, how = _complete(s, w.cluster[c.oldest]), CLUSTER
-            if size == 0:
-                m.closed[0] -= _release_singly(s, w.cluster[c.oldest])
-                continue
+            if asked and not completed:
+                complete_wave(core(s), v.work.groups)
+                completed = True
+            oldest = c.oldest
+            while oldest >= 0 and w.cluster[oldest] < 0:
+                oldest = w.newer[oldest]
+            if oldest < 0:
+                break
+            size, how = _members(w, w.cluster[oldest], chosen), CLUSTER
             row = generalize(s, chosen[:size])
-        for i in range(size):
-            m.closed[0] -= w.arrival[chosen[i]] <= newest
-        call_release_chosen(core(s), size, row, how)
+            failed = asked and not is_diverse(s.exits.diversity, w, chosen[:size], s.scratch)
+        call_release_chosen(core(s), size, row, how, failed)
     m.closed[0], v.work.stage = 0, OPEN
 
 
 @inlined
 def _members(w, group, chosen):
-    size = 0
-    for j in range(w.clock.held):
+    """Choose the tuples of a group; how many they are."""
+    size, whole = 0, w.clock.held // ENTRIES * ENTRIES
+    for start in range(0, whole, ENTRIES):
+        found = up_to(w.cluster, start, group) & ~up_to(w.cluster, start, group - 1)
+        while found != 0:
+            chosen[size] = start + first_one(found)
+            size += 1
+            found &= found - np.uint64(1)
+    for j in range(whole, w.clock.held):
         if w.cluster[j] == group:
             chosen[size] = j
             size += 1
     return size
 
 
-@inlined
-def _complete(s, group):
-    """Choose the members of a group, and tuples that make it diverse enough; how many they are, 0 if that is impossible."""
-    size = _members(s.window, group, s.scratch.chosen)
-    if len(s.exits.diversity.kind) == 0 or is_diverse(s.exits.diversity, s.window, s.scratch.chosen[:size], s.scratch):
-        return size
-    return _extend(core(s), group, size)
-
-
-@inner
-def _extend(s, group, size):
-    """Add the nearest tuples that help to the chosen; a tuple that its own group cannot spare brings that whole group."""
-    w, scratch, k = s.window, s.scratch, s.exits.promise.k
-    chosen, came_from, members = scratch.chosen, scratch.best_alike, size
-    measure_from(s, w.clock.oldest, chosen[:size], 1.0)
-    count_persons(w, chosen[:size], scratch)
-    turn = scratch.turn[0]  # marks the persons of the chosen
-    while True:
-        demand = unmet(s.exits.diversity, scratch)
-        if demand < 0:
-            return size
-        helper = nearest_helper(s, demand, turn)
-        if helper < 0:
-            for i in range(members, size):
-                w.cluster[chosen[i]] = came_from[i]
-            return 0
-        cluster = w.cluster[helper]
-        first = size
-        if cluster < 0 or _persons_without(w, cluster, helper, scratch) >= k:
-            chosen[size] = helper
-            size += 1
-        else:
-            size += _members(w, cluster, chosen[size:])
-        for i in range(first, size):
-            came_from[i] = cluster
-            w.cluster[chosen[i]] = group
-            scratch.seen[w.person[chosen[i]]] = turn
-            count_shown(w, chosen[i], scratch)
-
-
-@inlined
-def _persons_without(w, cluster, slot, scratch):
-    """How many persons a group counts without one of its tuples."""
-    found, persons = scratch.rank, 0
-    for j in range(w.clock.held):
-        if w.cluster[j] == cluster and j != slot:
-            known = False
-            for i in range(persons):
-                known |= found[i] == w.person[j]
-            if not known:
-                found[persons] = w.person[j]
-                persons += 1
-    return persons
-
-
-@inlined
-def _release_singly(s, group):
-    """Release the members of a group that cannot be published one by one, the oldest first; how many they were."""
-    w = s.window
-    members = _members(w, group, s.scratch.chosen)
-    for _ in range(members):
-        slot = w.clock.oldest
-        while w.cluster[slot] != group:
-            slot = w.newer[slot]
-        s.scratch.chosen[0] = slot
-        row = call_best_cover(core(s), slot)
-        call_release_chosen(core(s), 1, row, REUSE if row >= 0 else SUPPRESSED)
-    return members
-
-
 @inner
 def _nearest_group(s, t):
-    """The group of the nearest tuple that is in a group, the older on a tie; -1 if no tuple is."""
+    """The group of the nearest tuple that is in a group, the older on a tie; -1 if no tuple is.
+
+    Under `one_in_k` groups that hold the person of `t` do not count.
+    """
     w = s.window
     metric = by_shared(1.0, w.pattern[t]) if s.exits.promise.match == EXTENDED else by_values(1.0)
     best, least = -1, np.inf
     for j in range(w.clock.held):
         if w.cluster[j] >= 0:
             far = distance(s.domain, w, t, j, metric)
-            if best < 0 or far < least or (far == least and w.arrival[j] < w.arrival[best]):
+            closer = best < 0 or far < least or (far == least and w.arrival[j] < w.arrival[best])
+            if closer and not (s.exits.promise.one_in_k and _holds(w, w.cluster[j], w.person[t])):
                 best, least = j, far
     return w.cluster[best] if best >= 0 else -1
+
+
+@inlined
+def _holds(w, group, person):
+    held = False
+    for j in range(w.clock.held):
+        held |= w.cluster[j] == group and w.person[j] == person
+    return held

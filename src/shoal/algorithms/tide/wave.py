@@ -4,8 +4,9 @@ Every number that decides is a whole number, so that no sum depends on its order
 less where the policy gives it less weight: a numeric value becomes its place on that scale, and the loss of a node is given
 in these units. A tuple weighs 4,096 shares, divided by the number of quasi-identifiers that it has. The cost of a tuple in a
 box is its weight times the sum of the box's losses over the quasi-identifiers that it has; the cost of a group is the sum
-over its members. Costs are in float64, where such numbers are exact. Unless nulls match any value, a box loses all of a
-quasi-identifier that one of its members lacks.
+over its members. Costs are in float64, where such numbers are exact. Under `extended` and `root` a box loses all of a
+quasi-identifier that one of its members lacks. Under `blurred` each member pays for each quasi-identifier in doubt, which some
+members have and some lack.
 
 In this folder `v` is a `Wave`; t, u and j are indices of tuples in it, from 0, in order of arrival; `group` and `candidate` are
 indices too. `blocks.state` explains all other arguments.
@@ -22,124 +23,216 @@ from shoal.blocks import STRIDE, Domain, common_ancestor, even
 from shoal.compiled import inlined, inner, popcount
 
 UNITS, SHARES = 65_536, 4096
+DOUBT = 32  # a quasi-identifier in doubt costs as much as a box that is wider by this part of the range
 LARGEST = 8192  # tuples of a wave, where more than twice as many are held
+WHOLE, PART = 2000, 200  # a part of a wave is cut again if it has more tuples than WHOLE and than PART times k
 MISSING = np.int32(-1)  # below every place and every leaf
 NOWHERE = np.int32(2**29)  # the low end of an empty box, above every place; its high end is MISSING
+FAR = np.uint16(65_535)  # above every key, and the coarse place of a missing value
+LEAVES = 65_535  # of a hierarchy whose leaves are numbered in 16 bits
 
 WORK = np.dtype([
     ("stage", np.int64), ("next", np.int64), ("done", np.int64),  # stage, next index, rounds of repair done
     ("tuples", np.int64), ("persons", np.int64),  # in the wave
-    ("free", np.int64),  # persons with a tuple that is in no group yet
-    ("seeds", np.int64), ("groups", np.int64), ("oldest", np.int64), ("changes", np.int64), ("turn", np.int64),
+    ("most", np.int64), ("parts", np.int64),  # tuples of a part, where it can be cut; how many parts have been cut off
+    ("start", np.int64), ("stop", np.int64), ("crowd", np.int64),  # the current part: its tuples in `order`; its persons
+    ("first", np.int64),  # the first group of the part
+    ("free", np.int64),  # persons of the part with a tuple that is in no group yet
+    ("entries", np.int64), ("taken", np.int64),  # columns for the shortlist; how many of them are of tuples in groups
+    ("seeds", np.int64), ("groups", np.int64), ("oldest", np.int64), ("changes", np.int64),
     ("seeds_each", np.int64), ("rounds", np.int64),  # seeds for every k tuples, and rounds of repair: what `effort` says
     ("strict", np.int64),  # 1: a quasi-identifier that one member lacks is lost for all
+    ("blurred", np.int64),  # 1: it is in doubt for all
+    ("single", np.int64),  # 1: a group holds at most one tuple of a person
+    ("shift", np.int64),  # keys of the shortlist are counted in 2^shift units
 ])  # fmt: skip
 
 
-class Wave(NamedTuple):
+class Tuples(NamedTuple):
+    """One entry per tuple of the wave."""
+
     slot: NDArray[np.int64]  # of the window
-    place: NDArray[np.int32]  # one row per quasi-identifier, one column per tuple; leaves keep their numbers
+    place: NDArray[np.int32]  # one row per tuple, one column per quasi-identifier; leaves keep their numbers
+    pattern: NDArray[np.uint64]
     weight: NDArray[np.float64]
-    person: NDArray[np.int64]
+    person: NDArray[np.int64]  # of the window
+    kin: NDArray[np.int64]  # the next tuple of the same person in the part; the last one names the first
     cover: NDArray[np.int64]  # the number of the group that covers the tuple best; -1: none
     cover_cost: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite if there is none
     group: NDArray[np.int64]  # -1: in none
-    busy: NDArray[np.int32]  # 1: the tuple cannot join the candidate that grows
     newer: NDArray[np.int64]  # the members of a group, as a doubly linked list
     older: NDArray[np.int64]
-    tuples: NDArray[np.int64]  # by person: how many of its tuples are in no group
-    seen: NDArray[np.int64]  # by person: the last turn that saw the person
-    scale: NDArray[np.int32]  # by quasi-identifier: how many units it is wide
+
+
+class Scale(NamedTuple):
+    """How values are counted in units."""
+
+    width: NDArray[np.int32]  # by quasi-identifier: how many units it is wide
     unit: NDArray[np.int32]  # by node of the hierarchies: its loss
-    key: NDArray[np.int32]  # what a tuple would add to the box of the candidate that grows
-    shortlist: NDArray[np.int64]  # of the candidate that grows, in order of arrival; -1: removed
-    list_place: NDArray[np.int32]  # by quasi-identifier and entry of the shortlist: place, weight, the box's loss with it
-    list_weight: NDArray[np.float64]
-    list_loss: NDArray[np.float64]
-    list_cost: NDArray[np.float64]
+    doubt: NDArray[np.float64]  # by quasi-identifier: what it costs each member if it is in doubt; 0 unless `blurred`
+    doubt_units: NDArray[np.int32]  # the same in units, for a tuple that has all quasi-identifiers
+    wide: NDArray[np.bool_]  # whether a hierarchy has too many leaves for 16 bits
+
+
+class Growth(NamedTuple):
+    """The candidates, and work arrays for the one that grows."""
+
     member: NDArray[np.int64]  # one row per candidate
     price: NDArray[np.float64]  # by candidate
-    box_low: NDArray[np.int32]  # of the candidate that grows
-    box_high: NDArray[np.int32]
-    box_weight: NDArray[np.float64]
-    box_lacks: NDArray[np.int32]  # how many members lack the quasi-identifier; only if `strict`
-    low: NDArray[np.int32]  # by quasi-identifier and group: the smallest place, the second smallest; so for the largest
+    near: NDArray[np.uint16]  # coarse places, or leaves: one row per quasi-identifier, one column per tuple in no group
+    tuple_of: NDArray[np.int64]  # by column
+    column: NDArray[np.int64]  # by tuple
+    busy: NDArray[np.uint16]  # by column: FAR if the tuple cannot join the candidate, or else 0
+    key: NDArray[np.uint16]  # by column: what the tuple would add to the box, in coarse units
+    low: NDArray[np.int32]  # the box, by quasi-identifier
+    high: NDArray[np.int32]
+    weight: NDArray[np.float64]  # of the members that have it
+    lacks: NDArray[np.int32]  # 1: a member lacks it
+    listed: NDArray[np.int64]  # the shortlist: tuples in order of arrival
+    heft: NDArray[np.float64]  # by entry of the shortlist: its weight
+    place: NDArray[np.int32]  # by quasi-identifier and entry: its place, and the box's loss with it
+    loss: NDArray[np.float64]
+    wider: NDArray[np.float64]  # by entry: the loss of another box with it, in one quasi-identifier
+    lost: NDArray[np.float64]  # by entry: the sum of `loss`
+    doubts: NDArray[np.float64]  # by entry: the sum of `doubt` over what is in doubt with it
+    cost: NDArray[np.float64]  # by entry: of the candidate with it; infinite: removed
+
+
+class Boxes(NamedTuple):
+    """The groups: by quasi-identifier and group, or by group."""
+
+    low: NDArray[np.int32]  # the smallest place, the second smallest; so for the largest
     low_next: NDArray[np.int32]
     high: NDArray[np.int32]
     high_next: NDArray[np.int32]
-    group_weight: NDArray[np.float64]  # the weight of the members that have the quasi-identifier
-    lacks: NDArray[np.int32]  # how many members lack the quasi-identifier; only if `strict`
-    loss: NDArray[np.float64]
-    cost: NDArray[np.float64]  # by group
+    loss: NDArray[np.int32]
+    weight: NDArray[np.float64]  # the weight of the members that have the quasi-identifier
+    rough_weight: NDArray[np.float32]
+    lacks: NDArray[np.int32]  # how many members lack the quasi-identifier
+    all_have: NDArray[np.uint64]  # by group: the pattern of what all members have, and of what any has
+    any_has: NDArray[np.uint64]
+    lost: NDArray[np.float32]  # by group: the sum of `loss`
+    cost: NDArray[np.float64]
+    doubts: NDArray[np.float64]  # by group: the sum of `doubt` over what is in doubt
     size: NDArray[np.int64]
     persons: NDArray[np.int64]
     first: NDArray[np.int64]  # the member at the head of the list; -1: the group is dissolved
-    added: NDArray[np.float64]  # by group: by how much the current tuple would raise its cost
-    lost: NDArray[np.int32]
+    closed: NDArray[np.float32]  # 0, or infinite: the group is dissolved, or none
+    rise: NDArray[np.float32]  # work arrays: roughly by how much the current tuple would raise its cost
+    wider: NDArray[np.int32]
+
+
+class Wave(NamedTuple):
+    tuples: Tuples
+    scale: Scale
+    growth: Growth
+    boxes: Boxes
+    order: NDArray[np.int64]  # the tuples, those of a part together, in order of arrival
+    ends: NDArray[np.int64]  # where the parts end, the next part last
+    moved: NDArray[np.int64]  # tuples that are moved: the members of a group that is dissolved, or one side of a cut
     work: np.record
 
 
-def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, tuples: int) -> Wave:
+def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blurred: bool, single: bool, tuples: int) -> Wave:
     """Arrays for a wave of `tuples` tuples."""
     quasi, row, short = len(domain.width), even(tuples), even(2 * k)
-    if row * 4 % 4096 == 0:
+    if row * 2 % 4096 == 0:
         row += STRIDE  # as in the window
-    groups, candidates = even(tuples // k + 1), seeds_each * tuples // k + 1
-    place, key, busy = np.zeros((quasi, row), np.int32), np.zeros(row, np.int32), np.ones(row, np.int32)
-    slot, person, cover, group, newer, older, tuples_of, seen, shortlist = (np.zeros(row, np.int64) for _ in range(9))
-    low, low_next, high, high_next = (np.zeros((quasi, groups), np.int32) for _ in range(4))
-    size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
+    groups, candidates = even(tuples // k + 1 + STRIDE), seeds_each * tuples // k + 1
     work = np.zeros(1, WORK).view(np.recarray)[0]
-    work.seeds_each, work.rounds, work.strict = seeds_each, rounds, strict
-    scale = np.floor(UNITS * (domain.weight / domain.weight.max()) + 0.5).astype(np.int32)
-    sizes = np.diff(np.append(domain.node, len(domain.node_loss)))
-    unit = np.floor(domain.node_loss * np.repeat(scale, sizes) + 0.5).astype(np.int32)
+    work.seeds_each, work.rounds, work.strict, work.blurred, work.single = seeds_each, rounds, strict, blurred, single
+    work.most = max(WHOLE, PART * k)
+    scale = _scale(domain, blurred)
+    while (scale.width >> work.shift).sum() + (scale.doubt_units >> work.shift).sum() >= FAR:
+        work.shift += 1
+    slot, person, kin, cover, group, newer, older = (np.zeros(row, np.int64) for _ in range(7))
+    order, ends, moved, tuple_of, column = (np.zeros(row, np.int64) for _ in range(5))
+    low, low_next, high, high_next, loss, lacks = (np.zeros((quasi, groups), np.int32) for _ in range(6))
+    size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
+    heft, lost, wider, doubts, cost = (np.zeros(short) for _ in range(5))
     return Wave(
-        slot=slot, place=place, weight=np.zeros(row), person=person, cover=cover, cover_cost=np.zeros(row), group=group,
-        busy=busy, newer=newer, older=older, tuples=tuples_of, seen=seen, scale=scale, unit=unit,
-        key=key, shortlist=shortlist, list_place=np.zeros((quasi, short), np.int32), list_weight=np.zeros((quasi, short)),
-        list_loss=np.zeros((quasi, short)), list_cost=np.zeros(short), member=np.zeros((candidates, k), np.int64),
-        price=np.zeros(candidates), box_low=np.zeros(quasi, np.int32), box_high=np.zeros(quasi, np.int32),
-        box_weight=np.zeros(quasi), box_lacks=np.zeros(quasi, np.int32), low=low, low_next=low_next, high=high,
-        high_next=high_next, group_weight=np.zeros((quasi, groups)), lacks=np.zeros((quasi, groups), np.int32),
-        loss=np.zeros((quasi, groups)), cost=np.zeros(groups), size=size, persons=persons, first=first, added=np.zeros(groups),
-        lost=np.zeros(groups, np.int32), work=work,
+        Tuples(slot=slot, place=np.zeros((row, quasi), np.int32), pattern=np.zeros(row, np.uint64), weight=np.zeros(row),
+               person=person, kin=kin, cover=cover, cover_cost=np.zeros(row), group=group, newer=newer, older=older),
+        scale,
+        Growth(member=np.zeros((candidates, k), np.int64), price=np.zeros(even(candidates)),
+               near=np.zeros((quasi, row), np.uint16), tuple_of=tuple_of, column=column, busy=np.zeros(row, np.uint16),
+               key=np.zeros(row, np.uint16),
+               low=np.zeros(quasi, np.int32), high=np.zeros(quasi, np.int32), weight=np.zeros(quasi),
+               lacks=np.zeros(quasi, np.int32), listed=np.zeros(short, np.int64), place=np.zeros((quasi, short), np.int32),
+               heft=heft, loss=np.zeros((quasi, short)), wider=wider, lost=lost, doubts=doubts, cost=cost),
+        Boxes(low=low, low_next=low_next, high=high, high_next=high_next, loss=loss, weight=np.zeros((quasi, groups)),
+              rough_weight=np.zeros((quasi, groups), np.float32), lacks=lacks, all_have=np.zeros(groups, np.uint64),
+              any_has=np.zeros(groups, np.uint64), lost=np.zeros(groups, np.float32), cost=np.zeros(groups),
+              doubts=np.zeros(groups), size=size, persons=persons, first=first, closed=np.zeros(groups, np.float32),
+              rise=np.zeros(groups, np.float32), wider=np.zeros(groups, np.int32)),
+        order=order, ends=ends, moved=moved, work=work,
     )  # fmt: skip
+
+
+def _scale(domain: Domain, blurred: bool) -> Scale:
+    shares = domain.weight / domain.weight.max()
+    width = np.floor(UNITS * shares + 0.5).astype(np.int32)
+    doubt_units = np.floor(width / DOUBT + 0.5).astype(np.int32) * np.int32(blurred)
+    doubt = doubt_units * np.floor(SHARES / sum(shares.tolist()) + 0.5)
+    sizes = np.diff(np.append(domain.node, len(domain.node_loss)))
+    unit = np.floor(domain.node_loss * np.repeat(width, sizes) + 0.5).astype(np.int32)
+    last = np.array([domain.last[node : node + size].max(initial=0.0) for node, size in zip(domain.node, sizes, strict=True)])
+    return Scale(width=width, unit=unit, doubt=doubt, doubt_units=doubt_units, wide=domain.categorical & (last >= LEAVES))
 
 
 @inner
 def fill_wave(domain, w, v, scratch, tuples):
     """Copy the oldest tuples of the window into the wave: their places, weights and persons, in order of arrival."""
+    p, work = v.tuples, v.work
     scratch.turn[0] += 1
-    v.work.tuples = tuples
-    v.work.persons = 0
+    work.tuples = tuples
+    work.persons = 0
     slot = w.clock.oldest
-    for j in range(tuples):
+    for t in range(tuples):
         for q in range(len(domain.width)):
             value = w.values[slot, q]
-            v.place[q, j] = MISSING
+            p.place[t, q] = MISSING
             if value == value:
                 place = value if domain.categorical[q] else rounded(v, q, (value - domain.low[q]) / domain.width[q])
-                v.place[q, j] = np.int32(place)
+                p.place[t, q] = np.int32(place)
         valid = _valid(domain, w.pattern[slot])
-        v.weight[j] = np.floor(SHARES / valid + 0.5) if valid > 0 else 0.0
-        person = w.person[slot]
-        if scratch.seen[person] != scratch.turn[0]:
-            scratch.seen[person] = scratch.turn[0]
-            scratch.best[person] = j  # in the wave, the index of a person is that of its oldest tuple
-            v.tuples[j] = 0
-            v.work.persons += 1
-        v.person[j] = scratch.best[person]
-        v.tuples[v.person[j]] += 1
-        v.slot[j] = slot
-        v.group[j] = -1
-        v.busy[j] = 0
-        v.seen[j] = 0
+        p.weight[t] = np.floor(SHARES / valid + 0.5) if valid > 0 else 0.0
+        p.pattern[t] = w.pattern[slot]
+        p.person[t] = w.person[slot]
+        work.persons += is_new(scratch, p.person[t])
+        p.slot[t] = slot
+        p.group[t] = -1
+        v.order[t] = t
         slot = w.newer[slot]
-    for j in range(tuples, len(v.busy)):
-        v.busy[j] = 1
-    v.work.free = v.work.persons
-    v.work.turn = v.work.groups = v.work.oldest = v.work.done = v.work.changes = 0
+    v.ends[0] = tuples
+    work.parts = 1
+    work.groups = work.stop = 0
+
+
+@inlined
+def is_new(scratch, person):
+    """Whether this turn has not seen the person yet; now it has."""
+    new = scratch.seen[person] != scratch.turn[0]
+    scratch.seen[person] = scratch.turn[0]
+    return new
+
+
+@inlined
+def link_persons(v, scratch):
+    """Chain the tuples of each person in the current part, and count the persons."""
+    p, work = v.tuples, v.work
+    scratch.turn[0] += 1
+    work.crowd = 0
+    for j in range(work.start, work.stop):
+        t = v.order[j]
+        p.kin[t] = t
+        if is_new(scratch, p.person[t]):
+            work.crowd += 1
+        else:
+            last = scratch.best[p.person[t]]
+            p.kin[t], p.kin[last] = p.kin[last], t
+        scratch.best[p.person[t]] = t
+    work.free = work.crowd
 
 
 @inlined
@@ -158,16 +251,33 @@ def _valid(domain, pattern):
 @inlined
 def rounded(v, q, share):
     """A share of a range or a hierarchy, rounded to whole units."""
-    return np.floor(share * v.scale[q] + 0.5)
+    return np.floor(share * v.scale.width[q] + 0.5)
 
 
 @inlined
 def units(domain, v, q, low, high, lacks):
-    """The loss of the smallest interval, or the lowest node, from `low` to `high`; all of it if a member lacks it."""
-    if lacks > 0:
-        return v.scale[q]
+    """The loss of the smallest interval, or the lowest node, from `low` to `high`; all of it if it is lost for all."""
+    if lacks > 0 and v.work.strict:
+        return v.scale.width[q]
     if low > high:
         return np.int32(0)
     if domain.categorical[q]:
-        return v.unit[common_ancestor(domain, q, low, high)]
+        return v.scale.unit[common_ancestor(domain, q, low, high)]
     return np.int32(high - low)
+
+
+@inlined
+def is_mixed(low, high, lacks):
+    """Whether some members have a quasi-identifier and some lack it."""
+    return lacks > 0 and low <= high
+
+
+@inlined
+def has_kin_in(p, t, group):
+    """Whether another tuple of the same person is in the group."""
+    u = p.kin[t]
+    while u != t:
+        if p.group[u] == group:
+            return True
+        u = p.kin[u]
+    return False

@@ -72,6 +72,7 @@ with k-anonymity. Performance Evaluation 159 (2023), 102329.
 from shoal.algorithms.zanon.exposures import (
     Exposures,
     census,
+    exposures_until,
     forget_backing,
     marks,
     new_exposures,
@@ -96,6 +97,6 @@ from shoal.algorithms.zanon.zanon import (
 
 __all__ = [
     "DONE", "FULL", "GENERALIZED", "LATE", "OUTCOMES", "RULE", "TURN", "Exposures", "Observations", "census",
-    "forget_backing", "marks", "new_exposures", "observations", "restored_exposures", "run", "saved_exposures", "sweep",
-    "with_items", "with_room",
+    "exposures_until", "forget_backing", "marks", "new_exposures", "observations", "restored_exposures", "run",
+    "saved_exposures", "sweep", "with_items", "with_room",
 ]  # fmt: skip

@@ -166,6 +166,19 @@ def restored_exposures(x: Exposures, arrays: Mapping[str, NDArray[Any]]) -> Expo
     return _with_seen(x)
 
 
+def exposures_until(saved: Arrays, moment: float) -> Arrays:
+    """What `saved_exposures` gave, without the entries from after a moment."""
+    owner = np.repeat(np.arange(len(saved["item.number"])), saved["item.length"])
+    left = saved["entry.time"] <= moment
+    newest = np.full(len(saved["item.number"]), EMPTY)
+    np.maximum.at(newest, owner[left], saved["entry.time"][left])
+    length = np.bincount(owner[left], minlength=len(newest)).astype(saved["item.length"].dtype)
+    return {
+        **saved, **{f"entry.{name}": saved[f"entry.{name}"][left] for name in _KEPT_ENTRY},
+        "item.length": length, "item.newest": newest, "newest": np.array(newest.max(initial=EMPTY)),
+    }  # fmt: skip
+
+
 @kernel
 def _fit(x, window):
     """Keep in every ring one entry per user of a window; the sum of the blocks that they need."""

@@ -8,10 +8,25 @@ import numpy as np
 
 from shoal.audit.attacks.attack import NO_TRACE, SEED, TARGETS, Attack, Attacker
 from shoal.audit.attacks.groups import ENDS, INTERSECTION, MINIMALITY, ends, groups, intersection, minimality
-from shoal.audit.attacks.linkage import LINKAGE, NULL_PATTERN, ORDER, TIMING, Inference, Order, inference_of, linkages
+from shoal.audit.attacks.helper import helper, helper_of
+from shoal.audit.attacks.linkage import (
+    LINKAGE,
+    NULL_PATTERN,
+    ORDER,
+    TIMING,
+    Inference,
+    Linkage,
+    Order,
+    all_rows,
+    inference_of,
+    linkages,
+)
+from shoal.audit.attacks.values import homogeneity, intersection_of, intersection_of_values
 from shoal.audit.attacks.view import view
+from shoal.audit.attacks.whole_row import WHOLE_ROW, WholeRow
 from shoal.audit.evidence import Evidence
 from shoal.audit.values import Integers
+from shoal.audit.withheld import withheld
 
 __all__ = ["Attack", "attacks"]
 
@@ -25,13 +40,17 @@ def attacks(
 
     `classes` numbers the classes of equal rows, negative where suppressed; `sensitive` has codes for each output row.
     """
-    if evidence.trace is None:
-        plans = [LINKAGE, NULL_PATTERN, TIMING, ORDER, *map(inference_of, sensitive), ENDS, MINIMALITY, INTERSECTION]
-        return tuple(plan.hindered(NO_TRACE) for plan in plans)
-    seen = view(evidence, evidence.trace, classes)
     draw = np.random.default_rng(SEED)
-    inferences = [Inference(seen, name, codes) for name, codes in sensitive.items()]
-    attackers: list[Attacker] = [*linkages(seen), Order(seen), *inferences]
+    uniform = [homogeneity(name, classes, codes, draw) for name, codes in sensitive.items()]
+    asked = [demand.name for demand in evidence.policy.requirements if demand.name in sensitive]
+    if evidence.trace is None:
+        plans = [WHOLE_ROW, LINKAGE, NULL_PATTERN, TIMING, ORDER, *map(inference_of, sensitive), ENDS, MINIMALITY, INTERSECTION]
+        plans += [*map(intersection_of, sensitive), *map(helper_of, asked)]
+        return (*uniform, *(plan.hindered(NO_TRACE) for plan in plans))
+    seen = view(evidence, evidence.trace, classes)
+    inferences = [Inference(seen, name, codes, withheld(evidence, name)) for name, codes in sensitive.items()]
+    whole = Linkage(seen, WHOLE_ROW, WholeRow(seen), all_rows)
+    attackers: list[Attacker] = [whole, *linkages(seen), Order(seen), *inferences]
     released = np.flatnonzero(seen.trace.row >= 0)
     for row in np.sort(draw.permutation(released)[:targets]):
         target = seen.target(int(row))
@@ -43,4 +62,10 @@ def attacks(
         ends(evidence, members) if members else ENDS.hindered(_NO_GROUP),
         minimality(evidence, members, draw) if members else MINIMALITY.hindered(_NO_GROUP),
         intersection(seen, targets, draw),
+        *(
+            helper(evidence, members, name, sensitive[name], draw) if members else helper_of(name).hindered(_NO_GROUP)
+            for name in asked
+        ),
+        *uniform,
+        *(intersection_of_values(seen, name, codes, targets, draw) for name, codes in sensitive.items()),
     )

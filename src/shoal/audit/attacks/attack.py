@@ -30,6 +30,7 @@ class Attack:
     baseline: float | None = None
     detail: str = ""
     obstacle: str = ""
+    control: float | None = None  # the success of the same attack that never saw the person, where it is not the baseline
 
     def hindered(self, obstacle: str) -> Attack:
         """The same attack, which could not be run."""

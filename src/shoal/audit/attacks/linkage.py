@@ -4,7 +4,8 @@
   the rows that fit is taken at random; success is that it is about the person. The baseline takes any row of the stream.
 - *Null pattern*: the attacker also knows which of the quasi-identifiers the record does not have; so a row fits only if it is
   null there and nowhere else. Where a group shares its nulls (`extended`), it may also be null elsewhere; where it shares roots
-  (`root`), it must show the root there. The baseline is linkage.
+  (`root`), it must show the root there; where it shares doubts (`blurred`), it may also be in doubt there. The baseline is
+  linkage.
 - *Timing*: the attacker also knows when the record was sent and when each row left; a row fits only if it left after that, no
   later than the deadline. The baseline is the null pattern.
 - *Order*: the attacker also knows that tuples which leave at one moment leave in order of arrival: of m such, the first
@@ -12,19 +13,22 @@
   is timing.
 - *Inference*: the attacker knows what linkage knows, and guesses a sensitive value without finding the person: the most
   frequent one among the rows that fit or, where more than 10,000 different ones do, among some of them, evenly chosen. The
-  baseline takes the most frequent value of the whole stream.
+  baseline takes the most frequent value of the whole stream. The control makes the same guess without the rows about the
+  person: it never saw this person, and what it finds out holds for anybody alike. Where groups are balanced that is worse than
+  the baseline; the better of the two is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from shoal.audit.algorithms import deadline
 from shoal.audit.attacks.attack import Attack, Tally
 from shoal.audit.attacks.view import Target, View
-from shoal.audit.values import Integers
+from shoal.audit.values import Flags, Integers
 
 LINKAGE = Attack(
     "linkage",
@@ -46,6 +50,7 @@ ORDER = Attack(
     "what timing knows, and that tuples which leave at one moment leave in order of arrival",
     "the row whose place fits the arrival best is about the person; baseline: without the order",
 )
+_WITHHELD = -1
 _CLASSES = 10_000
 
 Fit = Callable[[View, Target], tuple[int, int]]  # how many of the rows that fit are about the person, and how many fit
@@ -60,7 +65,8 @@ def inference_of(name: str) -> Attack:
     )
 
 
-def _all_rows(view: View, target: Target) -> tuple[int, int]:
+def all_rows(view: View, target: Target) -> tuple[int, int]:
+    """Whoever never saw the person takes any row."""
     return len(target.own), len(view.person)
 
 
@@ -105,7 +111,7 @@ class Linkage:
 def linkages(view: View) -> list[Linkage]:
     """Linkage, null pattern and timing."""
     return [
-        Linkage(view, LINKAGE, _by_values, _all_rows),
+        Linkage(view, LINKAGE, _by_values, all_rows),
         Linkage(view, NULL_PATTERN, _by_pattern, _by_values),
         Linkage(view, TIMING, _by_time, _by_pattern),
     ]
@@ -139,21 +145,34 @@ class Order:
 
 
 class Inference:
-    """Guesses of one sensitive attribute, whose values are coded for each output row, target by target."""
+    """Guesses of one sensitive attribute, whose values are coded for each output row, target by target.
 
-    def __init__(self, view: View, name: str, codes: Integers) -> None:
-        self._view, self._name, self._codes, self._hits = view, name, codes, list[bool]()
-        count = np.bincount(codes) if len(codes) else np.zeros(1)
-        self._usual, self._baseline = int(count.argmax()), float(count.max() / max(1, len(codes)))
+    What is withheld is no value: it is neither guessed nor a target.
+    """
+
+    def __init__(self, view: View, name: str, codes: Integers, withheld: Flags) -> None:
+        self._view, self._name, self._codes, self._hits = view, name, np.where(withheld, _WITHHELD, codes), list[bool]()
+        self._control = list[bool]()
+        shown = codes[~withheld]
+        count = np.bincount(shown) if len(shown) else np.zeros(1)
+        self._usual, self._baseline = int(count.argmax()), float(count.max() / max(1, len(shown)))
 
     def attempt(self, target: Target) -> None:
         """Try one target."""
         step = len(target.fitting) // _CLASSES + 1
-        codes = self._codes[self._view.rows_of(target.fitting[::step])]
-        guess = int(np.bincount(codes).argmax()) if len(codes) else self._usual
-        self._hits.append(bool(guess == self._codes[target.row]))
+        if self._codes[target.row] == _WITHHELD:
+            return
+        rows = self._view.rows_of(target.fitting[::step])
+        self._hits.append(self._guess(rows) == self._codes[target.row])
+        self._control.append(self._guess(rows[~np.isin(rows, target.own)]) == self._codes[target.row])
 
     def result(self) -> Attack:
         """What came of it."""
         tried = len(self._hits)
-        return inference_of(self._name).run(tried, float(np.mean(self._hits)) if tried else 0.0, self._baseline)
+        hit, control = (float(np.mean(each)) if tried else 0.0 for each in (self._hits, self._control))
+        return replace(inference_of(self._name).run(tried, hit, self._baseline), control=max(control, self._baseline))
+
+    def _guess(self, rows: Integers) -> int:
+        codes = self._codes[rows]
+        codes = codes[codes != _WITHHELD]
+        return int(np.bincount(codes).argmax()) if len(codes) else self._usual

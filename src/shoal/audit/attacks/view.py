@@ -22,7 +22,8 @@ class Target:
     """A released record that an attacker looks for: its output row, all rows about its person, and the classes that fit.
 
     `fitting` could show its values, nulls read as any value; of these, `alike` could also show what it misses: under `maybe`
-    they are null exactly where it is; under `extended` they may be null elsewhere too, under `root` the root stands for null.
+    they are null exactly where it is; under `blurred` they are null or in doubt there, and null nowhere else; under `extended`
+    they may be null elsewhere too, under `root` the root stands for null.
     """
 
     row: int
@@ -36,7 +37,8 @@ class View:
     """The different unsuppressed rows as boxes, and the truth behind them.
 
     A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
-    also lets pass what is in no hierarchy. `mask` has a bit for each quasi-identifier whose value may stand for a missing one.
+    also lets pass what is in no hierarchy. `mask` has a bit for each quasi-identifier whose value may stand for a missing one,
+    `bare` for each that is surely missing.
     `rows` are the output's rows in the order of their classes, those of class c from `start[c]` to `start[c+1]`. `person` is
     the person of each output row, -1 if unknown.
     """
@@ -47,6 +49,7 @@ class View:
     low: list[NDArray[Any]]
     high: list[NDArray[Any]]
     mask: NDArray[np.uint64]
+    bare: NDArray[np.uint64]
     rows: Integers
     start: Integers
     person: Integers
@@ -55,9 +58,8 @@ class View:
         """The record behind an output row, as an attacker looks for it."""
         values, mask = self._known(int(self.trace.row[row]))
         fitting = self._fitting(values)
-        shown, missing = self.mask[fitting], np.uint64(mask)
-        exact = self.evidence.policy.privacy.nulls_match == "maybe"
-        alike = fitting[(shown == missing) if exact else (shown & missing) == missing]
+        missing = np.uint64(mask)
+        alike = fitting[((self.mask[fitting] & missing) == missing) & ((self.bare[fitting] | missing) == missing)]
         return Target(row, self.own(int(self.person[row])), fitting, alike)
 
     def own(self, person: int) -> Integers:
@@ -118,16 +120,19 @@ def view(evidence: Evidence, trace: Trace, classes: Integers) -> View:
     rows = np.argsort(classes, kind="stable")
     rows = rows[int((classes < 0).sum()) :]
     start = np.append(np.flatnonzero(np.diff(classes[rows], prepend=-1)), len(rows))
-    low, high, mask = _boxes(evidence, rows[start[:-1]])
+    low, high, mask, bare = _boxes(evidence, rows[start[:-1]])
     person = np.append(evidence.person, -1)[trace.row]
-    return View(evidence, trace, classes, low, high, mask, rows, start, person)
+    return View(evidence, trace, classes, low, high, mask, bare, rows, start, person)
 
 
-def _boxes(evidence: Evidence, first: Integers) -> tuple[list[NDArray[Any]], list[NDArray[Any]], NDArray[np.uint64]]:
+_Boxes = tuple[list[NDArray[Any]], list[NDArray[Any]], NDArray[np.uint64], NDArray[np.uint64]]
+
+
+def _boxes(evidence: Evidence, first: Integers) -> _Boxes:
     lows: list[NDArray[Any]] = []
     highs: list[NDArray[Any]] = []
-    mask = np.zeros(len(first), dtype=np.uint64)
-    by_root = evidence.policy.privacy.nulls_match == "root"
+    mask, bare = np.zeros(len(first), dtype=np.uint64), np.zeros(len(first), dtype=np.uint64)
+    reading = evidence.policy.privacy.nulls_match
     for place, (name, attribute) in enumerate(evidence.policy.quasi):
         shown = evidence.published[name]
         if isinstance(shown, Band):
@@ -141,6 +146,7 @@ def _boxes(evidence: Evidence, first: Integers) -> tuple[list[NDArray[Any]], lis
             null = node == NULL
             lows.append(np.append(shown.tree.first, UNKNOWN).astype(small)[np.where(node == 0, NULL, node)])
             highs.append(np.append(shown.tree.last, shown.tree.leaves).astype(small)[node])
-        hides = is_root(shown, attribute, first) if by_root else null
+        hides = is_root(shown, attribute, first) if reading == "root" else null | shown.doubt[first]
         mask |= hides.astype(np.uint64) << np.uint64(place)
-    return lows, highs, mask
+        bare |= (null & (reading in ("blurred", "maybe"))).astype(np.uint64) << np.uint64(place)
+    return lows, highs, mask, bare

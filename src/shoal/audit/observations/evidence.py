@@ -97,8 +97,8 @@ class Observed(Judged):
     @cached_property
     def shown_time(self) -> Floats:
         """The time that each row of the output shows, NaN where it shows none."""
-        column = self.shown[self.time_field]
-        return np.concatenate([seconds(chunk).value for chunk in column.chunks] or [np.empty(0)])
+        column, form = self.shown[self.time_field], self.policy.input.times.get(self.time_field)
+        return np.concatenate([seconds(chunk, (), form).value for chunk in column.chunks] or [np.empty(0)])
 
 
 def observe(
@@ -108,11 +108,12 @@ def observe(
     trace: Source | None = None,
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
+    ahead: float | None = None,
 ) -> Observed:
     """Read the input, the output and, if there is one, the trace."""
     rule, item, person = policy.algorithm, policy.item, policy.person
     assert isinstance(rule, Zanon) and item is not None and person is not None
-    before = original(policy, source, {}, lambda rows: on_rows("input", rows), late)
+    before = original(policy, source, {}, lambda rows: on_rows("input", rows), late, ahead)
     after = published(policy, target, {}, lambda rows: on_rows("output", rows))
     assert before.time is not None
     releases = None if trace is None else read_filter_trace(trace, before.line, lambda rows: on_rows("trace", rows))

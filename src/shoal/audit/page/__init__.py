@@ -7,20 +7,21 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from shoal.audit.page import exposure, policy, transactions, utility, verdict
+from shoal.audit.page import exposure, outsider, policy, transactions, utility, verdict
 from shoal.audit.page.element import Markup, tag
 
 if TYPE_CHECKING:
     from shoal.audit.report import FilterReport, Report, WindowReport
 
 _CONTENTS = {
-    "promises": "Promises",
+    "promises": "1. Promises",
+    "outsider": "2. An outsider",
+    "utility": "3. The data",
+    "answers": "Answers",
     "nulls": "Nulls",
     "risk": "Risk",
     "sensitive": "Sensitive values",
     "attacks": "Attacks",
-    "utility": "Loss and waiting",
-    "answers": "Answers",
     "method": "Method",
     "limits": "Not protected",
     "policy": "Policy",
@@ -34,12 +35,13 @@ def windowed(report: WindowReport) -> str:
         verdict.facts(report),
         _CONTENTS,
         verdict.promises(report),
+        outsider.outsider(report),
+        utility.utility(report),
+        utility.answers(report),
         exposure.nulls(report),
         exposure.risk(report),
         exposure.sensitive(report),
         exposure.attacks(report),
-        utility.utility(report),
-        utility.answers(report),
         verdict.method(report.rows, verdict.HOW[report.unit == "persons"], verdict.FIGURES),
         verdict.limits(verdict.open_to(report.policy)),
         policy.policy(report),
@@ -68,7 +70,7 @@ def _page(report: Report, facts: Markup, contents: Mapping[str, str], *sections:
         "head",
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"),
-        tag("title", f"Audit: {'every promise held' if report.held else 'a promise was broken'}"),
+        tag("title", f"Audit: {report.headline.colour}"),
         Markup(f"<style>{style}</style>"),
     )
     links = (tag("li", tag("a", name, href=f"#{place}")) for place, name in contents.items())

@@ -148,7 +148,7 @@ def attacks(report: WindowReport) -> Markup:
         if report.unit == "persons"
         else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
     )
-    return section("attacks", "Attacks", tag("p", text), *map(attack, report.figures.attacks))
+    return section("attacks", "Attacks, one by one", tag("p", text), *map(attack, report.figures.attacks))
 
 
 def attack(attack: Attack) -> Markup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.audit.page.element import Markup, Part, count, decimal, plural, section, span, table, tag
+from shoal.audit.page.element import Markup, Part, count, decimal, percent, plural, section, span, table, tag
 from shoal.audit.promises.sensitive import in_short
 from shoal.policy import Attribute, Hierarchy, Policy, Requirement
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from shoal.audit.report import WindowReport
 
 _SECRET = ("secret", "key", "password", "token", "salt", "file", "path")
+
+
+_SUPPRESSED = {"blank": "show no value", "publish": "show sensitive and kept values", "drop": "are not published"}
 
 
 def policy(report: WindowReport) -> Markup:
@@ -23,6 +26,11 @@ def policy(report: WindowReport) -> Markup:
         ("records without a person", "are persons of their own" if held.person_missing == "own" else "are rejected"),
         ("time", f"{held.time.field}, publish: {held.time.publish}" if held.time else "none"),
         ("k", f"{held.privacy.k}, nulls match: {held.privacy.nulls_match}{_support(held)}"),
+        ("suppressed rows", _SUPPRESSED[held.suppressed]),
+        (
+            "accepted",
+            ", ".join(f"{name}: {percent(share)}" for name, share in held.privacy.accept.items()) or "nothing is said",
+        ),
         ("window", f"{held.window.kind}: {span(held.window.length, unit)}{_stretch(held)}"),
         ("weights", ", ".join(f"{name}: {weight:g}" for name, weight in held.weights.items()) or "all alike"),
         ("algorithm", ", ".join(f"{key}: {value}" for key, value in parameters(held.algorithm.model_dump()).items())),
@@ -51,7 +59,7 @@ def asked(demand: Requirement) -> str:
 
 
 def _support(held: Policy) -> str:
-    least = held.privacy.min_support
+    least = held.privacy.support
     return f", what fewer than {least} persons of a group have is the root" if least > 1 else ""
 
 
@@ -84,7 +92,7 @@ def _described(attribute: Attribute) -> str:
     if attribute.hierarchy is not None:
         unknown = ", unknown values as the root" if attribute.unknown == "root" else ""
         return f"{hierarchy(attribute.hierarchy)}{unknown}"
-    return "as it came"
+    return "as it came" + (f", because: {attribute.reason}" if attribute.reason else "")
 
 
 def hierarchy(tree: Hierarchy) -> str:

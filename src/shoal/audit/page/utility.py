@@ -57,6 +57,7 @@ def utility(report: WindowReport) -> Markup:
     axis = ("first row", f"row {count(report.rows['output'])}")
     measures = [
         ("mean loss", decimal(mean), "0: as it came; 1: nothing shown"),
+        ("in doubt", percent(use.doubt), "values of rows not suppressed that say “or missing”"),
         ("mean cost with waiting", _or_trace(use.cost), "loss, doubled for a wait of the window's length (FAST, equation 8)"),
         ("suppressed", percent(use.suppressed), "rows that show the root everywhere"),
         ("reused", "needs a trace" if use.reused is None else percent(use.reused), "rows that show an earlier generalization"),
@@ -69,7 +70,7 @@ def utility(report: WindowReport) -> Markup:
     ]
     return section(
         "utility",
-        "Loss and waiting",
+        "3. What is left of the data? Loss and waiting",
         pair(
             bars("Loss per attribute, over the rows that show it", losses, ("attribute", "loss")),
             tag("div", line(caption, over_time, axis, "loss 1", mean), _waiting(report)),
@@ -89,7 +90,8 @@ def answers(report: WindowReport) -> Markup:
         tag(
             "p",
             "How far the answers that an analyst gets from the published rows lie from those of the input. Intervals and nodes "
-            "are read as any of their values with the same chance; suppressed rows are left out and counts scaled up.",
+            "are read as any of their values with the same chance; suppressed rows are left out and counts scaled up. A value "
+            "in doubt counts for less than one, by an estimate from the published rows.",
         )
     ]
     if found.numbers:

@@ -30,6 +30,8 @@ FIGURES = (
     "random, the same every time. "
 )
 _LOOKS = {Verdict.HELD: "held", Verdict.BROKEN: "broken"}
+_BANNERS = {"green": "held", "amber": "open", "red": "broken"}
+_SIGNS = {"green": "✓", "amber": "△", "red": "✕"}
 _MARKS = {Verdict.HELD: "✓ ", Verdict.BROKEN: "✕ "}
 _MAYBE = (
     "Nulls.",
@@ -39,10 +41,13 @@ _MAYBE = (
 _SHARED = ("Shared values.", "If all members of a group have the same sensitive value, it is known of each of them.")
 _SKEWED = ("Skewed values.", "A sensitive value that is rare in the stream and frequent in a group is likely for its members.")
 _ENDS = ("Ends of intervals.", "Without a grid, both ends of a published interval are values of members.")
+_SUPPRESSED = (
+    "Suppressed rows.",
+    "They show their sensitive and kept values, and are hidden among the suppressed rows only, however few these are.",
+)
 _LIMITS = (
-    ("Suppressed rows.", "They still show their sensitive and kept values, and are hidden among the suppressed rows only."),
     ("Several rows of one person.", "Who can tell that rows are about one person can intersect the groups they are in."),
-    ("Kept attributes and times.", "k does not count them. Who recognises a person by one needs no quasi-identifier."),
+    ("Kept attributes.", "No group is made for them. Who recognises a person by one needs no quasi-identifier."),
     ("Order and timing.", "Members of a group leave together, in order of arrival, soon after they came."),
     ("Who knows who was there.", "Who knows all but one of a group's members, or put them there, finds the last one."),
     ("The trace.", "It links rows with records. With this report it is not needed any more; guard it like the input."),
@@ -50,23 +55,18 @@ _LIMITS = (
 
 
 def banner(report: Report) -> Markup:
-    """The verdict in one sentence."""
-    broken = [finding.promise for finding in report.promises if finding.verdict == Verdict.BROKEN]
+    """The verdict in one sentence, how many rows are outside k, and which promises could not be judged."""
+    headline = report.headline
     unknown = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_CHECKABLE]
     absent = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_PROMISED]
-    if broken:
-        look, verdict = "broken", f"✕ {plural(len(broken), 'promise')} broken: {', '.join(broken)}"
-    elif unknown:
-        look, verdict = "open", "Nothing broken, not everything checked"
-    else:
-        look, verdict = "held", "✓ Every promise held"
-    text = [f"{plural(len(report.promises) - len(broken) - len(unknown) - len(absent), 'promise')} held."]
+    text = [headline.outside] if headline.outside else []
     if unknown:
         text.append(f"Not checkable from these files: {', '.join(unknown)}.")
     if absent:
         text.append(f"Not promised by this policy: {', '.join(absent)}.")
     text.append("What no promise covers stands under “What is not protected”.")
-    return tag("div", tag("strong", verdict), tag("p", " ".join(text)), class_=f"verdict {look}", role="status")
+    strong = tag("strong", f"{_SIGNS[headline.colour]} {sentence(headline.text)}")
+    return tag("div", strong, *(tag("p", each) for each in text), class_=f"verdict {_BANNERS[headline.colour]}", role="status")
 
 
 def facts(report: WindowReport) -> Markup:
@@ -77,12 +77,20 @@ def facts(report: WindowReport) -> Markup:
     tiles: list[tuple[str, str, str]] = [
         ("k", count(policy.privacy.k), f"smallest class: {plural(smallest, report.unit[:-1])}"),
         ("rows published", count(rows["output"]), f"of {plural(rows['accepted'], 'accepted record')}"),
-        ("suppressed", percent(use.suppressed), plural(rows["suppressed"], "row")),
+        (
+            "outside k",
+            percent(rows["suppressed"] / max(1, rows["accepted"])),
+            f"{plural(rows['suppressed'], 'row')} suppressed",
+        ),
         ("mean loss", decimal(use.loss.mean), "0 as it came, 1 nothing shown"),
     ]
     tiles += _values(report)
     if waits.get("longest") is not None:
-        bound = f"deadline {span(waits['deadline'], waits['unit'])}" if waits.get("deadline") else "no deadline"
+        deadline = waits.get("deadline")
+        bound = f"deadline {span(deadline, waits['unit'])}" if deadline else "no deadline"
+        if deadline and waits["longest"] > deadline:
+            later = span(waits["longest"] - deadline, waits["unit"])
+            bound = f"left at the first record after its deadline of {span(deadline, waits['unit'])}, {later} later"
         tiles.append(("longest wait", span(waits["longest"], waits["unit"]), bound))
     return tiled(tiles)
 
@@ -101,7 +109,13 @@ def _worst(word: str, found: float | None) -> str:
 
 def promises(report: Report) -> Markup:
     """Each promise with its verdict and its violations."""
-    return section("promises", "The promises", *map(_promise, report.promises))
+    return section(
+        "promises", "1. Were the promises of the policy kept?", *map(_promise, sorted(report.promises, key=_urgency))
+    )
+
+
+def _urgency(finding: Finding) -> int:
+    return (Verdict.BROKEN, Verdict.NOT_CHECKABLE, Verdict.HELD, Verdict.NOT_PROMISED).index(finding.verdict)
 
 
 def _promise(finding: Finding) -> Markup:
@@ -133,7 +147,8 @@ def method(rows: Mapping[str, int], how: str, figures: str = "") -> Markup:
 
 def versions() -> Markup:
     """What made this report, and when."""
-    found = [f"{name} {_version(name)}" for name in ("shoal", "numpy", "pyarrow")]
+    packages = {"shoal": "shoal-stream", "numpy": "numpy", "pyarrow": "pyarrow"}
+    found = [f"{name} {_version(package)}" for name, package in packages.items()]
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return tag("footer", tag("p", f"Made {made} by {', '.join(found)}, Python {platform.python_version()}."))
 
@@ -152,6 +167,7 @@ def open_to(held: Policy) -> list[tuple[str, str]]:
     has_t = {demand.name for demand in held.requirements if demand.t}
     some = {
         _MAYBE: held.privacy.nulls_match == "maybe",
+        _SUPPRESSED: held.suppressed == "publish",
         _SHARED: any(name not in has_l for name in sensitive),
         _SKEWED: any(name not in has_t for name in sensitive),
         _ENDS: any(attribute.range is not None and attribute.grid is None for _, attribute in held.quasi),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Finding
 from shoal.audit.promises.in_time import in_time
+from shoal.audit.promises.row import one_in_k, one_time
 from shoal.audit.promises.sensitive import closeness, diversity
 from shoal.audit.promises.windows import alike, k_persons, once, silent, support, true, unaltered
 from shoal.policy import Policy
@@ -16,6 +17,8 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
     """The check of each promise that this policy makes."""
     found: dict[str, Callable[[Evidence], Finding]] = {
         "k persons": k_persons,
+        "one in k": one_in_k,
+        "one time": one_time,
         "diversity": diversity,
         "closeness": closeness,
         "support": support,
@@ -27,8 +30,10 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "silent": silent,
     }
     asked = {
+        "one in k": policy.one_in_k,
+        "one time": policy.time_grid is not None,
         "diversity": any(demand.l for demand in policy.requirements),
         "closeness": any(demand.t is not None for demand in policy.requirements),
-        "support": policy.privacy.min_support > 1,
+        "support": policy.privacy.support > 1,
     }
     return {name: check for name, check in found.items() if asked.get(name, True)}

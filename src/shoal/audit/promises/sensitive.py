@@ -14,16 +14,18 @@ from shoal.audit.finding import Docket, Finding, Verdict
 from shoal.audit.promises.in_time import INSTANT, clock
 from shoal.audit.published import NO_CLASS
 from shoal.audit.values import Flags, Floats, Ints, canonical, distinct
+from shoal.audit.withheld import withheld
 from shoal.policy import Diversity, Requirement
 
 _CELLS = 1 << 20
 NO_VALUE = -1
 _DIVERSITY = (
-    "whenever a tuple leaves unsuppressed, the sensitive values that its group has shown by then differ as much as l asks"
+    "whenever a tuple leaves unsuppressed, the sensitive values that its group has shown by then differ as much as l asks, or "
+    "are withheld for the whole group"
 )
 _CLOSENESS = (
     "whenever a tuple leaves unsuppressed, the sensitive values that its group has shown by then are no further than t from "
-    "those of all: half the sum of the differences in share"
+    "those of all: half the sum of the differences in share; or they are withheld for the whole group"
 )
 _UNKNOWN = "needs a trace: each row of a group shows its own nulls, so that groups cannot be seen"
 _OUTSIDER = "without a trace rows that look alike are judged together, as an outsider sees them"
@@ -201,20 +203,26 @@ def moments_of(evidence: Evidence) -> Moments | None:
 
 
 def values_at(evidence: Evidence, name: str, moments: Moments) -> Values:
-    """The values shown there: with a trace those of its records, without one those of the output."""
-    nulls = evidence.policy.nulls
+    """The values shown there: with a trace those of its records that are not withheld, without one those of the output."""
+    nulls = evidence.policy.nulls_of(name)
     if not moments.traced or evidence.releases is None:
         found = values(evidence.shown[name], nulls)
         return found._replace(code=found.code[moments.place])
     found = values(evidence.sensitive[name], nulls)
-    return found._replace(code=np.append(found.code, NO_VALUE)[evidence.releases.row[moments.place]])
+    code = np.append(found.code, NO_VALUE)[evidence.releases.row]
+    hidden = withheld(evidence, name) & (evidence.place >= 0)
+    code[evidence.place[hidden]] = NO_VALUE
+    return found._replace(code=code[moments.place])
 
 
 def diversity(evidence: Evidence) -> Finding:
     """Count the values of each group at each moment; without a trace those of rows that look alike."""
     docket, moments = Docket(evidence), moments_of(evidence)
     asked = {demand.name: demand.l for demand in evidence.policy.requirements if demand.l}
-    figures: dict[str, Any] = {name: {**bound._asdict(), "least": None} for name, bound in asked.items()}
+    figures: dict[str, Any] = {
+        name: {**bound._asdict(), "least": None, "withheld": int(withheld(evidence, name).sum())}
+        for name, bound in asked.items()
+    }
     if moments is None:
         return docket.finding("diversity", _DIVERSITY, otherwise=Verdict.NOT_CHECKABLE, note=_UNKNOWN, figures=figures)
     for name, bound in asked.items():
@@ -222,6 +230,7 @@ def diversity(evidence: Evidence) -> Finding:
             figures[name]["least"] = _least_diverse(evidence, docket, moments, name, bound)
     least = ((in_short(bound), name, figures[name]["least"]) for name, bound in asked.items())
     notes = [f"{name}: {found:.3g} at the least, {bound}" for bound, name, found in least if found is not None]
+    notes += [f"{name}: {each['withheld']:,} values withheld" for name, each in figures.items() if each["withheld"]]
     note = "; ".join(notes if moments.traced else [*notes, _OUTSIDER])
     return docket.finding("diversity", _DIVERSITY, checked=len(moments.place) * len(asked), figures=figures, note=note)
 
@@ -230,9 +239,9 @@ def _least_diverse(evidence: Evidence, docket: Docket, moments: Moments, name: s
     """Add the moments at which one attribute differs too little; the result is the least that was found."""
     bad, least = np.zeros(int(moments.moment.max(initial=-1)) + 1, bool), np.inf
     for moment, _, count in mixtures(moments.group, moments.moment, values_at(evidence, name, moments).code):
-        found = measure(asked, count)
-        bad[moment] = found < asked.l * (1 - _ROUNDING) if asked.kind == "entropy" else found < asked.l
-        least = min(least, float(found.min()))
+        found, shows = measure(asked, count), count.any(axis=1)
+        bad[moment] = shows & (found < asked.l * (1 - _ROUNDING) if asked.kind == "entropy" else found < asked.l)
+        least = min(least, float(found[shows].min(initial=np.inf)))
     moments.add(docket, bad, f"a group whose values do not differ by {in_short(asked)}", name)
     return least if np.isfinite(least) else None
 
@@ -317,7 +326,7 @@ class _Measured:
         self._bound = bound
         self._given = None if demand.distribution is None else Given.of(demand.distribution, found.text)
         if self._given is None:
-            self._stream = Stream(values(evidence.sensitive[demand.name], evidence.policy.nulls).code)
+            self._stream = Stream(values(evidence.sensitive[demand.name], evidence.policy.nulls_of(demand.name)).code)
             self._fewest, self._most = _arrived(evidence, moments)
 
     def distance(self, mixture: Mixture) -> Floats:

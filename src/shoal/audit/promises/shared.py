@@ -7,19 +7,21 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from shoal.audit.equality import altered
+from shoal.audit.equality import altered, is_nothing
 from shoal.audit.finding import Docket, Finding, Judged, Verdict
 from shoal.audit.trace import NO_ROW
 from shoal.audit.values import Flags
 
 
 def once(
-    evidence: Judged, says: str, *, noun: str, counts_agree: bool, unknown: str, barred: Mapping[str, Flags], due: Flags
-) -> Finding:
+    evidence: Judged, says: str, *, noun: str, counts_agree: bool, unknown: str, barred: Mapping[str, Flags], due: Flags,
+    dropped: Flags | None = None,
+) -> Finding:  # fmt: skip
     """Count in the trace how often each record left, and whether trace and output hold the same releases.
 
     `noun` is what a record is called, and `unknown` what is said of a line of the trace that names none. Records may be
-    `barred` from leaving for a reason; those that are `due` must leave. Without a trace only numbers are compared.
+    `barred` from leaving for a reason; those that are `due` must leave. Lines of the trace that are `dropped` have no row in
+    the output. Without a trace only numbers are compared.
     """
     docket, releases = Docket(evidence), evidence.releases
     figures = {"accepted": evidence.accepted, "rejected": evidence.rows - evidence.accepted, "released": evidence.released}
@@ -41,7 +43,12 @@ def once(
     docket.rows(np.flatnonzero(evidence.place < 0), "the trace has no line for it")
     shown = np.zeros(lines, bool)
     shown[evidence.place[evidence.place >= 0]] = True
-    docket.lines(np.flatnonzero(~shown), "left by the trace, but is not in the output")
+    if dropped is None:
+        dropped = np.zeros(lines, bool)
+    else:
+        figures["dropped"] = int(dropped.sum())
+    docket.lines(np.flatnonzero(~shown & ~dropped), "left by the trace, but is not in the output")
+    docket.lines(np.flatnonzero(shown & dropped), "is suppressed, and in the output although the policy drops such rows")
     return docket.finding("once", says, checked=evidence.accepted, figures=figures)
 
 
@@ -50,8 +57,12 @@ def unaltered(
     says: str,
     passed: Mapping[str, pa.ChunkedArray],
     outsider: Callable[[Docket, Mapping[str, pa.ChunkedArray]], str],
+    blank: Flags | None = None,
+    withheld: Callable[[str], Flags] | None = None,
 ) -> Finding:
     """Compare each value that is passed through with the record that the trace names.
+
+    `blank` rows must show null instead; those that are `withheld` may.
 
     Without a trace, `outsider` adds what can be seen, and returns a note on how little that is.
     """
@@ -65,6 +76,11 @@ def unaltered(
     for name, before in passed.items():
         after = evidence.shown[name]
         wrong = altered(before, after if len(rows) == evidence.released else after.take(rows), trace.row[rows])
+        if withheld is not None:
+            wrong &= ~withheld(name)[rows]
+        if blank is not None:
+            wrong &= ~blank[rows]
+            docket.rows(np.flatnonzero(blank & ~is_nothing(after)), "the tuple is suppressed, but its value is shown", name)
         docket.rows(rows[wrong], "the value is not the one that came", name)
     return docket.finding("unaltered", says, checked=len(rows) * len(passed))
 

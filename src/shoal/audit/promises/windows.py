@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.audit.algorithms import imputes
-from shoal.audit.alignment import cover, is_root
+from shoal.audit.alignment import cover, is_hidden, is_root
 from shoal.audit.classes import classes, promised
-from shoal.audit.equality import same_counts
+from shoal.audit.equality import no_more, same_counts
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
 from shoal.audit.original import Category, Numeric
@@ -20,21 +20,24 @@ from shoal.audit.promises import shared
 from shoal.audit.published import NO_NODE, NO_PAIR, NULL, NULL_KEY, Band, Keys, Node, keys
 from shoal.audit.trace import CLUSTER, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace
 from shoal.audit.values import Flags, Floats, Ints
+from shoal.audit.withheld import withheld
 from shoal.policy import Attribute
 
 _TRUE = "each original value lies inside what is published, {}, a suppressed tuple shows the root"
 _NULLS = {
+    "blurred": "a missing value is missing or in doubt: in doubt where a member of the group has it, missing where none has it",
     "maybe": "a missing value stays missing",
     "extended": "or is blanked with its group, a missing value stays missing",
     "root": "a missing value is shown as the root",
 }
 _ALIKE = {
+    "blurred": "all members of a group, and all tuples that reuse it, show exactly the same, nulls and doubts included",
     "maybe": "all members of a group, and all tuples that reuse it, show the same generalization",
     "extended": "all members of a group, and all tuples that reuse it, show exactly the same, nulls included",
     "root": "all members of a group, and all tuples that reuse it, show exactly the same",
 }
 _BARE = "is null, where nulls_match: root shows the root"
-_INSTANT = 2e-6  # seconds; times are written to the microsecond
+_UNKNOWN, _NONE, _SOME, _ALL = -1, 0, 1, 2  # how many members of a group have something
 _ROUNDING = 4  # times the distance to the next double
 
 
@@ -90,7 +93,7 @@ def _shows_nothing(evidence: Evidence) -> Flags:
 def support(evidence: Evidence) -> Finding:
     """Count, for each group, the members who have each quasi-identifier."""
     says = "what fewer than min_support persons of a group have is shown as the root by every row that shows it"
-    docket, trace, least = Docket(evidence), evidence.trace, evidence.policy.privacy.min_support
+    docket, trace, least = Docket(evidence), evidence.trace, evidence.policy.privacy.support
     figures = {"min_support": least, "groups": 0}
     if trace is None:
         note = "needs a trace, which names the groups"
@@ -120,15 +123,17 @@ def support(evidence: Evidence) -> Finding:
 
 
 def once(evidence: Evidence) -> Finding:
-    """Every record must leave."""
+    """Every record must leave; the policy may drop those that are suppressed."""
+    drops = evidence.policy.suppressed == "drop"
     return shared.once(
         evidence,
-        "every accepted record left exactly once",
+        "every accepted record left exactly once" + (", and is in the output unless it was suppressed" if drops else ""),
         noun="records",
-        counts_agree=evidence.accepted == evidence.released,
+        counts_agree=evidence.accepted == evidence.released or (drops and evidence.released <= evidence.accepted),
         unknown="accepted record",
         barred={},
         due=np.ones(evidence.accepted, bool),
+        dropped=evidence.releases.how == SUPPRESSED if drops and evidence.releases is not None else None,
     )
 
 
@@ -143,18 +148,22 @@ def true(evidence: Evidence) -> Finding:
     figures["missing_pollution_rate"] = (nulls - missing) / cells if cells else 0.0
     docket.fields(name for name in evidence.absent if name not in evidence.shown)
     if evidence.trace is None:
-        if reading == "maybe" and not docket.broken and nulls > missing:
+        if reading in ("maybe", "blurred") and not docket.broken and nulls > missing:
             docket.add("more values are null in the output than in the input")
         for name in evidence.published:
             docket.rows(_bare(evidence, name), _BARE, name)
-        note = "needs a trace, which names the record of each row"
+        note = f"needs a trace, which names the record of each row{_doubted(evidence, '; ')}"
         return docket.finding("true", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
     figures |= _compare(evidence, docket)
-    _times(evidence, docket)
-    note = "iot imputes: it shows values for records that had none" if imputes(evidence.policy) else ""
+    note = "iot imputes: it shows values for records that had none" if imputes(evidence.policy) else _doubted(evidence)
     if figures["blanked"]:
         note = f"{figures['blanked']:,} values were blanked, for the rows of a group to look alike"
     return docket.finding("true", says, note=note, checked=evidence.released, figures=figures)
+
+
+def _doubted(evidence: Evidence, before: str = "") -> str:
+    is_blurred = evidence.policy.privacy.nulls_match == "blurred"
+    return f"{before}{evidence.doubt:.1%} of the values say “or missing”" if is_blurred else ""
 
 
 def _untrue(evidence: Evidence) -> Flags:
@@ -187,14 +196,48 @@ def _compare(evidence: Evidence, docket: Docket) -> dict[str, int]:
             "the value became null": shown[wrong.vanished & (reading != "root")],
             _BARE: _bare(evidence, name),
             "a missing value became a value": shown[wrong.appeared & ~made_up],
-            "the tuple is suppressed, but does not show the root": hidden[~is_root(after, attribute, hidden)],
+            "the tuple is suppressed, but does not show the root": hidden[~is_hidden(after, attribute, hidden)],
             "the counts of an imputed group are wrong": _miscounted(trace, before, after),
         }
+        if reading == "blurred":
+            kinds |= _inexact(evidence, trace, name, np.setdiff1d(shown, np.concatenate(list(kinds.values()))))
         for what, rows in kinds.items():
             found[rows] = True
             docket.rows(rows, what, name)
     evidence.cache["untrue"] = found
     return {"imputed": imputed, "blanked": blanked}
+
+
+def _inexact(evidence: Evidence, trace: Trace, name: str, rows: Ints) -> dict[str, Ints]:
+    """Those of the rows that do not show how many members of their group have a quasi-identifier, by what is wrong.
+
+    A group whose rows differ in that is left out: they are not alike.
+    """
+    shown, due = (each[rows] for each in _shares(evidence, trace, name))
+    cluster = trace.cluster[rows]
+    least, most = (np.full(int(trace.cluster.max(initial=-1)) + 2, first) for first in (_ALL, _NONE))
+    np.minimum.at(least, cluster, shown)
+    np.maximum.at(most, cluster, shown)
+    wrong = (least == most)[cluster] & (shown != due) & (due != _UNKNOWN)
+    return {
+        "is missing, though a member of its group has it": rows[wrong & (shown == _NONE)],
+        "is shown, though no member of its group has it": rows[wrong & (due == _NONE)],
+        "is in doubt, though all members of its group have it": rows[wrong & (shown == _SOME) & (due == _ALL)],
+        "is not in doubt, though a member of its group lacks it": rows[wrong & (shown == _ALL) & (due == _SOME)],
+    }
+
+
+def _shares(evidence: Evidence, trace: Trace, name: str) -> tuple[Ints, Ints]:
+    """How many members of a group have a quasi-identifier, for each row of the output: as it says, and in truth.
+
+    None, some or all; in truth unknown for a row in no group.
+    """
+    column, before = evidence.published[name], evidence.original[name]
+    members = np.flatnonzero((trace.how == CLUSTER) & (trace.cluster >= 0) & (trace.row != NO_ROW))
+    cluster, groups = trace.cluster[members], int(trace.cluster.max(initial=-1)) + 1
+    of, had = np.bincount(cluster, minlength=groups), np.bincount(cluster, ~before.missing[trace.row[members]], groups)
+    due = np.select([of == 0, had == 0, had < of], [_UNKNOWN, _NONE, _SOME], _ALL)
+    return np.select([column.null, column.doubt], [_NONE, _SOME], _ALL), np.append(due, _UNKNOWN)[trace.cluster]
 
 
 def _bare(evidence: Evidence, name: str) -> Ints:
@@ -226,19 +269,6 @@ def _miscounted(trace: Trace, before: Numeric | Category, after: Band | Node) ->
     return paired[wrong]
 
 
-def _times(evidence: Evidence, docket: Docket) -> None:
-    """A generalized time is the interval of the window's length, counted from 1970, that holds the record's time."""
-    trace, moment, time = evidence.trace, evidence.moment, evidence.time
-    if trace is None or moment is None or time is None:
-        return
-    rows = np.flatnonzero(trace.row != NO_ROW)
-    length, own = evidence.policy.window.length, time[trace.row[rows]]
-    lo, hi = moment.lo[rows], moment.hi[rows]
-    aligned = (np.abs(lo - length * np.round(lo / length)) < _INSTANT) & (np.abs(hi - lo - length) < _INSTANT)
-    holds = (lo - _INSTANT <= own) & (own <= hi + _INSTANT)
-    docket.rows(rows[~(aligned & holds)], "the time is not the interval that it lies in", evidence.time_field)
-
-
 def alike(evidence: Evidence) -> Finding:
     """Compare what the rows of each group show; rows that are already untrue are not named twice."""
     docket = Docket(evidence)
@@ -267,7 +297,10 @@ def _odd(evidence: Evidence, name: str, values: Keys, order: Ints, starts: Ints)
 
     Under `maybe` each row has its own nulls, and no null is odd.
     """
-    own_nulls = evidence.policy.privacy.nulls_match == "maybe"
+    trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
+    assert trace is not None
+    own_nulls = reading == "maybe"
+    inexact = np.not_equal(*_shares(evidence, trace, name)) if reading == "blurred" else np.zeros(evidence.released, bool)
     largest = np.maximum.reduceat(values, starts)
     compared = np.where(values == NULL_KEY, np.iinfo(np.uint64).max, values) if own_nulls else values
     smallest = np.minimum.reduceat(compared, starts)
@@ -278,14 +311,14 @@ def _odd(evidence: Evidence, name: str, values: Keys, order: Ints, starts: Ints)
         rows, shown = order[part], values[part]
         if own_nulls:
             rows, shown = rows[shown != NULL_KEY], shown[shown != NULL_KEY]
-        usual = _generalization(evidence, name, rows, shown)
+        usual = _generalization(evidence, name, rows, shown, inexact)
         is_torn = (shown == NULL_KEY) != (usual == NULL_KEY)
         odd.append(rows[(shown != usual) & ~is_torn])
         torn.append(rows[is_torn])
     return np.concatenate(odd), np.concatenate(torn)
 
 
-def _generalization(evidence: Evidence, name: str, rows: Ints, shown: Keys) -> np.uint64:
+def _generalization(evidence: Evidence, name: str, rows: Ints, shown: Keys, inexact: Flags) -> np.uint64:
     """The generalization of a group whose rows differ: it holds all members, most show it, or it is the narrowest."""
     trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
     assert trace is not None
@@ -298,7 +331,7 @@ def _generalization(evidence: Evidence, name: str, rows: Ints, shown: Keys) -> n
         same = np.full(len(records), row)
         wrong = cover(before, after, records, same).beyond(reading, is_root(after, attribute, same))
         holds = not (wrong.outside | (wrong.appeared & (reading != "maybe"))).any()
-        ranks.append((not holds, -votes, _width(after, row), row))
+        ranks.append((inexact[row] or not holds, -votes, _width(after, row), row))
     return np.uint64(each[ranks.index(min(ranks))])
 
 
@@ -325,13 +358,21 @@ def unaltered(evidence: Evidence) -> Finding:
     """Without a trace, compare how often each value appears."""
 
     def outsider(docket: Docket, passed: Mapping[str, pa.ChunkedArray]) -> str:
+        exact = evidence.policy.suppressed == "publish" and evidence.accepted == evidence.released
         for name, before in passed.items():
-            if evidence.accepted == evidence.released and not same_counts(before, evidence.shown[name]):
+            same = same_counts if exact and name not in asked else no_more
+            if not same(before, evidence.shown[name]):
                 docket.add("the values are not those of the input", field=name)
         return "without one only the numbers of each value can be compared"
 
-    says = "sensitive and kept values are published as they came"
-    return shared.unaltered(evidence, says, {**evidence.sensitive, **evidence.kept}, outsider)
+    asked = {demand.name for demand in evidence.policy.requirements}
+    says, blank = "sensitive and kept values are published as they came", None
+    if asked:
+        says = f"{says}, or withheld for the whole group"
+    if evidence.policy.suppressed == "blank":
+        says, blank = f"{says}; of a suppressed tuple, none is", evidence.suppressed
+    passed = {**evidence.sensitive, **evidence.kept}
+    return shared.unaltered(evidence, says, passed, outsider, blank, lambda name: withheld(evidence, name))
 
 
 def silent(evidence: Evidence) -> Finding:

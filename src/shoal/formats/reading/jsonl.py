@@ -11,13 +11,12 @@ import pyarrow as pa
 from shoal.column_types import JSON
 from shoal.formats.json_values import json_texts, typed_column
 from shoal.formats.reading.jsonl_irregular import Irregular
-from shoal.formats.reading.jsonl_regular import Refused, Regular, is_unicode, parse
-from shoal.formats.reading.reader import Block, Reader, Source, chunks, slices
+from shoal.formats.reading.jsonl_regular import LONGEST, Refused, Regular, is_doubled, is_unicode, parse
+from shoal.formats.reading.reader import UTF8, Block, Reader, Source, chunks, slices
 from shoal.path import ABSENT, in_record
 
 CHUNK = 4 << 20
 FIRST_CHUNK = 1 << 18
-LONGEST = 64 << 20
 TOO_LONG = f"a line is longer than {LONGEST >> 20} MB; is this JSON lines?"
 BLANK = b" \t\r"
 FEW = 64  # a block of at most this many lines is parsed line by line, if the fast ways refuse it, rather than halved again
@@ -35,8 +34,8 @@ def last_line(buffer: bytearray, filled: int) -> int:
 class JsonlReader(Reader):
     """Reads blocks of lines from a file or a pipe."""
 
-    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int) -> None:
-        self._source = Source(path)
+    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int, encoding: str = UTF8) -> None:
+        self._source = Source(path, encoding)
         self._parser = JsonlParser(fields, passed, rows)
 
     def __iter__(self) -> Iterator[Block]:
@@ -104,6 +103,8 @@ class JsonlParser:
             record = parse(line)
             if isinstance(record, dict) and not all(is_unicode(_value(record, name)) for name in self._fields):
                 record = "not valid Unicode"
+            if isinstance(record, dict) and any(is_doubled(record, name) for name in self._fields):
+                record = "a key stands twice; give each once"
             if isinstance(record, dict):
                 records.append(record)
             else:
@@ -151,9 +152,9 @@ class Records(NamedTuple):
         return {key: count for key, count in counts.items() if is_unicode(key)}
 
 
-def first_records(path: str, rows: int) -> Records:
+def first_records(path: str, rows: int, encoding: str = UTF8) -> Records:
     """At most `rows` records of a file of JSON lines, or of standard input if the path is `-`."""
-    source = Source(path)
+    source = Source(path, encoding)
     good: list[dict[str, Any]] = []
     bad = 0
     try:

@@ -16,7 +16,7 @@ import pyarrow.json
 from shoal.formats.json_values import EXACT, TYPES, dumps, float_texts
 from shoal.formats.reading.jsonl_regular import Refused, parse
 from shoal.formats.writing.dialects import Jsonl
-from shoal.path import head, in_batch, in_record
+from shoal.path import head, in_batch, in_record, is_place
 
 SAMPLE = 100
 DEEP = 500
@@ -72,6 +72,8 @@ class Irregular:
         if dotted and _ESCAPED.search(block):
             raise Refused
         paths = {name for name in dotted if _key(name) not in block}
+        if any(map(is_place, (step for name in paths for step in name.split(".")[1:]))):
+            raise Refused
         if any(head(name) in self._types or (name not in paths and _key(head(name)) in block) for name in dotted):
             raise Refused
         return paths

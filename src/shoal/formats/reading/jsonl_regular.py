@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,13 +18,17 @@ import pyarrow.compute as pc
 
 from shoal.formats.json_values import dumps, float_texts, json_integers, json_numbers, json_strings, json_texts, typed_column
 from shoal.formats.reading.splitter import CODED, TEXT, Coded, Splitter, whole_numbers
-from shoal.formats.reading.utf8 import NOT_UTF8
+from shoal.formats.reading.utf8 import NOT_UTF8_TEXT
 from shoal.path import head
 
 SAMPLE = 1 << 17  # bytes from which it is learned which columns have few values
 FEW, SHARE = 64, 0.05  # a column has few distinct values if there are at most so many, or so many per row
 MOST = 2000  # the most distinct values of a column that are remembered
 _BEGINNING = re.compile(rb'\{?[ \t]*"([^"\\]*)"[ \t]*:[ \t]*')
+
+
+LONGEST = 64 << 20  # bytes of a line
+OVERLONG_LINE = b'"a line that is too long"'  # stands for a line that is longer
 
 
 class Refused(Exception):
@@ -189,15 +194,46 @@ def parse(line: bytes) -> dict[str, Any] | str:
     >>> parse(b'{"a": 1}'), parse(b"[1]"), parse(b"{")
     ({'a': 1}, 'not a JSON object; give one a line', 'malformed JSON; give one object a line')
     """
+    if line == OVERLONG_LINE:
+        return f"longer than {LONGEST >> 20} MB; give shorter lines"
     try:
-        value = json.loads(line.decode())
+        value = json.loads(line.decode(), object_pairs_hook=_object)
     except UnicodeDecodeError:
-        return NOT_UTF8
+        return NOT_UTF8_TEXT
     except RecursionError:
         return "JSON nested too deeply; flatten it"
     except ValueError:
         return "malformed JSON; give one object a line"
     return value if isinstance(value, dict) else "not a JSON object; give one a line"
+
+
+class Doubled(dict[str, Any]):
+    """An object in which keys stand twice."""
+
+    twice: frozenset[str]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    doubled = Doubled(found)
+    doubled.twice = frozenset(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    return doubled
+
+
+def is_doubled(record: Any, name: str) -> bool:
+    """Whether a name, or a step of a path, stands twice in a record.
+
+    >>> record = parse(b'{"a": 1, "b": {"c": 1, "c": 2}, "a": 2}')
+    >>> is_doubled(record, "a"), is_doubled(record, "b.c"), is_doubled(record, "b")
+    (True, True, False)
+    """
+    twice: frozenset[str] = getattr(record, "twice", frozenset())
+    if name in record:
+        return name in twice
+    step, _, rest = name.partition(".")
+    return step in twice or (bool(rest) and isinstance(record.get(step), dict) and is_doubled(record[step], rest))
 
 
 def is_unicode(value: Any) -> bool:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from shoal.dialect import USUAL, Dialect
 from shoal.errors import InputError
 from shoal.formats.json_values import dumps
 from shoal.formats.reading.csv import CsvParser
 from shoal.formats.reading.jsonl import JsonlParser, last_line
+from shoal.formats.reading.jsonl_regular import OVERLONG_LINE
 from shoal.formats.reading.reader import Block, slices
 from shoal.formats.reading.record_ends import last_end, record_ends
 from shoal.formats.reading.tables import Numbering, names_checked
 
 ROWS = 32_768
+PLAIN = Dialect().named("")
 
 
 class Parser(ABC):
@@ -27,7 +31,9 @@ class Parser(ABC):
     def blocks(self, pieces: Sequence[bytes]) -> Iterator[Block]: ...
 
 
-def parser(kind: str, fields: Sequence[str], passed: Collection[str] = (), columns: Sequence[str] = ()) -> Parser:
+def parser(
+    kind: str, fields: Sequence[str], passed: Collection[str] = (), columns: Sequence[str] = (), dialect: Dialect = USUAL
+) -> Parser:
     """The parser of a format: `json`, `csv` (whose columns must be named) or `arrow`.
 
     >>> [block.batch.to_pydict() for block in parser("json", ["a"]).blocks([b'{"a": 1}', b'{"a": 2}'])]
@@ -37,19 +43,38 @@ def parser(kind: str, fields: Sequence[str], passed: Collection[str] = (), colum
         case "json":
             return _Json(fields, passed)
         case "csv":
-            return _Csv(fields, passed, columns)
+            return _Csv(fields, passed, columns, dialect)
         case _:
             return _Arrow(fields)
 
 
-def last_record(kind: str, data: bytearray) -> int:
+def last_record(kind: str, data: bytearray, dialect: Dialect = PLAIN) -> int:
     """The end of the last whole record of some text; 0 if there is none."""
-    return (last_end if kind == "csv" else last_line)(data, len(data))
+    return last_end(data, len(data), *_marks(dialect)) if kind == "csv" else last_line(data, len(data))
 
 
-def first_record(kind: str, data: bytes) -> int:
-    """The end of the header of a CSV; JSON lines have no header."""
-    return (record_ends(data).first or len(data)) if kind == "csv" else 0
+def first_end(kind: str, data: bytearray, dialect: Dialect = PLAIN) -> int:
+    """The end of the first whole record of some text; 0 if there is none."""
+    return record_ends(memoryview(data), *_marks(dialect)).first if kind == "csv" else data.find(b"\n") + 1
+
+
+def overlong(kind: str, dialect: Dialect = PLAIN, columns: int = 1) -> bytes:
+    """What stands for a record that is longer than `LONGEST`: no record of so many columns, so that it is rejected."""
+    if kind != "csv":
+        return OVERLONG_LINE + b"\n"
+    separator, quote = _marks(dialect)
+    return quote + b"a record that is too long\n" if quote else separator * columns + b"\n"
+
+
+def first_record(kind: str, data: bytes, dialect: Dialect = PLAIN) -> int:
+    """The end of the header of a CSV, if it has one; JSON lines have no header."""
+    if kind != "csv" or dialect.header:
+        return 0
+    return record_ends(data, *_marks(dialect)).first or len(data)
+
+
+def _marks(dialect: Dialect) -> tuple[bytes, bytes]:
+    return dialect.separator.encode(), dialect.quote.encode()
 
 
 class _Json(Parser):
@@ -72,27 +97,36 @@ def _on_lines(piece: bytes) -> bytes:
     if end < 0 or piece[:end].rstrip().endswith(b"}"):
         return piece
     try:
-        return dumps(json.loads(piece)).encode()
+        return dumps(json.loads(piece, object_pairs_hook=_once)).encode()
     except (ValueError, RecursionError, UnicodeEncodeError):
         return piece
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 class _Csv(Parser):
     """Records without a header; a piece need not end with a line end."""
 
-    def __init__(self, fields: Sequence[str], passed: Collection[str], columns: Sequence[str]) -> None:
-        self._parser = CsvParser("columns", fields, passed, ROWS)
+    def __init__(self, fields: Sequence[str], passed: Collection[str], columns: Sequence[str], dialect: Dialect) -> None:
+        dialect = dialect.named("")
+        self._marks = _marks(dialect)
+        self._parser = CsvParser("columns", fields, passed, ROWS, dialect)
         self._parser.name(list(columns))
         self._begun = False
 
     def blocks(self, pieces: Sequence[bytes]) -> Iterator[Block]:
         whole = [piece for piece in pieces if piece]
-        if len(whole) > 1 and not all(map(_is_closed, whole)):
+        if len(whole) > 1 and not all(map(self._is_closed, whole)):
             for piece in whole:
                 yield from self.blocks([piece])
             return
         data = b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in whole)
-        if _is_closed(data):
+        if self._is_closed(data):
             if not self._begun:
                 self._parser.learn(data)
                 self._begun = True
@@ -100,9 +134,10 @@ class _Csv(Parser):
         else:
             yield self._parser.refused("a quoted value is not closed")
 
-
-def _is_closed(piece: bytes) -> bool:
-    return b'"' not in piece or bool(record_ends(piece if piece.endswith(b"\n") else piece + b"\n").closed)
+    def _is_closed(self, piece: bytes) -> bool:
+        if self._marks[1] not in piece:
+            return True
+        return bool(record_ends(piece if piece.endswith(b"\n") else piece + b"\n", *self._marks).closed)
 
 
 class _Arrow(Parser):

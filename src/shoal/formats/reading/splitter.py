@@ -1,4 +1,4 @@
-"""Lines of one shape, split at their commas by a compiled loop that numbers the distinct values of a column.
+"""Lines of one shape, split at commas or another separator by a compiled loop that numbers the distinct values of a column.
 
 A line holds, for each of its columns, a constant text and a piece without a comma, and then a constant end. Quotes and escapes
 mean nothing here: the caller knows that a comma always ends a piece, or checks the pieces.
@@ -20,10 +20,10 @@ SKIPPED, TEXT, CODED = range(3)  # how a column is read: not at all, as its piec
 _DONE, _FULL, _ODD = range(3)
 _ENTRIES, _LETTERS = 1024, 1 << 16
 
-_COMMA, _LINE = b",\n"
+_LINE = 10
 _NULL = tuple(b"null")
 _ONES, _TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-_COMMAS, _LINES = _ONES * np.uint64(_COMMA), _ONES * np.uint64(_LINE)
+_LINES = _ONES * np.uint64(_LINE)
 _MIX, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -70,7 +70,8 @@ class Splitter:
     True
     """
 
-    def __init__(self, befores: Sequence[bytes], end: bytes, kinds: Sequence[int]) -> None:
+    def __init__(self, befores: Sequence[bytes], end: bytes, kinds: Sequence[int], separator: bytes = b",") -> None:
+        self._separators = _ONES * np.uint64(separator[0])
         self._marks = np.cumsum([0, *map(len, befores), len(end)])
         self._constants = np.frombuffer(b"".join([*befores, end, bytes(COPIED)]), np.uint8)
         self._kinds = np.array(kinds)
@@ -91,7 +92,9 @@ class Splitter:
         starts, sizes = np.empty((2, len(self._kinds), self.rows), np.int32)
         at = np.zeros(2, np.int64)
         while True:
-            state = _split(data, len(block), self._constants, self._marks, self._kinds, self._known, starts, sizes, at)
+            state = _split(
+                data, len(block), self._separators, self._constants, self._marks, self._kinds, self._known, starts, sizes, at
+            )
             if state != _FULL:
                 break
             self._grow()
@@ -149,11 +152,11 @@ def whole_numbers(pieces: pa.Array) -> pa.Array | None:
 
 
 @inlined
-def _piece_end(data, at):
-    """The place of the next comma or line end: of 8 bytes at a time, the lowest that becomes 0."""
+def _piece_end(data, at, separators):
+    """The place of the next separator or line end: of 8 bytes at a time, the lowest that becomes 0."""
     while True:
         eight = word(data, at)
-        commas, lines = eight ^ _COMMAS, eight ^ _LINES
+        commas, lines = eight ^ separators, eight ^ _LINES
         found = ((commas - _ONES) & ~commas | (lines - _ONES) & ~lines) & _TOPS
         if found != np.uint64(0):
             return at + (first_one(found) >> 3)
@@ -235,7 +238,7 @@ def _enter_all(known):
 
 
 @kernel
-def _split(data, size, constants, marks, kinds, known, starts, sizes, progress):
+def _split(data, size, separators, constants, marks, kinds, known, starts, sizes, progress):
     """Row by row: starts[c] is the place of the piece, or its code. `progress` is the row and the place to continue from."""
     columns = len(kinds)
     row, at = progress[0], progress[1]
@@ -246,7 +249,7 @@ def _split(data, size, constants, marks, kinds, known, starts, sizes, progress):
             if not _is_same(data, at, constants, marks[c], before):
                 return _ODD
             start = at + before
-            end = _piece_end(data, start)
+            end = _piece_end(data, start, separators)
             at = end + 1
             if end >= size or (data[end] == _LINE) != (c == columns - 1):
                 return _ODD

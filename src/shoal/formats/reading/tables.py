@@ -5,16 +5,19 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from shoal.column_types import CODED
 from shoal.errors import InputError
 from shoal.formats.reading.reader import Block, Reader, opened, slices
 from shoal.formats.reading.utf8 import NOT_UTF8, filtered, valid
 from shoal.path import head, in_batch, leads
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
 
 MAGIC = b"ARROW1"
 _SHORT = 4  # bytes per value, on average: a column with fewer holds codes, not texts
@@ -64,18 +67,21 @@ class Numbering:
         return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, bad, self.names)
 
 
-class _TableReader(Reader):
+class TableReader(Reader):
     _format: str
 
-    def __init__(self, path: str, fields: Sequence[str], rows: int) -> None:
+    def __init__(self, path: str, fields: Sequence[str] | None, rows: int) -> None:
         self._path = path
         self._fields = fields
-        self._numbering = Numbering(fields)
+        self._numbering = Numbering(fields or ())
         self._rows = rows
         self._done = self._total = 0
 
     def _learn(self, schema: pa.Schema) -> None:
         self._schema = schema
+        if self._fields is None:
+            self._fields = schema.names
+            self._numbering = Numbering(schema.names)
         self._present = names_checked(self._path, schema, self._fields)
         self._numbering.names = schema.names
 
@@ -90,12 +96,12 @@ class _TableReader(Reader):
         return self._done, self._total
 
 
-class ArrowReader(_TableReader):
+class ArrowReader(TableReader):
     """Reads record batches from a mapped file, and releases the memory of those that were read."""
 
     _format = "an Arrow"
 
-    def __init__(self, path: str, fields: Sequence[str], rows: int) -> None:
+    def __init__(self, path: str, fields: Sequence[str] | None, rows: int) -> None:
         super().__init__(path, fields, rows)
         try:
             with opened(path) as file:
@@ -158,23 +164,27 @@ def _bytes(column: pa.Array) -> pa.Array:
     return column.view(pa.binary()) if pa.types.is_string(column.type) else column
 
 
-class ParquetReader(_TableReader):
+class ParquetReader(TableReader):
     """Reads string columns as dictionaries, and all others as they are; of the columns that are passed through, only those
     that hold codes become dictionaries, and only if they `may_code`."""
 
     _format = "a Parquet"
 
-    def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int, may_code: bool = False) -> None:
+    def __init__(
+        self, path: str, fields: Sequence[str] | None, passed: Collection[str], rows: int, may_code: bool = False
+    ) -> None:
+        from pyarrow import parquet  # loads file systems, which no other format needs
+
         super().__init__(path, fields, rows)
         with opened(path):
             self._total = os.path.getsize(path)
         try:
-            metadata = pyarrow.parquet.read_metadata(path)
+            metadata = parquet.read_metadata(path)
             schema = metadata.schema.to_arrow_schema()
             self._learn(schema)
             strings = [n for n in self._present if pa.types.is_string(schema.field(n).type)]
             self._coded = [n for n in strings if n in passed and may_code and _holds_codes(metadata, n)]
-            self._file = pyarrow.parquet.ParquetFile(
+            self._file = parquet.ParquetFile(
                 path, metadata=metadata, read_dictionary=[n for n in strings if n not in passed or n in self._coded],
                 pre_buffer=False, buffer_size=1 << 16,
             )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 NOT_UTF8 = "not valid UTF-8; give UTF-8"
+NOT_UTF8_TEXT = "not valid UTF-8; is it in another encoding? (input.encoding)"  # of files whose encoding can be declared
 
 
 def valid(columns: Iterable[pa.Array]) -> npt.NDArray[np.bool_] | None:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.compiled import COPIED, copy, kernel
+from shoal.column_types import doubt
+from shoal.compiled import COPIED, copy, inlined, kernel
 
 ROOM = COPIED  # bytes that `write` may write past the end, and read past the end of a text
 Codes = npt.NDArray[np.int32]
@@ -38,14 +39,16 @@ def chosen(indices: pa.Array, nothing: int) -> Codes:
 
 
 def pairs(column: pa.StructArray) -> tuple[Codes, pa.Array]:
-    """A code for each row of a struct of two ends, and the first row of each code. Codes start at 1; 0 is null.
+    """A code for each row of a struct of two ends and, if it has a third field, their doubt; and the first row of each code.
+
+    Codes start at 1; 0 is null.
 
     >>> pairs(pa.array([{"lo": 1, "hi": 2}, {"lo": 5, "hi": 6}, None, {"lo": 1, "hi": 2}]))[0]
     array([1, 2, 0, 1], dtype=int32)
     """
     size = len(column)
     if not _is_wide(column.type.field(0).type) or any(column.field(i).null_count for i in range(2)):
-        lo, hi = column.flatten()
+        lo, hi = column.flatten()[:2]
         there = pc.and_(lo.is_valid(), hi.is_valid()).to_numpy(zero_copy_only=False)
         return np.where(there, np.cumsum(there, dtype=np.int32), 0), pa.array(np.flatnonzero(there))
     codes, firsts = np.zeros(size, np.int32), np.empty(size + 1, np.int32)
@@ -54,7 +57,8 @@ def pairs(column: pa.StructArray) -> tuple[Codes, pa.Array]:
     low, high = (_words(column.field(i)) for i in range(2))
     valid = np.frombuffer(column.buffers()[0] if column.null_count else b"", np.uint8)
     table = np.zeros(2 << size.bit_length(), np.int32)
-    count = _number(low, high, valid, column.offset, table, codes, firsts)
+    doubts = doubt(column).to_numpy(zero_copy_only=False) if column.type.num_fields > 2 else np.zeros(size, bool)
+    count = _number(low, high, doubts, valid, column.offset, table, codes, firsts)
     return codes, pa.array(firsts[1 : count + 1])
 
 
@@ -79,20 +83,20 @@ def _choose(indices, bits, offset, nothing, codes):
 
 
 @kernel
-def _number(low, high, bits, offset, table, codes, firsts):
-    """codes[i] = the number, from 1, of the pair in row i. Returns how many pairs there are. `table` is a hash table; 0 is an
-    empty slot. The bits are as in `_choose`; without bits, no row is null."""
+def _number(low, high, doubts, bits, offset, table, codes, firsts):
+    """codes[i] = the number, from 1, of the pair in row i and its doubt. Returns how many there are. `table` is a hash table; 0
+    is an empty slot. The bits are as in `_choose`; without bits, no row is null."""
     count = code = 0
     for i in range(len(low)):
         j = offset + i
         if len(bits) > 0 and not bits[j >> 3] >> (j & 7) & 1:
             continue
-        if code == 0 or low[i] != low[firsts[code]] or high[i] != high[firsts[code]]:
-            mixed = np.uint64(low[i]) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(high[i])
+        if code == 0 or not _is_same(low, high, doubts, i, firsts[code]):
+            mixed = (np.uint64(low[i]) + np.uint64(doubts[i])) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(high[i])
             mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
             place = (mixed >> np.uint64(32)) & np.uint64(len(table) - 1)
             code = table[place]
-            while code > 0 and (low[i] != low[firsts[code]] or high[i] != high[firsts[code]]):
+            while code > 0 and not _is_same(low, high, doubts, i, firsts[code]):
                 place = (place + np.uint64(1)) & np.uint64(len(table) - 1)
                 code = table[place]
             if code == 0:
@@ -102,6 +106,11 @@ def _number(low, high, bits, offset, table, codes, firsts):
                 firsts[code] = i
         codes[i] = code
     return count
+
+
+@inlined
+def _is_same(low, high, doubts, i, j):
+    return low[i] == low[j] and high[i] == high[j] and doubts[i] == doubts[j]
 
 
 @kernel

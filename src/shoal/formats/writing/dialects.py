@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.column_types import OR_MISSING
 from shoal.formats.json_values import content, dumps
 
 
@@ -40,7 +41,7 @@ class Dialect(ABC):
     null: str
     end: str
     quote: str
-    interval: tuple[str, str]
+    interval: tuple[str, str, str]  # what is before its ends, after them, and after them if it is in doubt
 
     @abstractmethod
     def before(self, names: Sequence[str]) -> list[str]:
@@ -49,6 +50,10 @@ class Dialect(ABC):
     @abstractmethod
     def escaped(self, values: pa.Array) -> pa.Array:
         """Strings as they are written between two `quote`."""
+
+    @abstractmethod
+    def in_doubt(self, labels: pa.Array) -> pa.Array:
+        """The cells of labels that may be missing instead."""
 
     @abstractmethod
     def json(self, texts: pa.Array) -> pa.Array:
@@ -65,13 +70,16 @@ class Jsonl(Dialect):
     null = "null"
     end = "}\n"
     quote = '"'
-    interval = ("[", "]")
+    interval = ("[", "]", ", null]")
 
     def before(self, names: Sequence[str]) -> list[str]:
         return [("{" if i == 0 else ", ") + dumps(name) + ": " for i, name in enumerate(names)]
 
     def escaped(self, values: pa.Array) -> pa.Array:
         return _patched(values, rb'["\\\x00-\x1f]', lambda text: dumps(text)[1:-1])
+
+    def in_doubt(self, labels: pa.Array) -> pa.Array:
+        return joined('["', self.escaped(labels), '", null]')
 
     def json(self, texts: pa.Array) -> pa.Array:
         return texts
@@ -86,7 +94,7 @@ class Csv(Dialect):
 
     end = "\n"
     quote = ""
-    interval = ('"[', ']"')
+    interval = ('"[', ']"', f']{OR_MISSING}"')
 
     def __init__(self, columns: int) -> None:
         self.null = '""' if columns == 1 else ""
@@ -100,6 +108,9 @@ class Csv(Dialect):
     def escaped(self, values: pa.Array) -> pa.Array:
         return self._filled(_patched(values, rb'[",\n\r]', _csv))
 
+    def in_doubt(self, labels: pa.Array) -> pa.Array:
+        return self.escaped(joined(labels, OR_MISSING))
+
     def json(self, texts: pa.Array) -> pa.Array:
         inner = pc.binary_slice(texts.cast(pa.binary()), 1, -1).cast(pa.string())
         is_text = pc.starts_with(texts, '"')
@@ -111,6 +122,11 @@ class Csv(Dialect):
 
     def _filled(self, texts: pa.Array) -> pa.Array:
         return pc.if_else(pc.equal(texts, ""), self.null, texts) if self.null else texts
+
+
+def joined(*texts: Any) -> pa.Array:
+    """The texts of each row in one."""
+    return pc.binary_join_element_wise(*texts, "")
 
 
 def _csv(text: str) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
-from shoal.column_types import is_coded, is_json
+from shoal.column_types import is_blurred_label, is_coded, is_json
 from shoal.errors import InputError
 from shoal.formats.json_values import typed_texts
 from shoal.formats.writing.writer import Sink, Writer
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
 
 GROUP = 60_000  # the fewest records that are written at a time: about those that two blocks of input release
 
@@ -23,9 +26,9 @@ class TableWriter(Writer):
     A column of JSON text gets the type of the values of the first table, or stays text if these have several.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, private: bool = False) -> None:
         self._path = path
-        self._sink = Sink(path)
+        self._sink = Sink(path, private)
         self._waiting: list[pa.RecordBatch] = []
         self._count = 0
         self._schema: pa.Schema | None = None
@@ -132,8 +135,8 @@ class ArrowWriter(TableWriter):
 
     _writer: pa.RecordBatchFileWriter | None = None
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
+    def __init__(self, path: str, private: bool = False) -> None:
+        super().__init__(path, private)
         self._known: dict[str, pa.Array] = {}
 
     def _put(self, table: pa.Table) -> None:
@@ -150,6 +153,9 @@ class ArrowWriter(TableWriter):
 
     def _grown(self, name: str, column: pa.Array) -> pa.Array:
         """A dictionary column with all entries so far; any other column unchanged."""
+        if is_blurred_label(column.type):
+            children = [self._grown(name, column.field(0)), column.field(1)]
+            return pa.StructArray.from_arrays(children, fields=list(column.type), mask=column.is_null())
         if not pa.types.is_dictionary(column.type):
             return column
         known = self._known.setdefault(name, column.dictionary)
@@ -171,8 +177,8 @@ class ParquetWriter(TableWriter):
 
     _writer: pyarrow.parquet.ParquetWriter | None = None
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
+    def __init__(self, path: str, private: bool = False) -> None:
+        super().__init__(path, private)
         self._coded: set[str] = set()
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -182,6 +188,8 @@ class ParquetWriter(TableWriter):
 
     def _put(self, table: pa.Table) -> None:
         if self._writer is None:
+            import pyarrow.parquet  # loads file systems, which no other format needs
+
             passed = [field.name for field in table.schema if field.name in self._coded or not _is_generalized(field.type)]
             self._writer = pyarrow.parquet.ParquetWriter(
                 self._sink.native(), table.schema, compression="snappy", write_statistics=passed, store_schema=False

@@ -7,16 +7,15 @@ texts of the cells, row by row.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import ENDS, IMPUTED, is_json, is_struct_of
+from shoal.column_types import BLURRED_INTERVAL, ENDS, IMPUTED, doubt, is_blurred_label, is_json, is_struct_of
 from shoal.formats.json_values import dumps, float_texts
 from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, pairs, write
-from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, standard
+from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, joined, standard
 
 PIECE = 4096  # rows written at a time, so that their text stays in the cache
 
@@ -60,7 +59,7 @@ class Text:
         texts, count = [], 0
         for i, (before, column, field) in enumerate(zip(befores, batch.columns, batch.schema, strict=True)):
             cells = self._cells(column, field)
-            texts.append(_joined(before, cells.texts) if before else cells.texts)
+            texts.append(joined(before, cells.texts) if before else cells.texts)
             np.add(cells.codes, count, out=codes[i])
             count += len(cells.texts)
         codes[-1] = count
@@ -75,16 +74,23 @@ class Text:
             return _chosen(self._entries(column.dictionary, field), column.indices)
         if _is_interval(kind):
             return self._intervals(column)
+        if is_blurred_label(kind):
+            return self._blurred_labels(column, field)
         if pa.types.is_boolean(kind):
             return _chosen(pa.array(["false", "true", self._dialect.null]), column.cast(pa.int8()))
         return Cells(self._texts(column, field), np.arange(len(column), dtype=np.int32))
 
     def _entries(self, dictionary: pa.Array, field: pa.Field) -> pa.Array:
-        """The texts of a dictionary and, last, of null; kept, since the next batch often has the same dictionary."""
+        """The texts of a dictionary, then of null, then of its labels in doubt if the column has such.
+
+        They are kept, since the next batch often has the same dictionary.
+        """
         known = self._dictionaries.get(field.name)
         if known is None or not _is_same(known[0], dictionary):
-            known = dictionary, pa.concat_arrays([self._whole(dictionary, field), pa.array([self._dialect.null])])
-            self._dictionaries[field.name] = known
+            texts = [self._whole(dictionary, field), pa.array([self._dialect.null])]
+            if is_blurred_label(field.type):
+                texts.append(self._dialect.in_doubt(dictionary))
+            known = self._dictionaries[field.name] = dictionary, pa.concat_arrays(texts)
         return known[1]
 
     def _whole(self, column: pa.Array, field: pa.Field) -> pa.Array:
@@ -96,7 +102,7 @@ class Text:
         """A value, or where its group was imputed a JSON object: the value, of how many, and how many had one."""
         value, size, had = column.flatten()
         inner = Text(Jsonl())._whole(value, field)
-        objects = _joined('{"value": ', inner, ', "of": ', size.cast(pa.string()), ', "had": ', had.cast(pa.string()), "}")
+        objects = joined('{"value": ', inner, ', "of": ', size.cast(pa.string()), ', "had": ', had.cast(pa.string()), "}")
         objects = self._dialect.json(objects.fill_null("null"))
         return pc.if_else(size.is_valid(), objects, self._whole(value, field))
 
@@ -105,7 +111,7 @@ class Text:
         column = standard(column) if is_json(field) else column
         filled = column.fill_null("") if column.null_count else column
         texts = self._dialect.json(filled) if is_json(field) else self._dialect.escaped(filled)
-        quoted = _joined(quote, texts, quote) if quote else texts
+        quoted = joined(quote, texts, quote) if quote else texts
         return pc.if_else(column.is_valid(), quoted, self._dialect.null) if column.null_count else quoted
 
     def _texts(self, column: pa.Array, field: pa.Field) -> pa.Array:
@@ -125,7 +131,7 @@ class Text:
         if pa.types.is_floating(kind):
             return self._floats(column.cast(pa.float64()))
         if _is_moment(kind):
-            return _joined(self._dialect.quote, _iso(column), self._dialect.quote)
+            return joined(self._dialect.quote, _iso(column), self._dialect.quote)
         texts = standard(pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string()))
         return pc.if_else(texts.is_valid(), self._dialect.json(texts.fill_null("")), None)
 
@@ -133,15 +139,23 @@ class Text:
         """NaN is missing; infinities are texts, as JSON has no such numbers."""
         texts, infinite = float_texts(pc.if_else(pc.is_nan(numbers), None, numbers)), pc.is_inf(numbers)
         quote = self._dialect.quote
-        return pc.if_else(infinite, _joined(quote, texts, quote), texts) if pc.any(infinite).as_py() else texts
+        return pc.if_else(infinite, joined(quote, texts, quote), texts) if pc.any(infinite).as_py() else texts
 
     def _intervals(self, column: pa.Array) -> Cells:
-        """Each distinct pair of ends is written once."""
+        """Each distinct pair of ends is written once, or twice if it is also in doubt."""
         codes, firsts = pairs(column)
-        left, right = self._dialect.interval
+        left, right, in_doubt = self._dialect.interval
         lo, hi = (self._ends(column.field(i).take(firsts)) for i in range(2))
-        texts = _joined(left, lo, ", ", hi, right)
-        return Cells(pa.concat_arrays([pa.array([self._dialect.null]), texts]), codes)
+        if column.type.num_fields > 2:
+            right = pc.if_else(doubt(column).take(firsts), in_doubt, right)
+        return Cells(pa.concat_arrays([pa.array([self._dialect.null]), joined(left, lo, ", ", hi, right)]), codes)
+
+    def _blurred_labels(self, column: pa.Array, field: pa.Field) -> Cells:
+        """The texts are those of the labels, of null, and of the labels in doubt."""
+        value = column.flatten()[0]
+        size = len(value.dictionary)
+        codes = chosen(value.indices, size) + doubt(column).to_numpy(zero_copy_only=False) * np.int32(size + 1)
+        return Cells(self._entries(value.dictionary, field), codes)
 
     def _ends(self, values: pa.Array) -> pa.Array:
         """Numbers without a needless fraction, or moments."""
@@ -149,7 +163,7 @@ class Text:
             return float_texts(pc.if_else(pc.is_finite(values), values, None), whole="").fill_null("null")
         if pa.types.is_integer(values.type):
             return values.cast(pa.string())
-        return _joined(self._dialect.quote, _iso(values), self._dialect.quote)
+        return joined(self._dialect.quote, _iso(values), self._dialect.quote)
 
 
 def _is_moment(kind: pa.DataType) -> bool:
@@ -171,7 +185,7 @@ def _is_string(kind: pa.DataType) -> bool:
 
 def _is_interval(kind: pa.DataType) -> bool:
     """Whether a column holds intervals: unlike those of a struct that is passed through, their ends are never null."""
-    if not is_struct_of(kind, ENDS) or kind.field(0).nullable:
+    if not (is_struct_of(kind, ENDS) or is_struct_of(kind, BLURRED_INTERVAL)) or kind.field(0).nullable:
         return False
     ends = kind.field(0).type
     simple = pa.types.is_integer(ends) or pa.types.is_floating(ends) or _is_moment(ends) or _is_string(ends)
@@ -190,10 +204,6 @@ def _place(array: pa.Array) -> tuple[int, ...]:
 def _chosen(texts: pa.Array, indices: pa.Array) -> Cells:
     """Cells by the indices of their texts; the last text is that of null."""
     return Cells(texts, chosen(indices, len(texts) - 1))
-
-
-def _joined(*texts: Any) -> pa.Array:
-    return pc.binary_join_element_wise(*texts, "")
 
 
 class TextEncoder:

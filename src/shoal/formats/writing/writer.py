@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
 import secrets
 import stat
@@ -16,6 +18,7 @@ from typing import IO, Any, Self
 import pyarrow as pa
 
 from shoal.errors import InputError, ShoalError
+from shoal.formats.kind import packing
 from shoal.formats.reading.reader import reason
 from shoal.formats.writing.text import TextEncoder
 
@@ -39,15 +42,16 @@ class Sink:
     A target that exists and is not a regular file, such as a named pipe, is written to directly.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, private: bool = False) -> None:
+        """`private`: only the owner may read a new file."""
+        self.path, self._mode = path, 0o600 if private else 0o666
         self._target = os.path.realpath(path)
         self._draft = ""
         self._files: list[Any] = []
         with self.guarded():
             self._file: Any = self._opened()
-        if path.lower().endswith(".gz"):
-            self._file = gzip.GzipFile("", "wb", LEVEL, self._file, mtime=0)
+        if packing(path):
+            self._file = _packed(self._file, packing(path))
             self._files.insert(0, self._file)
 
     def _opened(self) -> IO[bytes]:
@@ -60,7 +64,7 @@ class Sink:
         else:
             folder, name = os.path.split(self._target)
             draft = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
-            file = open(draft, "xb")  # noqa: SIM115
+            file = open(draft, "xb", opener=lambda path, flags: os.open(path, flags, self._mode))  # noqa: SIM115
             self._draft = draft
         self._files.append(file)
         return file
@@ -80,6 +84,13 @@ class Sink:
             if self.path == "-":
                 self._file.flush()
 
+    def keep_as(self, path: str) -> bool:
+        """Give the file another name in the end; False if what is written cannot be called back."""
+        if not self._draft:
+            return False
+        self._target = os.path.realpath(path)
+        return True
+
     def close(self, failed: bool = False) -> None:
         """Give the draft its name, or remove it."""
         try:
@@ -95,6 +106,18 @@ class Sink:
                 os.unlink(self._draft)
 
 
+def _packed(file: Any, packing: str) -> Any:
+    """A file that packs what is written, by the suffix of a compression."""
+    match packing:
+        case ".gz":
+            return gzip.GzipFile("", "wb", LEVEL, file, mtime=0)
+        case ".bz2":
+            return bz2.BZ2File(file, "wb")
+        case ".xz":
+            return lzma.LZMAFile(file, "wb", preset=LEVEL)
+    return pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd")
+
+
 class Writer(ABC):
     """Writes batches of one schema; the file appears when the `with` block ends without an error, and not at all otherwise."""
 
@@ -104,6 +127,12 @@ class Writer(ABC):
 
     @abstractmethod
     def close(self, failed: bool = False) -> None: ...
+
+    def keep_as(self, path: str) -> bool:
+        """Give the file another name in the end; False if what is written cannot be called back."""
+        return self._sink.keep_as(path)
+
+    _sink: Sink
 
     def __enter__(self) -> Self:
         return self
@@ -115,8 +144,8 @@ class Writer(ABC):
 class TextWriter(Writer):
     """Writes a header, if there is one, and one record per line."""
 
-    def __init__(self, path: str, kind: str) -> None:
-        self._sink = Sink(path)
+    def __init__(self, path: str, kind: str, private: bool = False) -> None:
+        self._sink = Sink(path, private)
         self._encoder = TextEncoder(kind)
         self._begun = False
 

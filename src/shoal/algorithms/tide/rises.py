@@ -1,0 +1,141 @@
+"""By how much a tuple would raise the cost of each group: roughly for all at once, then exactly where that may be least.
+
+A rise is a sum of numbers that are not negative: the weight of the tuple times what the group loses already, and for each
+quasi-identifier what the box would grow by, times the weight of those who would have it; under `blurred` also what is in doubt.
+In single precision each of them is rounded three times at most, and so is the sum, once for each. So with Q quasi-identifiers a
+rough rise is wrong by less than e = (Q + 8) / 2^23 of itself. If m is the smallest rough rise, the exact rise of that group is
+below m / (1 - e), so is the smallest exact rise, and the rough rise of that group is below m (1 + e) / (1 - e) < m (1 + 4e).
+`algorithms.tide.wave` explains the arguments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.algorithms.tide.vectors import ENTRIES, least, up_to
+from shoal.algorithms.tide.wave import MISSING, units
+from shoal.compiled import first_one, inlined, inner
+
+
+@inner
+def cheapest_group(domain, v, t, limit):
+    """The other group whose cost the tuple raises least, the first on a tie, and the rise; -1 and infinite if there is none, or
+    if the rise is above the limit for sure."""
+    p, first, rise = v.tuples, v.work.first, v.boxes.rise
+    best, lowest, groups = -1, np.inf, v.work.groups - first
+    if groups == 0:
+        return best, lowest
+    width = (groups + ENTRIES - 1) // ENTRIES * ENTRIES
+    _rough_rises(domain, v, t, first, first + width)
+    if p.group[t] >= 0:
+        rise[p.group[t] - first] = np.inf
+    if v.work.single:
+        u = p.kin[t]
+        while u != t:
+            if p.group[u] >= 0:
+                rise[p.group[u] - first] = np.inf
+            u = p.kin[u]
+    margin = 4 * (len(domain.width) + 8) / 2**23
+    rough = least(rise, width)
+    if rough == np.inf or rough > limit * (1 + margin):
+        return best, lowest
+    rough *= np.float32(1 + margin)
+    for start in range(0, width, ENTRIES):
+        found = up_to(rise, start, rough)
+        while found != 0:
+            group = first + start + first_one(found)
+            found &= found - np.uint64(1)
+            exact = _rise(domain, v, t, group)
+            if exact < lowest:
+                best, lowest = group, exact
+    return best, lowest
+
+
+@inlined
+def _rough_rises(domain, v, t, first, last):
+    """boxes.rise[g]: roughly by how much the tuple would raise the cost of group `first` + g; infinite if there is none."""
+    p, b, own = v.tuples, v.boxes, v.tuples.pattern[t]
+    width = last - first
+    rise, wider, lost, closed = b.rise[:width], b.wider[:width], b.lost[first:last], b.closed[first:last]
+    weight = np.float32(p.weight[t])
+    for g in range(width):
+        rise[g] = lost[g]
+    for q in range(len(b.low)):
+        if not own >> np.uint64(q) & np.uint64(1):
+            loss = b.loss[q, first:last]
+            for g in range(width):
+                rise[g] -= np.float32(loss[g])
+    for g in range(width):
+        rise[g] = rise[g] * weight + closed[g]
+    for q in range(len(b.low)):
+        place, loss, heavy = p.place[t, q], b.loss[q, first:last], b.rough_weight[q, first:last]
+        if place == MISSING:
+            if v.work.strict:
+                whole = np.float32(v.scale.width[q])
+                for g in range(width):
+                    rise[g] += (whole - np.float32(loss[g])) * heavy[g]
+            continue
+        low, high = b.low[q, first:last], b.high[q, first:last]
+        if domain.categorical[q]:
+            _climb(domain, v, q, place, low, high, wider)
+            for g in range(width):
+                more = max(np.int32(wider[g] - loss[g]), np.int32(0))
+                rise[g] += np.float32(more) * (heavy[g] + weight)
+        else:
+            for g in range(width):
+                more = np.int32(np.int32(max(high[g], place) - min(low[g], place)) - loss[g])
+                rise[g] += np.float32(max(more, np.int32(0))) * (heavy[g] + weight)
+    if v.work.blurred:
+        _add_doubts(v, own, first, last)
+
+
+@inlined
+def _climb(domain, v, q, leaf, low, high, wider):
+    """wider[g]: the loss of the lowest node over a leaf and the box from low[g] to high[g]."""
+    unit, node = v.scale.unit, domain.node[q] + np.int64(leaf)
+    for g in range(len(wider)):
+        wider[g] = unit[node]
+    while domain.parent[node] != node:
+        first, last = np.int32(domain.first[node]), np.int32(domain.last[node])
+        more = np.int32(unit[domain.parent[node]] - unit[node])
+        for g in range(len(wider)):
+            wider[g] += more if (low[g] < first) | (high[g] > last) else np.int32(0)
+        node = domain.parent[node]
+
+
+@inlined
+def _add_doubts(v, own, first, last):
+    """Add what each group has in doubt for one more member, and for all members what the tuple would put in doubt."""
+    b, width = v.boxes, last - first
+    rise, doubts, size = b.rise[:width], b.doubts[first:last], b.size[first:last]
+    all_have, any_has = b.all_have[first:last], b.any_has[first:last]
+    mixed = np.uint64(0)
+    for g in range(width):
+        rise[g] += np.float32(doubts[g])
+        mixed |= (all_have[g] & ~own) | (own & ~any_has[g])
+    while mixed != 0:
+        bit = mixed & (~mixed + np.uint64(1))
+        each = np.float32(v.scale.doubt[first_one(mixed)])
+        mixed ^= bit
+        for g in range(width):
+            newly = ((all_have[g] & ~own) | (own & ~any_has[g])) & bit
+            rise[g] += each * np.float32(size[g] + 1) if newly != 0 else np.float32(0)
+
+
+@inlined
+def _rise(domain, v, t, group):
+    """By how much the tuple would raise the cost of a group, exactly."""
+    p, b = v.tuples, v.boxes
+    weight, rise, mixed = p.weight[t], 0.0, 0.0
+    for q in range(len(b.low)):
+        place, loss, heavy, lacks = p.place[t, q], b.loss[q, group], b.weight[q, group], b.lacks[q, group]
+        low, high = b.low[q, group], b.high[q, group]
+        if place == MISSING:
+            rise += (v.scale.width[q] - loss) * heavy if v.work.strict else 0.0
+            mixed += v.scale.doubt[q] if lacks == 0 else 0.0
+        elif low <= place <= high:
+            rise += loss * weight
+        else:
+            rise += units(domain, v, q, min(low, place), max(high, place), lacks) * (heavy + weight) - loss * heavy
+            mixed += v.scale.doubt[q] if low > high else 0.0
+    return rise + b.doubts[group] + (b.size[group] + 1) * mixed

@@ -1,0 +1,186 @@
+"""The shortlist of the candidate that grows: the tuples in no group that add least to its box.
+
+What each tuple would add is summed in 16 bits, one quasi-identifier at a time. The coarse places of the tuples in no group lie
+side by side, one *column* per tuple, so that the processor's vectors are full. `algorithms.tide.wave` explains the arguments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.algorithms.tide.vectors import ENTRIES, up_to
+from shoal.algorithms.tide.wave import FAR, MISSING, is_mixed
+from shoal.blocks import STRIDE, common_ancestor
+from shoal.compiled import first_one, inlined, inner, popcount
+
+_STALE = 6  # columns of tuples in groups are removed when they are this part of all
+_NONE = np.uint16(0)
+
+
+@inner
+def fill_columns(domain, v):
+    """One column for each tuple of the part, in order of arrival."""
+    p, f, work = v.tuples, v.growth, v.work
+    work.entries, work.taken = work.stop - work.start, 0
+    for j in range(work.entries):
+        t = v.order[work.start + j]
+        for q in range(len(domain.width)):
+            place = p.place[t, q]
+            near = 0 if v.scale.wide[q] else place if domain.categorical[q] else place >> work.shift
+            f.near[q, j] = FAR if place == MISSING else np.uint16(near)
+        f.tuple_of[j], f.column[t] = t, j
+    for j in range((work.entries + STRIDE - 1) // STRIDE * STRIDE):
+        f.busy[j] = _NONE if j < work.entries else FAR
+
+
+@inner
+def drop_columns(v):
+    """Remove the columns of the tuples that are in groups, once they are many."""
+    f, work = v.growth, v.work
+    if work.taken * _STALE < work.entries:
+        return
+    entries = work.entries
+    for q in range(len(f.near)):
+        near, left = f.near[q], 0
+        for j in range(entries):
+            near[left] = near[j]
+            left += f.busy[j] == 0
+    left = 0
+    for j in range(entries):
+        f.tuple_of[left] = f.tuple_of[j]
+        f.column[f.tuple_of[j]] = left
+        left += f.busy[j] == 0
+    work.entries, work.taken = left, 0
+    for j in range(entries):
+        f.busy[j] = _NONE if j < left else FAR
+
+
+@inlined
+def hold(v, t, busy):
+    """Mark the tuple, and all of its person that are in no group, as busy or not."""
+    p, f = v.tuples, v.growth
+    f.busy[f.column[t]] = busy
+    u = p.kin[t]
+    while u != t:
+        if p.group[u] < 0:
+            f.busy[f.column[u]] = busy
+        u = p.kin[u]
+
+
+@inlined
+def shortlist(domain, v, most):
+    """List the `most` free tuples of new persons that add least to the box, the older on a tie; how many they are."""
+    f, width = v.growth, (v.work.entries + STRIDE - 1) // STRIDE * STRIDE
+    _measure(domain, v, width)
+    high = _level(f.key, width, most)
+    below = 0
+    if high > 0:
+        for start in range(0, width, ENTRIES):
+            below += popcount(up_to(f.key, start, np.uint16(high - 1)))
+    listed, level = 0, most - below
+    for start in range(0, width, ENTRIES):
+        found = up_to(f.key, start, high)
+        while found != 0:
+            j = start + first_one(found)
+            found &= found - np.uint64(1)
+            if f.key[j] == high:
+                if level == 0:
+                    continue
+                level -= 1
+            f.listed[listed] = f.tuple_of[j]
+            listed += 1
+    return listed
+
+
+@inlined
+def _level(key, width, most):
+    """The smallest number that at least `most` keys do not exceed; the largest below FAR if there are no more than that."""
+    low, high = -1, np.int64(FAR) - 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        count = 0
+        for start in range(0, width, ENTRIES):
+            count += popcount(up_to(key, start, np.uint16(middle)))
+        if count >= most:
+            high = middle
+        else:
+            low = middle
+        if count == most:
+            break
+    return np.uint16(high)
+
+
+@inlined
+def _measure(domain, v, width):
+    """key[j]: by how many coarse units the box would grow with the tuple of column j; FAR if the tuple is busy."""
+    f, work = v.growth, v.work
+    key, busy = f.key[:width], f.busy[:width]
+    for j in range(width):
+        key[j] = 0
+    for q in range(len(domain.width)):
+        low, high, column = f.low[q], f.high[q], f.near[q, :width]
+        if work.blurred and not is_mixed(low, high, f.lacks[q]):
+            _add_doubt(key, column, low <= high, np.uint16(v.scale.doubt_units[q] >> work.shift))
+        if low > high or (work.strict and f.lacks[q] > 0):
+            continue
+        if domain.categorical[q]:
+            node = common_ancestor(domain, q, low, high)
+            lost = _coarse(v, node)
+            while domain.parent[node] != node:
+                more = np.uint16(_coarse(v, domain.parent[node]) - _coarse(v, node))
+                if more > 0:
+                    if v.scale.wide[q]:
+                        _add_far(v, q, key, domain.first[node], domain.last[node], more)
+                    else:
+                        _add_outside(key, column, domain.first[node], domain.last[node], more)
+                node = domain.parent[node]
+        else:
+            low, high = low >> work.shift, high >> work.shift
+            lost = high - low
+            _add_beyond(key, column, np.uint16(low), np.uint16(high))
+        if work.strict:
+            _add_doubt(key, column, True, np.uint16((v.scale.width[q] >> work.shift) - lost))
+    for j in range(width):
+        key[j] |= busy[j]
+
+
+@inlined
+def _coarse(v, node):
+    """The loss of a node in coarse units."""
+    return v.scale.unit[node] >> v.work.shift
+
+
+@inlined
+def _add_doubt(key, column, all_have, units):
+    """Add units to the keys of the tuples that lack what all members have, or have what all members lack."""
+    if all_have:
+        for j in range(len(key)):
+            key[j] += units if column[j] == FAR else _NONE
+    else:
+        for j in range(len(key)):
+            key[j] += units if column[j] != FAR else _NONE
+
+
+@inlined
+def _add_outside(key, column, first, last, more):
+    """Add units to the keys of the tuples outside a node."""
+    first, span = np.uint16(first), np.uint16(last - first)
+    for j in range(len(key)):
+        key[j] += more if np.uint16(column[j] - first) > span and column[j] != FAR else _NONE
+
+
+@inlined
+def _add_far(v, q, key, first, last, more):
+    """The same for leaves that need more than 16 bits."""
+    for j in range(v.work.entries):
+        place = v.tuples.place[v.growth.tuple_of[j], q]
+        key[j] += more if (place < first or place > last) and place != MISSING else _NONE
+
+
+@inlined
+def _add_beyond(key, column, low, high):
+    """Add the distance to an interval."""
+    for j in range(len(key)):
+        place = column[j]
+        beyond = np.uint16(low - place) if place < low else np.uint16(place - high) if place > high else _NONE
+        key[j] += beyond if place != FAR else _NONE

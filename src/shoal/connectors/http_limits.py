@@ -1,0 +1,131 @@
+"""Limits on the connections and the bodies of a server, so that strangers cannot use up its descriptors and its memory."""
+
+from __future__ import annotations
+
+import resource
+import zlib
+from collections import Counter
+from functools import cache
+from typing import Any
+
+RESERVE = 64  # descriptors that connections must leave for the state, files and brokers
+
+
+class ConnectionLimits:
+    """Bounds the connections of each peer and of all together, and how long one may be silent.
+
+    If there are too many, the idle connection that was opened first is closed for the new one; if none is idle, the new one is
+    closed. A connection is idle while no request has come whole, up to its body. One that stays idle is closed after a while.
+    """
+
+    _all = 0  # connections to all servers of the process
+
+    def __init__(self, most: int, each: int, patience: float) -> None:
+        self._most, self._each, self._patience = most, each, patience
+        self._open: dict[Any, str] = {}  # by protocol, in the order in which they were opened: the peer
+        self._peers: Counter[str] = Counter()
+
+    def apply(self, config: Any) -> None:
+        """Limit the connections of a server with this configuration of uvicorn."""
+        config.load()
+        limits = self
+
+        class Limited(config.http_protocol_class):  # type: ignore[misc]
+            def connection_made(self, transport: Any) -> None:
+                super().connection_made(transport)
+                limits._opened(self, transport)
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                limits._closed(self)
+                super().connection_lost(exc)
+
+        config.http_protocol_class = Limited
+
+    def _opened(self, protocol: Any, transport: Any) -> None:
+        peer = str((transport.get_extra_info("peername") or [""])[0])
+        if self._peers[peer] >= self._each:
+            self._make_room(peer)
+        if self._is_full:
+            self._make_room(None)
+        if self._peers[peer] >= self._each or self._is_full:
+            transport.abort()
+            return
+        self._open[protocol] = peer
+        self._peers[peer] += 1
+        ConnectionLimits._all += 1
+        protocol.loop.call_later(self._patience, self._look, protocol, None)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._open) >= self._most or ConnectionLimits._all >= _room()
+
+    def _make_room(self, peer: str | None) -> None:
+        idle = (each for each, whose in self._open.items() if peer in (None, whose) and _is_idle(each))
+        oldest = next(idle, None)
+        if oldest is not None:
+            oldest.transport.abort()
+            self._closed(oldest)
+
+    def _look(self, protocol: Any, before: Any) -> None:
+        """Close a connection that was idle for the whole time since the last look."""
+        if protocol not in self._open:
+            return
+        if _is_idle(protocol) and protocol.cycle is before:
+            protocol.transport.abort()
+        else:
+            protocol.loop.call_later(self._patience, self._look, protocol, protocol.cycle)
+
+    def _closed(self, protocol: Any) -> None:
+        peer = self._open.pop(protocol, None)
+        if peer is not None:
+            self._peers[peer] -= 1
+            ConnectionLimits._all -= 1
+            if not self._peers[peer]:
+                del self._peers[peer]
+
+
+def _is_idle(protocol: Any) -> bool:
+    return protocol.cycle is None or protocol.cycle.response_complete
+
+
+@cache
+def _room() -> int:
+    """How many connections the process may have open; the limit of descriptors is raised as far as it may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+        except (OSError, ValueError):
+            pass
+    return max(soft - RESERVE, 1) if soft != resource.RLIM_INFINITY else 1 << 20
+
+
+class Body:
+    """A body as it comes, decompressed if need be, up to `largest` bytes."""
+
+    def __init__(self, largest: int, compressed: bool) -> None:
+        self._largest = largest
+        self._gzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if compressed else None
+        self._is_broken = False
+        self.data = bytearray()
+        self.received = 0  # bytes as they came
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def add(self, chunk: bytes) -> bool:
+        """Whether it is not too large."""
+        self.received += len(chunk)
+        if self._gzip is not None and not self._is_broken:
+            try:
+                chunk = self._gzip.decompress(chunk, self._largest - len(self.data) + 1) if chunk else b""
+            except zlib.error:
+                chunk, self._is_broken = b"", True
+        self.data += chunk
+        return len(self.data) <= self._largest
+
+    @property
+    def is_whole(self) -> bool:
+        return self._gzip is None or (self._gzip.eof and not self._is_broken and not self._gzip.unused_data)

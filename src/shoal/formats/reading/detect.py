@@ -1,0 +1,284 @@
+"""How a file is written, found out from its beginning by fixed rules.
+
+Encoding: a mark says UTF-8 or UTF-16; else what is valid UTF-8 is that; else Windows-1252, or Latin-1 if it holds bytes that
+Windows-1252 does not have. Separator: the one of comma, semicolon, tab and bar with which most of the first records have as
+many fields as the first one, two at least; of several the one with the most fields. Quote: `'` if values are enclosed in it and
+none in `"`. Header: the first record is one, unless half of it or more looks like values. Decimal mark: a comma if some
+column is a column of numbers with it and none with a point; thousands: a mark before groups of three digits.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shoal.date_text import forms_of
+from shoal.dialect import COMMA, QUOTE, TAB, Dialect
+from shoal.errors import InputError
+from shoal.formats.kind import kind, suffix
+from shoal.formats.reading.plausible import check_text
+from shoal.formats.reading.reader import UTF8, Source
+from shoal.number_text import PLAIN, Marks
+
+BYTES = 1 << 20
+RECORDS = 200
+SEPARATORS = (COMMA, ";", TAB, "|")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_THOUSANDS = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes", "\u2019": "apostrophes"}
+_SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,'\u2019 \u00a0\u202f])[0-9]{3})+")
+_VALUE = re.compile(r"[+-]?[0-9][0-9.,'\u2019 ]*%?|[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
+
+
+class Detected(NamedTuple):
+    """How a file is written."""
+
+    dialect: Dialect
+    marks: Marks = PLAIN
+    has_header: bool = True
+    doubt: str = ""  # numbers that can be read in two ways
+
+    def settings(self, path: str) -> dict[str, object]:
+        """What a policy has to say, since it is not as usual."""
+        usual = Dialect().named(path)
+        found: dict[str, object] = {}
+        if self.dialect.separator not in ("", usual.separator):
+            found["separator"] = self.dialect.separator
+        if self.dialect.quote != QUOTE:
+            found["quote"] = self.dialect.quote or "none"
+        if self.dialect.encoding != UTF8:
+            found["encoding"] = self.dialect.encoding
+        if self.marks.decimal != PLAIN.decimal:
+            found["decimal"] = self.marks.decimal
+        if self.marks.thousands:
+            found["thousands"] = self.marks.thousands
+        if self.dialect.header:
+            found["header"] = list(self.dialect.header)
+        return found
+
+    def __str__(self) -> str:
+        """One line in plain words."""
+        if not self.dialect.separator:
+            return self.dialect.encoding.upper() if self.dialect.encoding != UTF8 else ""
+        parts = [_CALLED.get(self.dialect.separator, "other marks") + " between fields", _encoding_name(self.dialect.encoding)]
+        if self.dialect.quote == "'":
+            parts.append("values in '…'")
+        if self.marks.decimal == ",":
+            parts.append("decimal commas")
+        if self.marks.thousands:
+            parts.append(f"{_THOUSANDS[self.marks.thousands]} between thousands")
+        parts.append("a header" if self.has_header else "no header")
+        return ", ".join([*parts, *filter(None, [self.doubt])])
+
+
+def _encoding_name(encoding: str) -> str:
+    return {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}[encoding]
+
+
+def detected(path: str) -> Detected:
+    """How the file at a path is written. Standard input is JSON lines in UTF-8; formats with a schema say all themselves."""
+    if path == "-" or kind(path) not in ("csv", "jsonl"):
+        return Detected(Dialect())
+    source = Source(path)
+    try:
+        raw = _beginning(source)
+    finally:
+        source.close()
+    encoding = _encoding(path, raw)
+    if kind(path) == "jsonl":
+        return Detected(Dialect(encoding=encoding))
+    text = raw.decode(encoding, "ignore" if encoding == UTF8 else "replace").removeprefix("\ufeff")
+    return of_text(text, encoding, TAB if suffix(path).startswith(".tsv") else "")
+
+
+def _beginning(source: Source) -> bytes:
+    parts, size = [], 0
+    while size < BYTES and (piece := source.read(BYTES - size)):
+        parts.append(piece)
+        size += len(piece)
+    return b"".join(parts)
+
+
+def _encoding(path: str, raw: bytes) -> str:
+    if raw.startswith(_UTF32):
+        raise InputError(f"{path}: is UTF-32; save it as UTF-8")
+    if raw.startswith(_UTF16):
+        return "utf-16"
+    check_text(path, raw)
+    try:
+        codecs.getincrementaldecoder(UTF8)().decode(raw)
+    except UnicodeDecodeError:
+        pass
+    else:
+        return UTF8
+    high = sum(raw.count(byte) for byte in range(128, 256))
+    letters = sum(raw.count(byte) for byte in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    if high > letters:
+        raise InputError(
+            f"{path}: is neither UTF-8, nor UTF-16 with a mark, nor Windows-1252 or Latin-1; convert it: iconv -f … -t UTF-8"
+        )
+    return "latin-1" if any(byte in raw for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
+
+
+def of_text(text: str, encoding: str = UTF8, separator: str = "") -> Detected:
+    """How a text is written; the separator is given if the name of the file says it.
+
+    >>> print(of_text("name;size\\nAnn;1,75\\nBo;1,8\\n"))
+    semicolons between fields, UTF-8, decimal commas, a header
+    """
+    said = _SAID.match(text)
+    if said:
+        text, separator = text[said.end() :], separator or said[1]
+    quote = _quote(text)
+    if not separator:
+        separator = _separator(text, quote)
+    records = _records(text, separator, quote)
+    width = len(records[0]) if records else 0
+    whole = [record for record in records if len(record) == width]
+    has_header = not whole or not _is_record(whole[0], whole[1:])
+    columns = [[cell for cell in map(str.strip, cells) if cell] for cells in zip(*whole[has_header:], strict=True)]
+    marks, doubt = _marks(columns)
+    header = () if has_header else tuple(f"column_{i}" for i in range(1, width + 1))
+    return Detected(Dialect(separator, quote, encoding, header), marks, has_header, doubt)
+
+
+def _quote(text: str) -> str:
+    def enclosed(mark: str) -> int:
+        return len(re.findall(rf"(?m)(?:^|[,;\t|]){mark}[^{mark}\n]*{mark}(?=$|[,;\t|\r])", text[: 1 << 16]))
+
+    return "'" if enclosed("'") > 1 and not enclosed('"') else QUOTE
+
+
+def _records(text: str, separator: str, quote: str) -> list[list[str]]:
+    """The first records, without blank ones and without the last, which may be cut short."""
+    found: list[list[str]] = []
+    try:
+        for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote):
+            if record:
+                found.append(record)
+            if len(found) > RECORDS:
+                break
+    except csv.Error:
+        pass
+    is_cut = len(found) > RECORDS or (len(found) > 1 and len(text) >= BYTES // 4)
+    return found[:-1] if is_cut else found
+
+
+def _separator(text: str, quote: str) -> str:
+    """The separator with which most records have as many fields as the first."""
+    best, choice = (0.0, 1), COMMA
+    for separator in SEPARATORS:
+        widths = [len(record) for record in _records(text, separator, quote)]
+        if widths and widths[0] > 1:
+            score = (widths.count(widths[0]) / len(widths), widths[0])
+            if score > best:
+                best, choice = score, separator
+    return choice
+
+
+def _is_record(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether the first record holds values, not names: half of it or more looks like values, or comes again below."""
+    below: list[set[str]] = [set(cells) for cells in zip(*others, strict=True)] or [set() for _ in first]
+    odd = sum(_is_value(cell, cells) for cell, cells in zip(first, below, strict=True))
+    return odd >= min(2, len(first)) and 2 * odd >= len(first) > 0
+
+
+def _is_value(cell: str, below: set[str]) -> bool:
+    cell = cell.strip()
+    return bool(cell) and (cell in below or bool(_VALUE.fullmatch(cell)) or bool(forms_of(cell)))
+
+
+def _marks(columns: Sequence[Sequence[str]]) -> tuple[Marks, str]:
+    """The marks of the numbers in columns, and what can be read in two ways."""
+    votes = {mark: 0 for mark in (".", ",")}
+    thousands: dict[str, set[str]] = {".": set(), ",": set()}
+    unsure = False
+    for cells in columns:
+        some = [cell for cell in cells if any(letter.isdigit() for letter in cell)]
+        if 2 * len(some) < len(cells) or not some:
+            continue
+        fits = {decimal: _fitting(some, decimal) for decimal in votes}
+        sure = {decimal: fits[decimal] is not None and any(_is_sure(cell, decimal) for cell in some) for decimal in votes}
+        for decimal in votes:
+            if sure[decimal] and not sure["," if decimal == "." else "."]:
+                votes[decimal] += 1
+                thousands[decimal] |= fits[decimal] or set()
+        if not any(sure.values()) and any(match and match[1] == "," for match in map(_GROUPED.fullmatch, some)):
+            unsure = True
+        elif not any(sure.values()):
+            found = {match[1] for match in map(_GROUPED.fullmatch, some) if match}
+            if len(found) == 1 and found <= {" ", "'", "\u00a0", "\u202f", "\u2019"} and fits["."] is not None:
+                thousands["."] |= found
+                thousands[","] |= found
+    decimal = "," if votes[","] and not votes["."] else "."
+    mark = _mark(thousands[decimal])
+    doubt = ""
+    if unsure and decimal == "." and mark != ",":
+        doubt = "numbers like 1,234 that can be read as 1.234 and as 1234 (set input.decimal or input.thousands)"
+    elif decimal == "," and not mark and _has_points(columns):
+        mark = "."
+    return Marks(decimal, mark), doubt
+
+
+def _fitting(cells: Sequence[str], decimal: str) -> set[str] | None:
+    """The marks between thousands that the numbers have under a decimal mark; None if most are no numbers under it."""
+    found: set[str] = set()
+    fit = 0
+    for cell in cells:
+        if Marks(decimal).plain(cell):
+            fit += 1
+            continue
+        for mark in {",", ".", " ", "'", "\u2019"} - {decimal}:
+            if Marks(decimal, mark).plain(cell):
+                found.add(mark)
+                fit += 1
+                break
+    return found if 10 * fit >= 9 * len(cells) else None
+
+
+def _is_sure(cell: str, decimal: str) -> bool:
+    """Whether a number is surely written with this decimal mark: it has the mark, and not before three digits alone."""
+    if decimal not in cell or not (
+        Marks(decimal).plain(cell) or any(Marks(decimal, m).plain(cell) for m in ",.' \u2019" if m != decimal)
+    ):
+        return False
+    return not _GROUPED.fullmatch(cell)
+
+
+def _has_points(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether some column has numbers with a point before three digits: with decimal commas, points stand between thousands."""
+    return any(
+        len(cells) > 0 and all(Marks(",", ".").plain(cell) for cell in cells) and any("." in cell for cell in cells)
+        for cells in columns
+    )
+
+
+def _mark(found: set[str]) -> str:
+    spaces = {" " if mark in "\u00a0\u202f" else mark for mark in found}
+    return next(iter(spaces)) if len(spaces) == 1 else ""
+
+
+def differs(path: str, said: Dialect) -> str:
+    """How the beginning of a CSV file differs from what is said of it, with the setting of a policy; empty if it does not."""
+    if path == "-" or kind(path) != "csv" or not os.path.isfile(path):
+        return ""
+    found, said = detected(path), said.named(path)
+    is_ascii_only = found.dialect.encoding == UTF8 and said.encoding in ("cp1252", "latin-1")
+    encodings = {found.dialect.encoding, said.encoding}
+    same = len(encodings) == 1 or is_ascii_only or encodings == {"cp1252", "latin-1"}
+    if found.dialect.separator == said.separator and same:
+        return ""
+    settings = {key: value for key, value in found.settings(path).items() if key != "header"}
+    written = ", ".join(f"{key}: {_written(str(value))}" for key, value in settings.items())
+    return f"input: the file seems to have {found}; write input: {{{written}}}"
+
+
+def _written(value: str) -> str:
+    return f'"{value}"'.replace("\t", "\\t") if not value[:1].isalnum() else value

@@ -1,0 +1,203 @@
+"""The verdict: three questions, never greener than the protection; and violations that must change it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from shoal.audit import Exposure, WindowReport, audit
+from shoal.audit.whole_rows import whole_rows
+from shoal.policy import Policy
+from tests.audit.stage import table
+
+ILL = ["flu", "gout", "none", "cold"]
+
+
+def policy(**more: Any) -> Policy:
+    written: dict[str, Any] = {
+        "person": "pid",
+        "attributes": {
+            "age": {"quasi": "numeric", "range": [0, 100], "grid": 10},
+            "note": {"publish": "keep"},
+            "illness": {"sensitive": True},
+        },
+        "privacy": {"k": 4},
+        "window": {"count": 40},
+        "algorithm": {"name": "fads"},
+    }
+    attributes = {**written["attributes"], **more.pop("attributes", {})}
+    privacy = {**written["privacy"], **more.pop("privacy", {})}
+    return Policy.parse({**written, "attributes": attributes, "privacy": privacy, **more})
+
+
+def output(groups: int = 10, note: str = "same", ill: Any = None) -> tuple[list[dict[str, Any]], ...]:
+    """Groups of four persons, each of whom comes once: people, rows, trace."""
+    people, rows, trace = [], [], []
+    for n in range(4 * groups):
+        group = n // 4
+        value = ill or ILL[n % 4]
+        own = {"same": "x", "own": f"n{n}", "pair": f"{n // 2}"}[note]
+        people.append({"pid": n, "age": float(10 * (group % 10) + 1 + n % 4), "note": own, "illness": value})
+        low = 10.0 * (group % 10)
+        rows.append({"age": [low, low + 10], "note": own, "illness": value})
+        trace.append({"row": n, "how": "cluster", "cluster": group, "arrived": n, "released": 4 * group + 3})
+    return people, rows, trace
+
+
+def judged(chosen: Policy, made: tuple[list[dict[str, Any]], ...], traced: bool = True, **more: Any) -> WindowReport:
+    people, rows, trace = made
+    report = audit(chosen, table(people), table(rows), table(trace) if traced else None, **more)
+    assert isinstance(report, WindowReport)
+    assert report.held
+    return report
+
+
+def of(report: WindowReport, label: str) -> Exposure:
+    return next(each for each in report.exposures if each.label == label)
+
+
+def test_a_good_output_is_green_and_says_for_what_k_holds() -> None:
+    report = judged(policy(), output())
+    assert report.headline.colour == "green"
+    assert report.headline.text == (
+        "k = 4 holds for age and note; no attack that was tried did clearly better than chance or than accepted"
+    )
+    assert report.headline.outside == "0 of 40 rows are outside k."
+
+
+@pytest.mark.parametrize(("note", "below", "alone"), [("own", 40, 40), ("pair", 40, 0), ("same", 0, 0)])
+def test_a_kept_field_counts(note: str, below: int, alone: int) -> None:
+    report = judged(policy(), output(note=note))
+    assert (report.whole.below, report.whole.alone) == (below, alone)
+    assert of(report, "below k").success == below / 40
+    assert report.headline.colour == ("amber" if below else "green")
+    assert (f"k = 4 holds for age alone: with note, {below} rows are below k" in report.headline.text) == bool(below)
+
+
+def test_whoever_knows_a_kept_value_finds_the_row() -> None:
+    found = of(judged(policy(), output(note="own")), "whole row")
+    assert found.success == 1.0 and found.chance == pytest.approx(1 / 40) and found.is_worse
+
+
+def test_a_reason_is_printed_and_the_field_not_counted() -> None:
+    kept = {"note": {"publish": {"keep": True, "because": "numbers of sheets of paper"}}}
+    report = judged(policy(attributes=kept), output(note="own"))
+    assert report.headline.colour == "green"
+    assert report.headline.text.startswith("k = 4 holds for age; ")
+    assert report.headline.text.endswith("one field, published as it is, was not counted, by the policy's own reasons: note")
+    assert report.to_dict()["whole_rows"]["reasons"] == {"note": "numbers of sheets of paper"}
+    assert "numbers of sheets of paper" in report.to_html()
+
+
+def test_homogeneity_is_amber_and_stands_in_the_headline() -> None:
+    people, rows, trace = output()
+    for n, (person, row) in enumerate(zip(people, rows, strict=True)):
+        person["illness"] = row["illness"] = ILL[n // 4 % 4]
+    report = judged(policy(), (people, rows, trace))
+    found = of(report, "homogeneity (illness)")
+    assert found.success == 1.0 and found.kind == "inferring" and found.is_worse and not found.fails
+    assert report.headline.colour == "amber" and "homogeneity (illness) 100.0 % (chance" in report.headline.text
+    assert report.accepted
+    assert report.exposures[0].is_worse
+
+
+def test_the_shuffled_control_of_homogeneity_knows_that_one_value_is_no_leak() -> None:
+    found = of(judged(policy(), output(ill="none")), "homogeneity (illness)")
+    assert found.success == found.chance == 1.0 and not found.is_worse
+
+
+@pytest.mark.parametrize(("accepted", "fails"), [("100%", False), (0.2, True), ("5 %", True)])
+def test_what_the_policy_accepts_decides(accepted: Any, fails: bool) -> None:
+    people, rows, trace = output()
+    for n, (person, row) in enumerate(zip(people, rows, strict=True)):
+        person["illness"] = row["illness"] = ILL[n // 4 % 4]
+    chosen = policy(privacy={"accept": {"homogeneity": accepted, "inference": 1, "whole row": 1}})
+    report = judged(chosen, (people, rows, trace))
+    assert report.accepted == (not fails)
+    assert of(report, "homogeneity (illness)").fails == fails
+    assert ("an outsider can do more than accepted: homogeneity" in report.headline.text) == fails
+
+
+def test_the_intersection_of_a_returning_person_is_found_by_persons_and_by_values() -> None:
+    people, rows, trace = [], [], []
+    for group in range(30):  # person 0 comes each time, with three others who never come back
+        for n in range(4):
+            pid, ill = (0, "gout") if not n else (4 * group + n, ILL[(group + n) % 4])
+            people.append({"pid": pid, "age": 41.0 + n, "note": "x", "illness": ill})
+            rows.append({"age": [40.0, 50.0], "note": "x", "illness": ill})
+            place = len(trace)
+            trace.append({"row": place, "how": "cluster", "cluster": group, "arrived": place, "released": 4 * group + 3})
+    for n in range(8):  # another who comes back, so that there is a control
+        people.append(
+            {"pid": 999 if n % 4 == 0 else 2000 + n, "age": 71.0, "note": "x", "illness": "flu" if n % 4 == 0 else "none"}
+        )
+        rows.append({"age": [70.0, 80.0], "note": "x", "illness": people[-1]["illness"]})
+        place = len(trace)
+        trace.append(
+            {"row": place, "how": "cluster", "cluster": 100 + n // 4, "arrived": place, "released": 127 if n > 3 else 123}
+        )
+    report = judged(policy(), (people, rows, trace))
+    by_person, by_value = of(report, "intersection"), of(report, "intersection of values (illness)")
+    assert by_person.success == 1.0 and by_person.is_worse and by_person.kind == "linking"
+    assert by_value.success is not None and by_value.chance == 0.0 and by_value.is_worse and by_value.kind == "inferring"
+
+
+def test_without_a_trace_it_says_what_cannot_be_answered() -> None:
+    report = judged(policy(), output(), traced=False)
+    assert report.headline.colour == "amber"
+    assert "not checkable: one in k, support, once, in time, true, alike, unaltered" in report.headline.text
+    assert "without a trace 10 attacks could not be tried" in report.headline.text
+    assert of(report, "homogeneity (illness)").success is not None
+
+
+def test_a_broken_promise_is_red() -> None:
+    people, rows, trace = output()
+    rows[0]["age"] = [90.0, 100.0]
+    report = audit(policy(), table(people), table(rows), table(trace))
+    assert report.headline.colour == "red"
+    assert report.headline.text.startswith("2 promises broken: true, alike") or report.headline.text.startswith(
+        "1 promise broken: true"
+    )
+
+
+def test_the_population_says_who_could_be_there() -> None:
+    made = output(groups=2)
+    everyone = pa.table({"age": [2.0] * 8 + [12.0] * 4})
+    report = judged(policy(), made, population=everyone)
+    assert report.population is not None
+    assert (report.population.k_map, report.population.lowest, report.population.highest) == (4, 0.5, 1.0)
+    found = of(report, "presence")
+    assert found.success == 1.0 and found.chance == pytest.approx(8 / 12)
+
+
+def test_the_json_has_its_stable_form() -> None:
+    found = json.loads(judged(policy(), output()).to_json())
+    assert set(found) == {
+        "verdict", "held", "accepted", "questions", "whole_rows", "population", "policy", "rows", "promises", "nulls",
+        "figures",
+    }  # fmt: skip
+    assert set(found["verdict"]) == {"colour", "text", "outside"}
+    assert set(found["questions"]) == {"promises", "outsider", "data"}
+    assert set(found["questions"]["outsider"][0]) == {
+        "kind", "name", "of", "success", "chance", "bound", "accepted", "tried", "detail", "obstacle", "is_worse", "fails",
+    }  # fmt: skip
+    assert set(found["questions"]["data"]) == {"loss", "in_doubt", "suppressed", "count_error"}
+
+
+def test_published_suppressed_rows_count_with_their_kept_values(tmp_path: Path) -> None:
+    from tests.audit.test_suppressed import case
+
+    for suppressed, counts in (("publish", True), ("blank", False)):
+        folder = tmp_path / suppressed
+        folder.mkdir()
+        found = case(folder, suppressed)
+        from shoal.audit import Evidence, gather
+
+        evidence = gather(found.policy, found.source, found.target, found.trace_file)
+        assert isinstance(evidence, Evidence)
+        hidden = int(evidence.suppressed.sum())
+        assert whole_rows(evidence).rows == evidence.released - (0 if counts else hidden)

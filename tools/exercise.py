@@ -1,0 +1,141 @@
+"""Runs every kernel with all kinds of arguments that it meets: algorithms, windows, readings, lanes, snapshots, formats."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal import Anonymizer, Policy, run
+from shoal.policy import FILTER, WINDOWED
+
+_SUFFIXES = (".jsonl", ".csv", ".parquet", ".arrow")
+_WINDOWS: tuple[dict[str, Any], ...] = ({"count": 40}, {"time": 40}, {"buffer": 40})
+_SECRET = bytes(16)
+
+
+def exercise() -> None:
+    """Run everything on small streams."""
+    for name in WINDOWED:
+        for window in _WINDOWS:
+            _stream(_windowed(name, window))
+        _stream(_windowed(name, {"count": 40}, lanes=2))
+        _stream(_windowed(name, {"time": 40}, lanes=3, privacy={"k": 3, "l": 2, "t": 0.9}))
+        for match in ("maybe", "extended", "root"):
+            _stream(_windowed(name, {"count": 40}, privacy={"k": 3, "l": {"entropy": 1.5}, "nulls_match": match}))
+    _stream(_windowed("fast", {"count": 40}, algorithm={"name": "fast", "workers": 2}))
+    for item in (7, "seven"):
+        for z in (2, {"auto": {"k": 2, "probability": 0.9}}):
+            _observations(item, z)
+    with TemporaryDirectory() as folder:
+        _files(Path(folder))
+
+
+def records(number: int) -> list[dict[str, Any]]:
+    """Records with numbers, labels, sensitive values and text, some of them missing."""
+    draw = random.Random(1)
+
+    def maybe(value: Any) -> Any:
+        return value if draw.random() < 0.8 else None
+
+    return [
+        {
+            "pid": f"p{draw.randrange(number)}", "t": float(i), "age": maybe(draw.randrange(100)),
+            "height": maybe(draw.random() * 2), "city": maybe(draw.choice("abc")), "illness": maybe(draw.choice("xyz")),
+            "note": maybe(f"note {i}"), "many": draw.randrange(3),
+        }
+        for i in range(number)
+    ]  # fmt: skip
+
+
+def _windowed(name: str, window: dict[str, Any], **more: Any) -> Policy:
+    policy: dict[str, Any] = {
+        "person": "pid",
+        "attributes": {
+            "age": {"quasi": "numeric", "range": [0, 100], "grid": 5},
+            "height": {"quasi": "numeric", "range": [0, 2]},
+            "city": {"quasi": "categorical", "hierarchy": {"any": ["a", "b", "c"]}},
+            "illness": {"sensitive": True},
+            "note": {"publish": "keep"},
+        },
+        "privacy": {"k": 3},
+        "window": window,
+        "algorithm": {"name": name, **({"reuse_age": 40} if name == "fast" and "time" in window else {})},
+    }
+    timed = {"time": {"field": "t"}} if "time" in window else {}
+    return Policy.parse({**policy, **timed, **more})
+
+
+def _stream(policy: Policy) -> None:
+    """One by one, in batches, from a snapshot, with ticks, to the end."""
+    given = records(300)
+    one = Anonymizer(policy)
+    for record in given[:60]:
+        one.push(record)
+    one.push_batch(pa.RecordBatch.from_pylist(given[60:250]))
+    if policy.repeatable:
+        other = Anonymizer(policy)
+        other.restore(one.snapshot())
+        one = other
+    one.relearn()
+    if policy.window.kind == "time":
+        one.tick(270.0)
+    one.push_batch(pa.RecordBatch.from_pylist(given[250:]))
+    one.flush()
+    assert one.trace.num_rows
+
+
+def _observations(item: Any, z: Any) -> None:
+    kind = "any" if z == 2 and isinstance(item, str) else None
+    policy = Policy.parse({
+        "person": "pid", "time": {"field": "t"},
+        "item": {"field": "site", **({"hierarchy": {kind: ["seven0", "seven1"]}} if kind else {})},
+        "algorithm": {"name": FILTER, "z": z, "window": 500},
+    })  # fmt: skip
+    one = Anonymizer(policy, secret=_SECRET)
+    names = [
+        f"{item}{i % 2}" if kind else (item + i % 2000 if isinstance(item, int) else f"{item}{i % 2000}")
+        for i in range(140_000)
+    ]
+    people = [i % 977 if isinstance(item, int) else f"p{i % 977}" for i in range(len(names))]
+    batch = pa.RecordBatch.from_pydict({"pid": people, "t": [i / 50 for i in range(len(names))], "site": names})
+    for start in range(0, len(names), 35_000):
+        one.push_batch(batch.slice(start, 35_000))
+    one.user_counts()
+    other = Anonymizer(policy, secret=_SECRET)
+    other.restore(one.snapshot())
+    other.push({"pid": people[0], "t": 2_900, "site": names[0]})
+
+
+def _files(folder: Path) -> None:
+    """Every format, as input and as output; lines of one shape and others."""
+    policy, given = _windowed("fads", {"count": 40}), records(400)
+    (folder / "in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in given))
+    odd = [{name: value for name, value in each.items() if value is not None} for each in given]
+    (folder / "odd.jsonl").write_text("".join(json.dumps(each) + "\n" for each in odd))
+    table = pa.Table.from_pylist(given)
+    pq.write_table(table, folder / "in.parquet")
+    with pa.ipc.new_file(folder / "in.arrow", table.schema) as out:
+        out.write_table(table)
+    names = list(given[0])
+
+    def line(values: Any) -> str:
+        return ",".join("" if value is None else str(value) for value in values) + "\n"
+
+    (folder / "in.csv").write_text(line(names) + "".join(line(each.values()) for each in given))
+    quoted = "".join(line([*list(each.values())[:-1], f'"{each["many"]}, ""quoted"""']) for each in given)
+    (folder / "quoted.csv").write_text(line(names) + quoted)
+    for match in ("maybe", "blurred"):
+        policy = _windowed("fads", {"count": 40}, privacy={"k": 3, "nulls_match": match})
+        for source in ("in.jsonl", "odd.jsonl", "in.parquet", "in.arrow", "in.csv", "quoted.csv"):
+            for suffix in _SUFFIXES if source == "in.jsonl" else (".jsonl",):
+                run(policy, folder / source, folder / f"out{suffix}", trace=folder / "trace.jsonl")
+
+
+if __name__ == "__main__":
+    exercise()
