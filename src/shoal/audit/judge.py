@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.audit.bags import read_bags
 from shoal.audit.classes import READINGS, classes
 from shoal.audit.evidence import Evidence
 from shoal.audit.evidence import gather as gather_tuples
@@ -44,6 +45,7 @@ def audit(
     late: float | None = None,
     population: Source | None = None,
     ahead: float | None = None,
+    bags: Source | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
     """Judge whether the promises of a policy held.
@@ -62,6 +64,8 @@ def audit(
     ahead
         Seconds by which a record's own time may be ahead of the newest before it and of most of the hundred behind it, where
         a run or a pipeline rejected others.
+    bags
+        The second output, of a policy with `as: bag`.
     on_progress
         Called after each block that is read and before each check.
 
@@ -77,7 +81,9 @@ def audit(
         read[what] = read.get(what, 0) + rows
         on_progress(Progress(f"reading the {what}", read[what], None))
 
-    evidence = gather(policy, input, output, trace, count, late, ahead)
+    if bags is not None and (policy.is_filter or not policy.bags):
+        raise InputError("the bags: no attribute of the policy is published in bags; leave them out")
+    evidence = gather(policy, input, output, trace, count, late, ahead, bags)
     around = None
     if population is not None:
         if policy.is_filter:
@@ -94,9 +100,13 @@ def gather(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
     ahead: float | None = None,
+    bags: Source | None = None,
 ) -> Evidence | Observed:
-    """Read the input, the output and, if there is one, the trace. Raises InputError if one of them cannot be used."""
-    return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late, ahead)
+    """Read the input, the output and, if there are any, the trace and the bags. Raises InputError if one cannot be used."""
+    if policy.is_filter:
+        return observe(policy, input, output, trace, on_rows, late, ahead)
+    found = None if bags is None else read_bags(bags)
+    return gather_tuples(policy, input, output, trace, on_rows, late, ahead, found)
 
 
 def judge(

@@ -43,6 +43,9 @@ def audit(
     ahead: Annotated[
         str | None, typer.Option(help="What ahead.allow, or --ahead, says.", metavar="SPAN", show_default=False)
     ] = None,
+    bags: Annotated[
+        str | None, typer.Option(help="The second output, of attributes in bags.", metavar="FILE", show_default=False)
+    ] = None,
     html: Annotated[str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)] = None,
     json: Annotated[
         str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE", show_default=False)
@@ -62,8 +65,9 @@ def audit(
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
             report = judged(
-                policy, source, target, trace, late=allowed, ahead=future, population=population, on_progress=on_progress
-            )
+                policy, source, target, trace, late=allowed, ahead=future, population=population, bags=bags,
+                on_progress=on_progress,
+            )  # fmt: skip
         _show(report, target, errors() if json == "-" else output())
         if json:
             write(json, report.to_json())
