@@ -58,9 +58,7 @@ class Bags:
 
     def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
         k = policy.privacy.k
-        self._bags = {
-            name: Bag(least, k, [*key.tolist(), number]) for number, (name, least) in enumerate(policy.bags.items())
-        }
+        self._bags = {name: Bag(least, k, [*key.tolist(), number]) for number, (name, least) in enumerate(policy.bags.items())}
         self._full: list[pa.RecordBatch] = []
 
     def add(self, kept: pa.Table, persons: NDArray[np.uint64]) -> None:
@@ -69,7 +67,9 @@ class Bags:
             column = kept.column(name).combine_chunks()
             column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
             there = column.is_valid()
-            for number, values in bag.add(column.cast(pa.string()).filter(there), persons[there.to_numpy(zero_copy_only=False)]):
+            for number, values in bag.add(
+                column.cast(pa.string()).filter(there), persons[there.to_numpy(zero_copy_only=False)]
+            ):
                 columns = [pa.array([name] * len(values)), pa.array(np.full(len(values), number)), values]
                 self._full.append(pa.RecordBatch.from_arrays(columns, schema=BAG_SCHEMA))
 
@@ -96,4 +96,3 @@ class Bags:
             table = pa.ipc.open_stream(arrays[f"bag{number}.values"].tobytes()).read_all()
             bag.values = pa.concat_arrays([pa.array([], pa.string()), *table.column("value").chunks])
             bag.persons, bag.number = arrays[f"bag{number}.persons"], int(arrays[f"bag{number}.number"][0])
-

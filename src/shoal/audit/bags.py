@@ -31,7 +31,7 @@ def read_bags(source: Source) -> dict[str, list[Bag]]:
                 raise InputError(f"the bags: have no field '{name}'; give the file of bags as it was written")
         columns = (block.columns[name].to_pylist() for name in _FIELDS)
         for attribute, number, value in zip(*columns, strict=True):
-            found.setdefault((str(attribute), int(number)), []).append(canonical(value))
+            found.setdefault((canonical(attribute) or "", int(canonical(number) or 0)), []).append(canonical(value))
     bags: dict[str, list[Bag]] = {}
     for (attribute, number), values in sorted(found.items()):
         bags.setdefault(attribute, []).append(Bag(number, values))

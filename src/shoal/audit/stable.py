@@ -1,4 +1,4 @@
-"""Stable attributes for the judge: the block of every value that came, and what the rows show, as labels that can be compared."""
+"""Stable attributes for the judge: the block of every value that came, and what rows show, as labels to compare."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def compared(policy: Policy, before: Original, after: Published) -> Compared:
         of = {value: label for label, block in zip(labels, blocks.values, strict=True) for value in block}
         rest = None if policy.attributes[name].unknown == "null" else _UNLISTED
         old[name] = _mapped(old[name], _block_of(of, rest, policy.nulls_of(name)))
-        lists = {_UNLISTED: (_UNLISTED,)} if blocks.names is None else {}
-        lists |= {} if blocks.names else dict(zip(labels, blocks.values, strict=True))
-        new[name] = _mapped(new[name], _shown({*labels, _UNLISTED}, {tuple(each): label for label, each in lists.items()}))
+        lists: dict[tuple[str, ...], str] = {}
+        if blocks.names is None:
+            lists = {(_UNLISTED,): _UNLISTED, **dict(zip(blocks.values, labels, strict=True))}
+        new[name] = _mapped(new[name], _shown({*labels, _UNLISTED}, lists))
     for name in policy.bags:
         old[name] = pa.chunked_array([pa.nulls(len(old[name]), pa.string())])
     return Compared(before._replace(passed=old), after._replace(passed=new), exact)

@@ -34,9 +34,7 @@ def run(
     ] = None,
     bags: Annotated[
         str | None,
-        typer.Option(
-            help="Where attributes in bags go; beside OUTPUT if absent.", metavar="FILE", show_default=False
-        ),
+        typer.Option(help="Where attributes in bags go; beside OUTPUT if absent.", metavar="FILE", show_default=False),
     ] = None,
     ahead: Annotated[
         str | None,

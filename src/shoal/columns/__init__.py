@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from shoal.columns.pseudonym import Pseudonyms
 
 __all__ = [
-    "PERSON", "Budget", "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations", "Plain",
-    "Pseudonyms", "Publisher", "Rejection", "Rejections", "StablePublisher", "TimeBounds", "column", "event_times", "keys_of", "numbers",
-    "one_word", "only_used", "periods", "plain", "texts", "times", "unreadable", "year_numbers",
+    "PERSON", "Budget", "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations",
+    "Plain", "Pseudonyms", "Publisher", "Rejection", "Rejections", "StablePublisher", "TimeBounds", "column", "event_times",
+    "keys_of", "numbers", "one_word", "only_used", "periods", "plain", "texts", "times", "unreadable", "year_numbers",
 ]  # fmt: skip
 
 

@@ -25,9 +25,8 @@ from shoal.policy.stable import UNLISTED, Blocks, Releases, lowest_nodes, parse_
 from shoal.policy.zanon import Tuned, Zanon
 
 __all__ = [
-    "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "UNLISTED", "WINDOWED", "Algorithm", "Attribute", "Blocks",
-    "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Input",
-    "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Releases", "Requirement",
-    "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "lowest_nodes", "needs_reuse_age", "parse_blocks", "parse_file", "parse_tree",
-    "schema_text",
+    "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "UNLISTED", "WINDOWED", "Algorithm",
+    "Attribute", "Blocks", "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Input", "Item", "Kvarp", "Parameters", "Policy",
+    "Privacy", "Releases", "Requirement", "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "lowest_nodes",
+    "needs_reuse_age", "parse_blocks", "parse_file", "parse_tree", "schema_text",
 ]  # fmt: skip

@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, PlainValidator, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from shoal.config import Closeness, Count, FrozenModel, Positive, number, refusal, whole
 from shoal.errors import PolicyError

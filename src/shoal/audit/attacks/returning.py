@@ -1,18 +1,18 @@
 """Inferring the value of a person who comes back, from all groups that the person was in.
 
-*Values across releases*: the attacker knows which rows are about one person, whose value does not change, sees which values each
-of their groups shows and how often, and knows how frequent each value is among all persons. Two ways are tried, and the better
-one counts:
+*Values across releases*: the attacker knows which rows are about one person, whose value does not change, sees which values
+each of their groups shows and how often, and knows how frequent each value is among all persons. Two ways are tried, and the
+better one counts:
 
 - *Intersection*: of the values that every group shows, the most frequent one.
-- *Naive Bayes*: the value v with the largest p(v) · ∏ n_G(b) / (n_G · q(b)) over the groups G, where p(v) is its share among the
-  persons, b is v itself or the block that stands for it, n_G(b) of the n_G values that G shows are b, and q(b) is the share of b
-  in all rows. The own value is in each of the groups, so its share there is above q.
+- *Naive Bayes*: the value v with the largest p(v) · ∏ n_G(b) / (n_G · q(b)) over the groups G, where p(v) is its share among
+  the persons, b is v itself or the block that stands for it, n_G(b) of the n_G values that G shows are b, and q(b) is the share
+  of b in all rows. The own value is in each of the groups, so its share there is above q.
 
 For an attribute in bags a group is the bag that holds the person's value.
 
-The control knows the shares p(v) alone and takes the most frequent value; where blocks are published, the most frequent one of the
-person's block, since the block is what the promise allows to be learnt. Targets are persons with one value and at least two
+The control knows the shares p(v) alone and takes the most frequent value; where blocks are published, the most frequent one of
+the person's block, since the block is what the promise allows to be learnt. Targets are persons with one value and at least two
 releases, drawn at random.
 """
 
@@ -61,9 +61,7 @@ class Releases(NamedTuple):
     symbol: Ints  # by value: what stands for it in the groups; -1 if nothing does
 
 
-def across_releases(
-    evidence: Evidence, trace: Trace, name: str, targets: int, on_blocks: bool = False
-) -> Attack:
+def across_releases(evidence: Evidence, trace: Trace, name: str, targets: int, on_blocks: bool = False) -> Attack:
     """Try persons who came back and whose value did not change."""
     plan = across_of(name)
     found = _of_bags(evidence, name) if name in evidence.policy.bags else _of_rows(evidence, trace, name)
@@ -82,7 +80,7 @@ def attacked(plan: Attack, found: Releases, targets: int, on_blocks: bool) -> At
     draw = np.random.default_rng(SEED)
     chosen = np.sort(draw.permutation(len(own))[:targets])
     attacker = _Attacker(found, prior)
-    steps = []
+    steps: list[tuple[int, int, float]] = []
     for most in STEPS:
         some = [place for place in chosen.tolist() if len(own[place]) >= most]
         if len(some) < _FEW and steps:
@@ -98,7 +96,11 @@ def attacked(plan: Attack, found: Releases, targets: int, on_blocks: bool) -> At
     control = float(np.mean(attacker.usual(found.symbol[truth]) == truth)) if on_blocks else baseline
     error = 1.96 * float(np.sqrt(max(control * (1 - control), 1e-12) / len(truth)))
     after = ", ".join(f"{share:.0%} after {most}" for most, _, share in steps)
-    known = f"the most frequent value of the person's block {control:.0%}" if on_blocks else f"the most frequent value {control:.0%}"
+    known = (
+        f"the most frequent value of the person's block {control:.0%}"
+        if on_blocks
+        else f"the most frequent value {control:.0%}"
+    )
     detail = f"by {best[1]}; {after}; {known}, ± {error:.0%} for {len(truth):,} persons"
     return replace(plan.run(len(truth), best[0], baseline, detail), control=control, by_releases=tuple(steps))
 
@@ -165,9 +167,9 @@ def _of_rows(evidence: Evidence, trace: Trace, name: str) -> Releases | str:
     if not len(grouped):
         return "not applicable: no group was published"
     number = np.full(len(trace.cluster), _NONE)
-    groups, number[grouped] = np.unique(trace.cluster[grouped], return_inverse=True)
+    number[grouped] = np.unique(trace.cluster[grouped], return_inverse=True)[1]
     person = np.where(number >= 0, np.append(evidence.person, _NONE)[trace.row], _NONE).astype(np.int64)
-    person, number = _sampled(person, number, value[record])
+    person, number = _sampled(person, number)
     counts = np.zeros((int(number.max(initial=-1)) + 1, symbols))
     inside = np.flatnonzero(number >= 0)
     shown = inside[after[inside] != NOTHING]
@@ -175,7 +177,7 @@ def _of_rows(evidence: Evidence, trace: Trace, name: str) -> Releases | str:
     return Releases(person, number, value[record], counts, symbol)
 
 
-def _sampled(person: Ints, number: Ints, value: Ints) -> tuple[Ints, Ints]:
+def _sampled(person: Ints, number: Ints) -> tuple[Ints, Ints]:
     """Persons and groups; of very many groups only those of some persons stay, numbered anew."""
     groups = int(number.max(initial=-1)) + 1
     if groups <= 50_000:

@@ -18,8 +18,8 @@ from shoal.audit.withheld import withheld
 
 _BLOCKS = "of a stable attribute every row shows the block of its value, as the policy cuts it, and nothing else"
 _BAGS = (
-    "of a stable attribute in bags no row shows a value; each bag holds the values of at least as many tuples as `bag` says, of "
-    "at least k persons, in no order"
+    "of a stable attribute in bags no row shows a value; each bag holds the values of at least as many tuples as `bag` says, "
+    "of at least k persons, in no order"
 )
 _STRIKING = 6.0  # standard deviations by which the order of a bag may look like another order
 _CERTAIN = 1e-6  # below this chance, a bag that has exactly another order was not shuffled
