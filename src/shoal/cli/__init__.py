@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, completion, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
+from shoal.cli import audit, bench, blocks, check, completion, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
 from shoal.cli.options import Paged
 
 __all__ = ["app", "main"]
@@ -38,6 +38,7 @@ app.command(short_help="Check a policy, and data against it.", epilog=check.EXAM
 app.command(short_help="Judge whether the promises of a policy held.", epilog=audit.EXAMPLES)(audit.audit)
 app.command(short_help="Draft a policy from a sample of the data.", epilog=infer.EXAMPLES)(infer.infer)
 app.add_typer(hierarchy.app)
+app.command(short_help="Draft blocks of a stable attribute.", epilog=blocks.EXAMPLES)(blocks.blocks)
 app.command(short_help="Print the JSON schema of policies, for editors.", epilog=schema.EXAMPLES)(schema.schema)
 app.command(short_help="Print a script that completes commands in a shell.", epilog=completion.EXAMPLES)(completion.completion)
 app.command(short_help="Recommend a z and a window for z-anonymity.", epilog=plan.EXAMPLES)(plan.plan)

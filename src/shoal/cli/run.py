@@ -63,7 +63,7 @@ def run(
         raise typer.Exit(TOO_MANY)
 
 
-def share_of(text: str) -> float:
+def share_of(text: str, option: str = "--max-rejected") -> float:
     """
     >>> share_of("5%"), share_of("0.1"), share_of("100 %")
     (0.05, 0.1, 1.0)
@@ -76,7 +76,7 @@ def share_of(text: str) -> float:
     except ValueError:
         share = -1.0
     if rest or not 0 <= share <= 1:
-        raise InputError("--max-rejected: is no share; write it like 5% or 0.05, from 0 to 1")
+        raise InputError(f"{option}: is no share; write it like 5% or 0.05, from 0 to 1")
     return share
 
 

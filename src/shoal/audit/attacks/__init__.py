@@ -29,7 +29,7 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.values import Integers
 from shoal.audit.withheld import withheld
 
-__all__ = ["Attack", "attacks"]
+__all__ = ["Attack", "across_releases", "attacks"]
 
 _NO_GROUP = "not applicable: no group was published"
 
@@ -70,8 +70,5 @@ def attacks(
         ),
         *uniform,
         *(intersection_of_values(seen, name, sensitive[name], targets, draw) for name in named),
-        *(
-            across_releases(evidence, seen.trace, name, targets, name in evidence.policy.blocks)
-            for name in (*sensitive, *evidence.policy.bags)
-        ),
+        *(across_releases(evidence, name, targets) for name in (*sensitive, *evidence.policy.bags)),
     )

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.audit.attacks.attack import SEED, Attack
+from shoal.audit.attacks.attack import NO_TRACE, SEED, Attack
 from shoal.audit.bags import leaving
 from shoal.audit.equality import NOTHING, joint
 from shoal.audit.evidence import Evidence
@@ -61,13 +61,15 @@ class Releases(NamedTuple):
     symbol: Ints  # by value: what stands for it in the groups; -1 if nothing does
 
 
-def across_releases(evidence: Evidence, trace: Trace, name: str, targets: int, on_blocks: bool = False) -> Attack:
+def across_releases(evidence: Evidence, name: str, targets: int) -> Attack:
     """Try persons who came back and whose value did not change."""
-    plan = across_of(name)
+    plan, trace = across_of(name), evidence.trace
+    if trace is None:
+        return plan.hindered(NO_TRACE)
     found = _of_bags(evidence, name) if name in evidence.policy.bags else _of_rows(evidence, trace, name)
     if isinstance(found, str):
         return plan.hindered(found)
-    return attacked(plan, found, targets, on_blocks)
+    return attacked(plan, found, targets, name in evidence.policy.blocks)
 
 
 def attacked(plan: Attack, found: Releases, targets: int, on_blocks: bool) -> Attack:
