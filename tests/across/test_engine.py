@@ -32,7 +32,8 @@ def came(found: Published, rows: pa.Table) -> list[Any]:
     """The exact value behind each row of the output; None where it was suppressed."""
     values, hows = rows.column("illness").to_pylist(), found.trace.column("how").to_pylist()
     return [
-        None if how == "suppressed" else values[row] for row, how in zip(found.trace.column("row").to_pylist(), hows, strict=True)
+        None if how == "suppressed" else values[row]
+        for row, how in zip(found.trace.column("row").to_pylist(), hows, strict=True)
     ]
 
 
@@ -201,7 +202,7 @@ def test_frames_take_a_function_for_bags() -> None:
     bags: list[pa.RecordBatch] = []
     shoal.anonymize(rows, by, on_bags=bags.append)
     assert Counter(len(bag(Published(rows, rows, pa.Table.from_batches(bags), None), n)) for n in range(1, 4)) == {50: 3}  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="^on_bags: is missing, and the policy publishes illness in bags; give a function$"):
+    with pytest.raises(InputError, match=r"^on_bags: is missing, and the policy publishes illness in bags; give a function$"):
         shoal.anonymize(rows, by)
 
 
@@ -223,7 +224,7 @@ def test_a_run_writes_bags_beside_its_output(tmp_path: Path) -> None:
     shoal.run(by, tmp_path / "in.parquet", tmp_path / "out.csv")
     lines = (tmp_path / "out.bags.csv").read_text().splitlines()
     assert lines[0] == "attribute,bag,value" and len(lines) > 200
-    with pytest.raises(InputError, match="^-: is no file, beside which the bags of illness could go; name one for them$"):
+    with pytest.raises(InputError, match=r"^-: is no file, beside which the bags of illness could go; name one for them$"):
         shoal.run(by, tmp_path / "in.parquet", "-")
-    with pytest.raises(InputError, match="^bags: no attribute of the policy is published in bags; leave it out$"):
+    with pytest.raises(InputError, match=r"^bags: no attribute of the policy is published in bags; leave it out$"):
         shoal.run(policy({}), tmp_path / "in.parquet", tmp_path / "out.csv", bags=tmp_path / "bags.csv")

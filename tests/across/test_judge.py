@@ -49,9 +49,7 @@ def planted(found: Published, row: int, value: list[str] | str) -> Published:
     shown = found.output.column("illness").to_pylist()
     shown[row] = value
     kind = found.output.schema.field("illness").type
-    return Published(
-        found.output.set_column(1, "illness", pa.array(shown, kind)), found.trace, found.bags, found.anonymizer
-    )
+    return Published(found.output.set_column(1, "illness", pa.array(shown, kind)), found.trace, found.bags, found.anonymizer)
 
 
 def a_row(found: Published) -> int:

@@ -27,7 +27,11 @@ def test_blocks_by_lists_names_and_a_hierarchy() -> None:
     assert (named.labels, named.values) == (("a", "b", "unlisted"), plain.values)
     tree = {"any": {"lungs": ["flu", "cold", "asthma"], "head": {"pain": ["migraine", "tension"], "mood": ["low", "panic"]}}}
     by_tree = {m: policy({"stable": True, "hierarchy": tree}, privacy={"across": m}).blocks["illness"] for m in (2, 3, 4)}
-    assert {m: blocks.names for m, blocks in by_tree.items()} == {2: ("lungs", "pain", "mood"), 3: ("lungs", "head"), 4: ("any",)}
+    assert {m: blocks.names for m, blocks in by_tree.items()} == {
+        2: ("lungs", "pain", "mood"),
+        3: ("lungs", "head"),
+        4: ("any",),
+    }
 
 
 def test_blocks_from_a_file(tmp_path: Path) -> None:

@@ -238,7 +238,10 @@ def across_tables(result: Figures) -> list[Table]:
         for row in result["rows"]
         for shown in SHOWN
     ]
-    queries = ["Error: of counts of one value in a range of the first quasi-identifier, in the median. Time: processor time, the shortest of all rounds."]
+    queries = [
+        "Error: of counts of one value in a range of the first quasi-identifier, in the median. Time: processor time, the "
+        "shortest of all rounds.",
+    ]
     return [
         Table(f"How often a returning person's value is named: {sizes}", header, right, notes),
         Table("What it costs", ("stream", "as", "loss", "time, exact = 1", "error of counts"), cost, queries),
