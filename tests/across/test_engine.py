@@ -13,6 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import shoal
+from shoal.anonymizer import RemoteLane, Transfer
+from shoal.columns import Encoder
 from shoal.errors import InputError
 from shoal.formats import open_writer
 from tests.across.stream import BLOCKS, VALUES, K, Published, people, policy, published
@@ -228,3 +230,34 @@ def test_a_run_writes_bags_beside_its_output(tmp_path: Path) -> None:
         shoal.run(by, tmp_path / "in.parquet", "-")
     with pytest.raises(InputError, match=r"^bags: no attribute of the policy is published in bags; leave it out$"):
         shoal.run(policy({}), tmp_path / "in.parquet", tmp_path / "out.csv", bags=tmp_path / "bags.csv")
+
+
+def test_a_lane_of_spark_shows_blocks() -> None:
+    rows, by, key = people(300, unknown=0.1), policy(BLOCK), np.array([1, 2], np.uint64)
+    encoder = Encoder(by, key)
+    lane = RemoteLane(by, key, np.array([True]), 0)
+    shown: list[Any] = []
+    for start in range(0, 300, 100):
+        batch = rows.slice(start, 100).combine_chunks().to_batches()[0]
+        own = Transfer.from_bytes(Transfer.of(encoder.encode(batch, np.arange(start, start + 100))).to_bytes())
+        left = lane.arrive(own, np.array([100]), float(start + 99))
+        shown += [value for each in left.published for value in each.column("illness").to_pylist()]
+        saved, lane = lane.snapshot(), RemoteLane(by, key, np.array([True]), 0)
+        lane.restore(saved)
+    shown += [value for each in lane.flush().published for value in each.column("illness").to_pylist()]
+    assert len(shown) == 300
+    assert {tuple(value) for value in shown if value} == {*map(tuple, BLOCKS), ("unlisted",)}
+
+
+def test_spark_refuses_bags_and_budgets() -> None:
+    pytest.importorskip("pyspark")
+    from shoal.errors import PolicyError
+    from shoal.spark.anonymize import _with_lanes
+
+    by = policy({"stable": True, "as": "bag"}, releases={"per_person": 2, "per": 5})
+    with pytest.raises(PolicyError) as error:
+        _with_lanes(by, 2)
+    assert error.value.problems == (
+        "attributes.illness.as: a query has one output, and no place for bags; use block",
+        "releases: the tasks of a query do not share the counts of persons; remove it, or use shoal pipe",
+    )

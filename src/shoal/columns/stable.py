@@ -44,8 +44,11 @@ class StableValues:
     def _texts(self, batch: pa.RecordBatch, name: str) -> pa.DictionaryArray:
         array, index = column(batch, name), batch.schema.get_field_index(name)
         array = texts_of_json(array) if index >= 0 and is_json(batch.schema.field(index)) else array
-        found = texts(array, self._policy.nulls_of(name))
-        return found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
+        nulls = self._policy.nulls_of(name)
+        if pa.types.is_nested(array.type):
+            return texts(array, nulls).dictionary_encode()
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(coded.indices, texts(coded.dictionary, nulls))
 
 
 def one_number(person: NDArray[np.uint64]) -> NDArray[np.uint64]:
