@@ -17,6 +17,7 @@ from shoal.connectors.table_columns import plain_type
 from shoal.errors import ConnectorError
 
 NEXT = "shoal.next"  # the property: the number after the last tuple
+RETRIES = "commit.retry.num-retries"
 PAUSE = 0.5
 ATTEMPTS = 20  # to commit while others change the table, such as by compaction
 
@@ -100,6 +101,7 @@ class IcebergSink(RollingSink):
             self._catalog.create_namespace_if_not_exists(self._settings.table.rpartition(".")[0])
             self._table = self._catalog.create_table(self._settings.table, table.schema)
             adds = False
+        self._table.metadata.properties[RETRIES] = "0"  # of this object alone: its own retries would not look at the number
         with self._table.transaction() as transaction:
             if adds:
                 with transaction.update_schema() as update:

@@ -108,6 +108,8 @@ class ParquetSink(RollingSink):
         return bool([name for name in self._names_in("") if name != LOCK])
 
     def _columns(self) -> pa.Schema | None:
+        if self._schema is None:
+            self._committed()
         return self._schema
 
     def _prepare(self, is_probe: bool) -> None:
