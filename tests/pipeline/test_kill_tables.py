@@ -39,7 +39,7 @@ def parquet(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader
     def read() -> pa.Table:
         entries = sorted((folder / "clean").glob("_manifest/[0-9]*.json"))
         files = [folder / "clean" / name for entry in entries for name in json.loads(entry.read_text())["files"]]
-        tables = [pyarrow.parquet.read_table(file, partitioning=None) for file in files if file.exists()]
+        tables = [pyarrow.parquet.read_table(file, partitioning=None) for file in files]
         return pa.concat_tables(tables) if tables else pa.table({"nr": []})
 
     return {"parquet": {"path": "clean", "partition": {"by": "t", "every": "hour"}}}, read

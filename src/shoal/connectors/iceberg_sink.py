@@ -32,7 +32,7 @@ class IcebergSink(RollingSink):
 
     class Settings(Rolled):
         table: Name = Field(description="the table with its namespace, such as clean.people")
-        catalog: Options = Field(description="properties of the catalogue, such as {name: default, type: sql, uri: …, warehouse: …}")
+        catalog: Options = Field(description="properties of the catalogue, such as {type: sql, uri: …, warehouse: …}")
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -56,7 +56,7 @@ class IcebergSink(RollingSink):
 
     def _refused(self, error: Exception) -> ConnectorError:
         return ConnectorError(
-            f"{self.place} cannot be read or written ({type(error).__name__}); check the catalogue, its properties and the rights"
+            f"{self.place} cannot be read or written ({type(error).__name__}); check the catalogue and the rights"
         )
 
     def _committed(self) -> int | None:

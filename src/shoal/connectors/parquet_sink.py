@@ -41,8 +41,8 @@ class Partition(FrozenModel):
 class ParquetSink(RollingSink):
     """Writes a file for each commit and partition, and an entry of the manifest that names them.
 
-    The entry makes the commit: files are written under hidden names before, and get their names behind it. In an object store,
-    where nothing can be renamed, they are written before the entry; an interrupted commit is cleared at the next start.
+    The entry makes the commit, and names only files that are there. A file has a hidden name until it is whole. What an
+    interrupted commit left is removed at the next start, before the same tuples are written again.
     """
 
     identity = ("path",)
@@ -117,16 +117,8 @@ class ParquetSink(RollingSink):
             return
         if self._is_local:
             self._lock_folder()
-        entries = self._entries()
-        known = set(self._entry(entries[-1])["files"]) if entries else set()
-        for path in self._numbered(self._root, self._has):
-            name = path[len(self._root) :].lstrip("/")
-            hidden = name.endswith(PART)
-            shown = _visible(name) if hidden else name
-            if hidden and shown in known:
-                self._rename(name, shown)
-            elif hidden or shown not in known:
-                self._system.delete_file(path)
+        for path in self._uncommitted():
+            self._system.delete_file(path)
 
     def _lock_folder(self) -> None:
         try:
@@ -138,21 +130,22 @@ class ParquetSink(RollingSink):
         except OSError as error:
             raise self._refused(error) from None
 
-    def _numbered(self, folder: str, number: int) -> Iterator[str]:
-        """Files that the last commit wrote, or one after it that was interrupted."""
+    def _uncommitted(self) -> Iterator[str]:
+        """Files of a commit that was interrupted: hidden ones, and those with numbers beyond what is stored."""
         from pyarrow import fs
 
-        for info in self._system.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True)):
-            name = info.base_name.removesuffix(PART).lstrip(".")
+        for info in self._system.get_file_info(fs.FileSelector(self._root, recursive=True, allow_not_found=True)):
+            name = info.base_name
             is_ours = name.endswith(".parquet") and name[: 2 * DIGITS + 1].replace("-", "").isdecimal()
-            if info.is_file and is_ours and int(name[DIGITS + 1 : 2 * DIGITS + 1]) >= number:
+            is_beyond = is_ours and int(name[DIGITS + 1 : 2 * DIGITS + 1]) > self._has
+            if info.is_file and (is_beyond or (name.startswith(".") and name.endswith(PART))):
                 yield info.path
 
     def _commit(self, table: pa.Table, added: Sequence[pa.Field], first: int, end: int) -> None:
         files: dict[str, int] = {}
         for folder, part in self._parts(table):
             name = f"{folder}{first:0{DIGITS}}-{end:0{DIGITS}}.parquet"
-            self._put(_hidden(name) if self._is_local else name, part)
+            self._put(name, part)
             files[name] = part.num_rows
         entry = {
             "first": first, "end": end, "committed": datetime.now(UTC).isoformat(timespec="milliseconds"), "files": files,
@@ -160,9 +153,6 @@ class ParquetSink(RollingSink):
         }  # fmt: skip
         self._put_entry(f"{end:0{DIGITS}}.json", json.dumps(entry, indent=1).encode())
         self._schema = table.schema
-        if self._is_local:
-            for name in files:
-                self._rename(_hidden(name), name)
 
     def _parts(self, table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
         """The parts of a table, by partition; the order of the rows stays."""
@@ -182,64 +172,30 @@ class ParquetSink(RollingSink):
         self._write_file(f"{self._root}/{name}", write)
 
     def _put_entry(self, name: str, text: bytes) -> None:
-        path, hidden = f"{self._root}/{MANIFEST}/{name}", f"{self._root}/{MANIFEST}/.{name}{PART}"
-        if not self._is_local:
-            if name in self._entries():
-                raise self._overtaken(self._committed())
-            self._write_file(path, lambda out: out.write(text))
-            return
-        self._write_file(hidden, lambda out: out.write(text))
-        try:
-            os.link(hidden, path)  # fails if another pipeline wrote it
-            os.unlink(hidden)
-            _sync_folder(f"{self._root}/{MANIFEST}")
-        except FileExistsError:
-            raise self._overtaken(self._committed()) from None
-        except OSError as error:
-            raise self._refused(error) from None
+        if name in self._entries():
+            raise self._overtaken(self._committed())
+        self._write_file(f"{self._root}/{MANIFEST}/{name}", lambda out: out.write(text))
 
     def _write_file(self, path: str, write: Any) -> None:
+        """Write a file that is there when it is whole: in an object store every one is."""
         while True:
             try:
                 if self._is_local:
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    _write_local(path, write)
+                    return
                 with self._system.open_output_stream(path) as out:
                     write(out)
-                if self._is_local:
-                    _sync_file(path)
-                    _sync_folder(os.path.dirname(path))
                 return
             except OSError as error:
                 if self._is_local or store_reason(error) != store_reason(OSError()):
                     raise self._refused(error) from None
                 time.sleep(PAUSE)  # the store is away
 
-    def _rename(self, hidden: str, name: str) -> None:
-        try:
-            os.replace(f"{self._root}/{hidden}", f"{self._root}/{name}")
-            _sync_folder(os.path.dirname(f"{self._root}/{name}"))
-        except OSError as error:
-            raise self._refused(error) from None
-
     def close(self) -> None:
         super().close()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-
-def _hidden(name: str) -> str:
-    """
-    >>> _hidden("day=2026-01-31/1.parquet"), _visible("day=2026-01-31/.1.parquet.part")
-    ('day=2026-01-31/.1.parquet.part', 'day=2026-01-31/1.parquet')
-    """
-    folder, _, file = name.rpartition("/")
-    return f"{folder}/.{file}{PART}" if folder else f".{file}{PART}"
-
-
-def _visible(hidden: str) -> str:
-    folder, _, file = hidden.rpartition("/")
-    return f"{folder}/{file[1:].removesuffix(PART)}" if folder else file[1:].removesuffix(PART)
 
 
 def _partitions(column: pa.ChunkedArray, every: str, place: str) -> pa.ChunkedArray:
@@ -259,14 +215,17 @@ def _partitions(column: pa.ChunkedArray, every: str, place: str) -> pa.ChunkedAr
     return pc.fill_null(pc.strftime(moments, _FORMS[every]), MISSING)
 
 
-def _sync_file(path: str) -> None:
-    with open(path, "rb") as file:
+def _write_local(path: str, write: Any) -> None:
+    folder, name = os.path.split(path)
+    os.makedirs(folder, exist_ok=True)
+    hidden = f"{folder}/.{name}{PART}"
+    with open(hidden, "wb") as file:
+        write(file)
+        file.flush()
         os.fsync(file.fileno())
-
-
-def _sync_folder(path: str) -> None:
-    folder = os.open(path, os.O_RDONLY)
+    os.replace(hidden, path)
+    listed = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(listed)
     finally:
-        os.close(folder)
+        os.close(listed)

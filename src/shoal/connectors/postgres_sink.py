@@ -18,9 +18,9 @@ PROGRESS = "shoal_progress"  # the table of numbers, in the schema of the table 
 PIECE = 4 << 20  # bytes of COPY that are sent at a time
 _TYPES = {"bool": "boolean", "int64": "bigint", "double": "double precision", "string": "text", "date32[day]": "date"}
 _KINDS = {
-    "boolean": pa.bool_(), "bigint": pa.int64(), "integer": pa.int64(), "smallint": pa.int64(), "double precision": pa.float64(),
-    "real": pa.float64(), "numeric": pa.float64(), "date": pa.date32(), "timestamp with time zone": pa.timestamp("us", "UTC"),
-    "timestamp without time zone": pa.timestamp("us"),
+    "boolean": pa.bool_(), "bigint": pa.int64(), "integer": pa.int64(), "smallint": pa.int64(),
+    "double precision": pa.float64(), "real": pa.float64(), "numeric": pa.float64(), "date": pa.date32(),
+    "timestamp with time zone": pa.timestamp("us", "UTC"), "timestamp without time zone": pa.timestamp("us"),
 }  # fmt: skip
 
 

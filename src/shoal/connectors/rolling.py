@@ -95,7 +95,7 @@ class RollingSink(Sink):
         Waits while the other side is away. Raises ConnectorError if it holds another number than `_has`.
         """
 
-    def _prepare(self, is_probe: bool) -> None:  # noqa: B027
+    def _prepare(self, is_probe: bool) -> None:
         """After it is known that this is the right place: lock it, and clear what an interrupted commit left."""
 
     def begin(self, mark: Position | None, sequence: int) -> None:
@@ -222,8 +222,8 @@ class RollingSink(Sink):
 
     def _overtaken(self, stands: int | None) -> ConnectorError:
         return ConnectorError(
-            f"{self.place} has the tuples up to {stands}, but this pipeline stored up to {self._has}; another one writes to it: "
-            "give each its own"
+            f"{self.place} has the tuples up to {stands}, but this pipeline stored up to {self._has}; "
+            "another one writes to it: give each its own"
         )
 
     @property

@@ -12,7 +12,7 @@ def published_schema(policy: Policy) -> pa.Schema:
     """Intervals and labels; null for fields whose type only the data tell: those passed through, times, imputed values."""
     blurs = not policy.is_filter and policy.privacy.nulls_match == "blurred"
     known: dict[str, pa.DataType] = {}
-    for name, attribute in () if policy.is_filter or policy.algorithm.imputes else policy.quasi:
+    for name, attribute in () if getattr(policy.algorithm, "imputes", True) else policy.quasi:
         if not attribute.hierarchy:
             ends = [pa.float64(), pa.float64()]
             known[name] = struct_of(BLURRED_INTERVAL, [*ends, pa.bool_()]) if blurs else struct_of(ENDS, ends)
