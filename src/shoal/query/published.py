@@ -220,26 +220,20 @@ def _largest_mean(sure: NDArray[np.float64], optional: NDArray[np.float64]) -> f
     return float((sums[keep] / counts[keep]).max()) if keep.any() else np.nan
 
 
-def _quantile(numbers: NDArray[np.float64], part: float) -> float:
-    """The smallest number that at least a part of all do not exceed."""
-    return float(np.sort(numbers)[max(int(np.ceil(part * len(numbers) - 1e-9)), 1) - 1])
-
-
 def _smallest_quantile(sure: NDArray[np.float64], optional: NDArray[np.float64], part: float) -> float:
-    ordered = np.sort(optional)
-    found = [_quantile(np.append(sure, ordered[:n]), part) for n in _steps(len(sure), len(optional))]
-    return min(found, default=np.nan)
+    """The smallest x that can be the quantile: all optional numbers up to x join, and none beyond."""
+    x = np.unique(np.concatenate([sure, optional]))
+    joined = np.searchsorted(np.sort(optional), x, "right")
+    below = np.searchsorted(np.sort(sure), x, "right") + joined
+    return float(x[below >= part * (len(sure) + joined) - 1e-9].min(initial=np.inf)) if len(x) else np.nan
 
 
 def _largest_quantile(sure: NDArray[np.float64], optional: NDArray[np.float64], part: float) -> float:
-    ordered = np.sort(optional)[::-1]
-    found = [_quantile(np.append(sure, ordered[:n]), part) for n in _steps(len(sure), len(optional))]
-    return max(found, default=np.nan)
-
-
-def _steps(sure: int, optional: int) -> range:
-    """How many of the optional numbers may join: more of those at the end never move a quantile the other way, by one at most."""
-    return range(0 if sure else 1, optional + 1)
+    """The largest x that can be the quantile: all optional numbers from x on join, and none below."""
+    x = np.unique(np.concatenate([sure, optional]))
+    joined = len(optional) - np.searchsorted(np.sort(optional), x, "left")
+    below = np.searchsorted(np.sort(sure), x, "left")
+    return float(x[below < part * (len(sure) + joined) - 1e-9].max(initial=-np.inf)) if len(x) else np.nan
 
 
 def _weighted_quantile(numbers: NDArray[np.float64], weights: NDArray[np.float64], part: float) -> float:
