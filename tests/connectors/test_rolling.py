@@ -88,6 +88,33 @@ def test_what_waits_survives_a_crash(store: TableStore) -> None:
     assert store.held() == pairs(range(30))
 
 
+def test_what_no_checkpoint_covers_is_dropped(store: TableStore) -> None:
+    """The replay may cut it differently, and a crash may follow at once."""
+    store.roll = LATER
+    sink = begun(store)
+    mark = json.loads(json.dumps(sink.mark))
+    sink.write(batch(range(10)), 0)
+    sink.write(batch(range(10, 20)), 10)
+    sink.close()
+    again = store.sink()
+    again.begin(mark, 0)
+    again.write(batch(range(15)), 0)
+    again.caught_up(15)
+    mark = json.loads(json.dumps(again.mark))
+    again.make_durable()
+    again.close()
+    for _ in range(2):
+        last = store.sink()
+        last.begin(mark, 15)
+        last.close()
+    last = store.sink()
+    last.begin(mark, 15)
+    last.caught_up(15)
+    last.store_waiting(everything=True)
+    last.close()
+    assert store.held() == pairs(range(15))
+
+
 def test_a_commit_after_the_checkpoint(store: TableStore) -> None:
     """What the checkpoint has in the spool was stored after it."""
     store.roll = LATER

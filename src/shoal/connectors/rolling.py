@@ -104,10 +104,7 @@ class RollingSink(Sink):
         self._prepare(is_probe=False)
         if self.spool is not None:
             self._spool = Spool(self.spool)
-            if mark is None:
-                self._spool.clear()
-            elif self._has < sequence:
-                self._take_back(sequence)
+            self._take_back(self._spool, sequence if mark else 0)
         self._refuse_gap(sequence)
 
     def _look(self, mark: Position | None, sequence: int) -> None:
@@ -156,14 +153,14 @@ class RollingSink(Sink):
             self.close()
         return True
 
-    def _take_back(self, sequence: int) -> None:
-        """Collect again what the spool has up to a checkpoint; the replay brings what comes behind."""
-        assert self._spool
-        found = [each for each in self._spool.read() if each.end > self._has and each.first < sequence]
-        self._spool.clear()
-        for first, batch in found:
-            begin, end = max(self._has - first, 0), min(sequence - first, len(batch))
-            self._collect(Waiting(first + begin, batch.slice(begin, end - begin)))
+    def _take_back(self, spool: Spool, sequence: int) -> None:
+        """Collect again what the spool has up to a checkpoint. The replay brings what comes behind, so that is dropped."""
+        for first, batch in spool.read():
+            begin, end = max(self._next - first, 0), min(sequence - first, len(batch))
+            if begin < end:
+                self._waiting.append(Waiting(first + begin, batch.slice(begin, end - begin)))
+        self._since = time.monotonic()
+        spool.replace(self._waiting)
 
     def _refuse_gap(self, sequence: int) -> None:
         if self._next < sequence:

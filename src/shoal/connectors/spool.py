@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -53,14 +53,21 @@ class Spool:
 
     def add(self, waiting: Waiting) -> None:
         """Append a batch; it is durable once `make_durable` returns."""
-        out = pa.BufferOutputStream()
-        with pa.ipc.new_stream(out, waiting.batch.schema) as writer:
-            writer.write_batch(waiting.batch)
-        piece = out.getvalue()
         with guarded(self._path, ConnectorError, "make room, and start again"):
-            file = self._opened()
-            file.write(_HEAD.pack(waiting.first, piece.size, zlib.crc32(piece)))
-            file.write(piece)
+            self._opened().write(_piece(waiting))
+
+    def replace(self, some: Sequence[Waiting]) -> None:
+        """Hold these batches and no others, whatever happens meanwhile."""
+        self.close()
+        draft = self._path.with_suffix(".part")
+        with guarded(self._path, ConnectorError, "make room, and start again"):
+            with open(draft, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                for waiting in some:
+                    file.write(_piece(waiting))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, self._path)
+            self._opened()
 
     def clear(self) -> None:
         """Forget all batches: they are stored."""
@@ -86,3 +93,11 @@ class Spool:
         if self._file:
             self._file.close()
             self._file = None
+
+
+def _piece(waiting: Waiting) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, waiting.batch.schema) as writer:
+        writer.write_batch(waiting.batch)
+    data = out.getvalue()
+    return _HEAD.pack(waiting.first, data.size, zlib.crc32(data)) + memoryview(data)
