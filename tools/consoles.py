@@ -41,7 +41,12 @@ def ran(text: str, folder: Path) -> str:
         (folder / name).write_text(content, encoding="utf-8")
     script = "\n".join(f"status=$?; echo '{_MARK}'; (exit $status); {command}" for command in commands(text))
     done = subprocess.run(
-        ["bash", "-c", f"exec 2>&1\n{script}"], cwd=folder, env=_environment(folder), capture_output=True, text=True, check=False
+        ["bash", "-c", f"exec 2>&1\n{script}"],
+        cwd=folder,
+        env=_environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     printed = iter(done.stdout.split(f"{_MARK}\n")[1:])
 

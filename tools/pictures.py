@@ -11,14 +11,31 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
-_STYLE = """<style>
-svg { --paper: #fff; --ink: #16232e; --dim: #51606d; --line: #6b7a88; --box: #fff; --soft: #f0f4f8; --mark: #fdf3d7; --edge: #a97a00; --good: #e6f4ea; --deep: #2f7d4f; --bad: #fbe9e7; --hurt: #b3412e }
-@media (prefers-color-scheme: dark) { svg { --paper: #1e2129; --ink: #e8edf2; --dim: #aab6c2; --line: #8896a5; --box: #2a2f3a; --soft: #252a34; --mark: #4a3c10; --edge: #e0b13c; --good: #1d3b2a; --deep: #6fca94; --bad: #4a2620; --hurt: #f09a88 } }
-text { fill: var(--ink) } .dim, .small { fill: var(--dim) } .small { font-size: 12px } .bold { font-weight: 600 } .code { font-family: ui-monospace, monospace }
-.box { fill: var(--box); stroke: var(--line) } .soft { fill: var(--soft); stroke: none } .mark { fill: var(--mark); stroke: var(--edge) }
-.good { fill: var(--good); stroke: var(--deep) } .bad { fill: var(--bad); stroke: var(--hurt) } .arrow { stroke: var(--line); stroke-width: 1.4; fill: none }
-</style>
-<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z" style="fill: var(--line)"/></marker></defs>"""
+_LIGHT = {
+    "paper": "#fff", "ink": "#16232e", "dim": "#51606d", "line": "#6b7a88", "box": "#fff", "soft": "#f0f4f8", "mark": "#fdf3d7",
+    "edge": "#a97a00", "good": "#e6f4ea", "deep": "#2f7d4f", "bad": "#fbe9e7", "hurt": "#b3412e",
+}  # fmt: skip
+_DARK = {
+    "paper": "#1e2129", "ink": "#e8edf2", "dim": "#aab6c2", "line": "#8896a5", "box": "#2a2f3a", "soft": "#252a34",
+    "mark": "#4a3c10", "edge": "#e0b13c", "good": "#1d3b2a", "deep": "#6fca94", "bad": "#4a2620", "hurt": "#f09a88",
+}  # fmt: skip
+_SHAPES = """text { fill: var(--ink) }
+.dim, .small { fill: var(--dim) } .small { font-size: 12px }
+.bold { font-weight: 600 } .code { font-family: ui-monospace, monospace }
+.box { fill: var(--box); stroke: var(--line) } .soft { fill: var(--soft); stroke: none }
+.mark { fill: var(--mark); stroke: var(--edge) } .good { fill: var(--good); stroke: var(--deep) }
+.bad { fill: var(--bad); stroke: var(--hurt) } .arrow { stroke: var(--line); stroke-width: 1.4; fill: none }"""
+_TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+    '<path d="M0 0 8 4 0 8z" style="fill: var(--line)"/></marker></defs>'
+)
+
+
+def _style() -> str:
+    """The colours, for light and for dark pages, and what is drawn with them."""
+    light, dark = ("; ".join(f"--{name}: {colour}" for name, colour in part.items()) for part in (_LIGHT, _DARK))
+    scheme = f"svg {{ {light} }}\n@media (prefers-color-scheme: dark) {{ svg {{ {dark} }} }}"
+    return f"<style>\n{scheme}\n{_SHAPES}\n</style>\n{_TIP}"
 
 
 class Picture:
@@ -29,7 +46,7 @@ class Picture:
         self._head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" '
             f'font-size="13" role="img" aria-labelledby="t d">\n<title id="t">{escape(title)}</title>\n'
-            f'<desc id="d">{escape(description)}</desc>\n{_STYLE}\n'
+            f'<desc id="d">{escape(description)}</desc>\n{_style()}\n'
             f'<rect width="{width}" height="{height}" rx="8" style="fill: var(--paper)"/>'
         )
         self._parts: list[str] = []
@@ -67,16 +84,37 @@ def group() -> Picture:
         ("p08", "08:00:09", "31", "Lyon", "flu"),
     ]
     after = [("08:00:00-00:10", "30-40 or missing", "France", row[-1]) for row in before]
-    _table(picture, 20, "before: four records wait", ("person", "time", "age", "city", "illness"), before, (60, 76, 72, 60, 66), "bad")
+    _table(
+        picture,
+        20,
+        "before: four records wait",
+        ("person", "time", "age", "city", "illness"),
+        before,
+        (60, 76, 72, 60, 66),
+        "bad",
+    )
     picture.arrow("M 372 160 H 426")
     _table(picture, 440, "after: one group leaves", ("time", "age", "city", "illness"), after, (126, 146, 84, 84), "good")
-    picture.text(20, 262, "The person's field is dropped. Numbers become intervals, cities become a node of their hierarchy.", "dim")
-    picture.text(20, 280, "One age was missing, so all four rows say so: nobody can tell which one. The illness is published as it came.", "dim")
+    picture.text(
+        20, 262, "The person's field is dropped. Numbers become intervals, cities become a node of their hierarchy.", "dim"
+    )
+    picture.text(
+        20,
+        280,
+        "One age was missing, so all four rows say so: nobody can tell which one. The illness is published as it came.",
+        "dim",
+    )
     return picture
 
 
 def _table(
-    picture: Picture, x: float, title: str, names: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int], kind: str
+    picture: Picture,
+    x: float,
+    title: str,
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    kind: str,
 ) -> None:
     picture.text(x, 32, title, "bold")
     picture.box(x, 46, sum(widths) + 12, 190, kind=kind)
@@ -142,9 +180,18 @@ def layers() -> Picture:
         picture.text(220, y + 22, what, "dim")
         if not last:
             picture.arrow(f"M 60 {y + 34} V {y + 43}")
-    picture.box(750, 20, 190, 44 * (len(rows) - 1) - 10, ("audit", "the independent judge", "reads input, output", "and trace by itself"), "good")
+    picture.box(
+        750,
+        20,
+        190,
+        44 * (len(rows) - 1) - 10,
+        ("audit", "the independent judge", "reads input, output", "and trace by itself"),
+        "good",
+    )
     picture.arrow(f"M 845 {20 + 44 * (len(rows) - 1) - 10} V {20 + 44 * (len(rows) - 1) - 1}")
-    picture.text(20, 44 * len(rows) + 38, "An arrow points to what a layer may import. A test (import-linter) keeps it so.", "dim")
+    picture.text(
+        20, 44 * len(rows) + 38, "An arrow points to what a layer may import. A test (import-linter) keeps it so.", "dim"
+    )
     return picture
 
 
@@ -152,8 +199,8 @@ def tuple_() -> Picture:
     """The way of a record."""
     title = "The way of a record"
     description = (
-        "A record is read, encoded into numbers and a payload, waits in the window and the payload buffer, leaves through the door "
-        "in a group, is published and written. The audit reads input, output and trace."
+        "A record is read, encoded into numbers and a payload, waits in the window and the payload buffer, leaves through "
+        "the door in a group, is published and written. The audit reads input, output and trace."
     )
     picture = Picture(960, 350, title, description)
     picture.box(330, 15, 400, 190, kind="soft")

@@ -61,7 +61,11 @@ def visits(random: Random) -> Iterator[dict[str, object]]:
     for number in range(9000):
         user = random.randrange(len(liked))
         site = random.choice(liked[user]) if random.random() < 0.9 else f"blog{random.randrange(400)}"
-        yield {"user": f"U{user:03d}", "t": (MORNING + timedelta(seconds=1.2 * number)).isoformat(timespec="seconds"), "site": site}
+        yield {
+            "user": f"U{user:03d}",
+            "t": (MORNING + timedelta(seconds=1.2 * number)).isoformat(timespec="seconds"),
+            "site": site,
+        }
 
 
 def write(folder: Path) -> None:

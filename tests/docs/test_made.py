@@ -67,12 +67,18 @@ def test_a_log_line_is_found(source: str, expected: list[tuple[str, str, str]], 
 
 def test_a_log_line_that_is_made_elsewhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("log.info(text)")
-    with pytest.raises(SystemExit, match="a.py, line 1: the text of a log line must be written where it is logged"):
+    with pytest.raises(SystemExit, match=r"a\.py, line 1: the text of a log line must be written where it is logged"):
         log_lines.lines(tmp_path)
 
 
 def test_messages_on_the_page_are_those_of_the_commands() -> None:
     said = read("src/shoal/cli/run_display.py") + read("src/shoal/cli/failure.py") + read("src/shoal/columns/rejection.py")
-    for phrase in ("OUTSIDE k: ", "singles rows out: ", "a fault of the algorithm: ", "a fault of shoal: ", "its text is withheld"):
+    for phrase in (
+        "OUTSIDE k: ",
+        "singles rows out: ",
+        "a fault of the algorithm: ",
+        "a fault of shoal: ",
+        "its text is withheld",
+    ):
         assert phrase in said
         assert phrase in read("docs/promise.md")
