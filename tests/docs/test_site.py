@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tools.site import led
 
 from tests.docs.base import ROOT, read
 
+VERSION = tomllib.loads(read("pyproject.toml"))["project"]["version"]
 PAGES = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
 
 
@@ -50,6 +52,12 @@ def test_the_site(tmp_path: Path) -> None:
     }
     fetched = re.compile(r'<(?:script|img|iframe|link)[^>]*(?:src|href)="?(?:https?:)?//[^"> ]+')
     assert [found for page in pages for found in fetched.findall(page.read_text(encoding="utf-8"))] == []
+    assert all(f"shoal {VERSION}" in page.read_text(encoding="utf-8") for page in pages if page.name == "index.html")
+    listed = re.findall(r"^- \[.+\]\((.+)\): .+$", (tmp_path / "site/llms.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {page for page in listed if not page.startswith("project/")} == {
+        page for page in PAGES if (not page.startswith("decisions/") or page.endswith("index.md")) and page != "index.md"
+    }
+    assert [page for page in listed if not (tmp_path / "site" / page).is_file()] == []
     assert "def release(" in re.sub(r"<[^>]+>", "", (tmp_path / "site/project/src/shoal/blocks/release.py.html").read_text())
 
 
