@@ -15,7 +15,7 @@ import pytest
 import yaml
 from tools.site import led
 
-from tests.docs.base import ROOT, read
+from tests.docs.base import ROOT, blocks, read
 
 VERSION = tomllib.loads(read("pyproject.toml"))["project"]["version"]
 PAGES = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
@@ -83,3 +83,29 @@ def test_a_broken_link_fails(tmp_path: Path) -> None:
 )
 def test_links_lead_to_pages(link: str, expected: str) -> None:
     assert led(link, ROOT / "docs/index.md", "index.md") == expected
+
+
+def kinds() -> dict[str, list[str]]:
+    """The pages of each part of the navigation."""
+    text = re.sub(r"!!python\S*", "", read("mkdocs.yml"))
+    return {title: list(named(part)) for entry in yaml.safe_load(text)["nav"] for title, part in entry.items()}
+
+
+def test_the_four_kinds() -> None:
+    """Home has a list for each kind, with the same pages as the navigation."""
+    found = kinds()
+    assert list(found) == ["Home", "Tutorials", "How-to guides", "Reference", "Explanation"]
+    home = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", read("docs/index.md"), re.MULTILINE | re.DOTALL))
+    for kind, pages in list(found.items())[1:]:
+        listed = re.findall(r"\]\(([\w/.-]+\.md)\)", home[kind])
+        assert {page for page in listed if not page.startswith("../")} == {page for page in pages if not page.startswith("project/")}
+
+
+LONGER = {"docs/audit.md", "docs/guarantees.md"}  # to be cut
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES} - {*kinds()["Reference"]}))
+def test_no_page_is_long_unless_it_is_reference(page: str) -> None:
+    path = f"docs/{page}"
+    code = sum(len(block.text.splitlines()) for block in blocks(read(path)))
+    assert len(read(path).splitlines()) - code <= 250 or path in LONGER
