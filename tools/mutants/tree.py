@@ -50,7 +50,7 @@ class Tree:
         (self.path / "build").mkdir()
         (self.path / "build/kafka").symlink_to(
             ROOT / "build/kafka"
-        )  # without it the tests on Kafka are skipped, and notice nothing
+        )  # else the tests on Kafka are skipped
         self.environment = {
             **os.environ, "PYTHONPATH": f"{self.path}/src", "SHOAL_CACHE": str(PLACE / "cache"), "PYTHONHASHSEED": "0",
         }  # fmt: skip
