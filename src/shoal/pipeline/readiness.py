@@ -40,6 +40,7 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         chosen = {"sink": file.sink, "bags": file.bags}.get(name)
         kind = chosen.name if chosen else "file"
         yield f"{name}: {kind} {'can be written' if is_known else 'is tried only at the start'}"
+        yield from sink.outlook()
 
 
 def _read_all(file: PipelineFile) -> tuple[Store, SavedState | None, int]:
