@@ -126,6 +126,7 @@ def gather(
         unlisted=after.unlisted,
         absent=after.absent,
         spare=after.spare,
+        forms=after.forms,
         trace=matched,
         releases=releases,
         place=place,

@@ -82,6 +82,7 @@ class Judged:
     unlisted: list[str]  # fields of the output that the policy does not list
     absent: list[str]  # fields that the policy lists and the output does not have
     spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
+    forms: Mapping[str, NDArray[np.int64]]  # rows of the output that are written in another form, as a whole or in a field
     trace: Lines | None  # of each row of the output
     releases: Lines | None  # the trace as it was written, line by line
     place: NDArray[np.int64]  # the line of the trace for each row of the output, -1 where there is none

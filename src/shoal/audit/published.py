@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from shoal.audit.blurred import apart
 from shoal.audit.equality import Passed, Spare
 from shoal.audit.files import Source, blocks
+from shoal.audit.form import odd_forms
 from shoal.audit.original import Tree
-from shoal.audit.values import Flags, Floats, distinct, is_text, joined, numbers, seconds
+from shoal.audit.values import Flags, Floats, Ints, distinct, is_text, joined, numbers, seconds
 from shoal.errors import InputError
 from shoal.policy import Attribute, Policy
 
@@ -214,6 +215,7 @@ class Published(NamedTuple):
     unlisted: list[str]
     absent: list[str]
     spare: dict[str, int]  # how many values a field's dictionary holds that no row shows
+    forms: Mapping[str, Ints]  # rows that are written in another form than most, see `odd_forms`
     rows: int
 
 
@@ -230,7 +232,8 @@ def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: C
             raise InputError(f"{name}: row {first} is malformed; give the output as it was written")
         reader.take(dict(block.columns), block.rows)
         on_rows(block.rows)
-    return reader.done()
+    moment = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
+    return reader.done(odd_forms(source, [*(name for name, _ in policy.quasi), *moment]))
 
 
 class _Reader:
@@ -277,7 +280,7 @@ class _Reader:
             passed.take(columns.pop(name, pa.nulls(rows)))
         self._unlisted.update(dict.fromkeys(columns))
 
-    def done(self) -> Published:
+    def done(self, forms: Mapping[str, Ints]) -> Published:
         quasi: dict[str, Band | Node] = {}
         for name, attribute in self._policy.quasi:
             parts = self._parts.pop(name)
@@ -291,7 +294,7 @@ class _Reader:
         absent = [name for name in (*quasi, *passed, *self._parts) if name not in self._seen and self._rows]
         spare = {name: count for name, each in self._spare.items() if (count := each.count())}
         spare |= {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
-        return Published(quasi, passed, moment, list(self._unlisted), absent, spare, self._rows)
+        return Published(quasi, passed, moment, list(self._unlisted), absent, spare, forms, self._rows)
 
 
 def _band(parts: list[Part]) -> tuple[Floats, Floats, Flags]:

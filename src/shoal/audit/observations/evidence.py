@@ -150,6 +150,7 @@ def observe(
         unlisted=after.unlisted,
         absent=after.absent,
         spare=after.spare,
+        forms=after.forms,
         count=count,
         trace=None if releases is None else releases.at(place),
         releases=releases,

@@ -9,8 +9,11 @@ import pyarrow as pa
 
 from shoal.audit.equality import altered, is_nothing
 from shoal.audit.finding import Docket, Finding, Judged, Verdict
+from shoal.audit.form import ROW
 from shoal.audit.trace import NO_ROW
 from shoal.audit.values import Flags
+
+_NONE = np.empty(0, np.int64)
 
 
 def once(
@@ -93,5 +96,8 @@ def silent(evidence: Judged, says: str, checked: int, look: Callable[[Docket], N
         docket.add("the person's field is published" if identity else "the policy does not list this field", field=name)
     for name in evidence.spare:
         docket.add("the file holds values in its dictionary that no row shows", field=name)
+    docket.rows(evidence.forms.get(ROW, _NONE), "is written in another form than the other rows")
+    for name in evidence.forms.keys() & evidence.shown.keys():
+        docket.rows(evidence.forms[name], "is quoted in another way than in the other rows", name)
     look(docket)
     return docket.finding("silent", says, checked=checked, note="" if evidence.released else "the output has no rows")

@@ -274,6 +274,8 @@ def alike(evidence: Evidence) -> Finding:
     docket = Docket(evidence)
     trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
     says = _ALIKE[reading]
+    for name in evidence.forms.keys() & evidence.row.keys():
+        docket.rows(evidence.forms[name], "is written in another way than where other rows show the same", name)
     if trace is None:
         return docket.finding("alike", says, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which names the groups")
     grouped = np.flatnonzero(~evidence.suppressed & (trace.cluster >= 0) & ~_untrue(evidence))
