@@ -19,6 +19,7 @@ from shoal.audit.blurred import apart
 from shoal.audit.equality import Passed, Spare
 from shoal.audit.files import Source, blocks
 from shoal.audit.form import odd_forms
+from shoal.audit.manifest import Span
 from shoal.audit.original import Tree
 from shoal.audit.values import Flags, Floats, Ints, distinct, is_text, joined, numbers, seconds
 from shoal.errors import InputError
@@ -218,12 +219,31 @@ class Published(NamedTuple):
     forms: Mapping[str, Ints]  # rows that are written in another form than most, see `odd_forms`
     rows: int
 
+    def at(self, keep: Flags) -> Published:
+        """Some of the rows."""
 
-def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Published:
+        def only(column: Any) -> Any:
+            parts = {name: each[keep] for name, each in column._asdict().items() if isinstance(each, np.ndarray)}
+            return column._replace(**parts)
+
+        place = np.cumsum(keep) - 1
+        return self._replace(
+            quasi={name: only(column) for name, column in self.quasi.items()},
+            passed={name: column.filter(pa.array(keep)) for name, column in self.passed.items()},
+            moment=self.moment and only(self.moment),
+            forms={name: place[rows[keep[rows]]] for name, rows in self.forms.items()},
+            rows=int(keep.sum()),
+        )
+
+
+def published(
+    policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], span: Span | None = None
+) -> Published:
     """Read an output as the policy says it looks."""
     reader = _Reader(policy, trees)
     rows = 0
-    for block in blocks(source):
+    found = blocks(source)
+    for block in found if span is None else span.output(found):
         rows += block.rows
         if block.end != rows:
             name = fspath(source) if isinstance(source, str | PathLike) else "output"
@@ -233,7 +253,10 @@ def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: C
         reader.take(dict(block.columns), block.rows)
         on_rows(block.rows)
     moment = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
-    return reader.done(odd_forms(source, [*(name for name, _ in policy.quasi), *moment]))
+    odd = odd_forms(source, [*(name for name, _ in policy.quasi), *moment])
+    if span is not None:
+        odd = {name: within - span.begin.sequence for name, each in odd.items() if len(within := span.rows(each))}
+    return reader.done(odd)
 
 
 class _Reader:
