@@ -200,7 +200,7 @@ def form(values: Iterable[str]) -> str | None:
     for kind, pattern in _COMPILED.items():
         if any(map(pattern.fullmatch, values)):
             return kind
-    return "free text" if any(map(_is_prose, values)) else None
+    return "free text" if _has_prose(values) else None
 
 
 def is_word(text: str) -> bool:
@@ -212,5 +212,6 @@ def is_word(text: str) -> bool:
     return text.lower() in _WORDS
 
 
-def _is_prose(text: str) -> bool:
-    return len(text) > LONGEST or len(text.split()) > MOST_WORDS or "\n" in text
+def _has_prose(values: list[str]) -> bool:
+    longest, most = max(map(len, values), default=0), max(map(len, map(str.split, values)), default=0)
+    return longest > LONGEST or most > MOST_WORDS or "\n" in "".join(values)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.attribute import Context, attribute
 from shoal.infer.entry import Entry, flow, prose
-from shoal.infer.roles import Persons, Times, find_nulls, find_person, find_time, nulls_entry
+from shoal.infer.roles import BLANK, Persons, Times, find_nulls, find_person, find_time, nulls_entry
 from shoal.infer.sample import RARE, Column, Sample, person_numbers, sample
 from shoal.policy import MOST_QUASI
 from shoal.text import counted
@@ -64,10 +64,11 @@ def study(path: str, rows: int) -> Study:
     """Look at the first rows of a file."""
     found = sample(path, rows)
     marks = found.written.marks
-    looked = {field.name: find_nulls(field, marks) for field in found.fields if field.name not in found.nested}
+    plain = [Column(field, (), marks, field.name in found.nested) for field in found.fields]
+    looked = {column.name: find_nulls(column, marks) for column in plain if not column.nested}
     nulls = {name: missing for name, (missing, _) in looked.items()}
     words = {name: kept for name, (_, kept) in looked.items() if kept}
-    columns = [Column(field, tuple(nulls.get(field.name, ("",))), marks, field.name in found.nested) for field in found.fields]
+    columns = [column.reading(nulls.get(column.name, [BLANK])) for column in plain]
     person = find_person(columns)
     time = find_time([column for column in columns if column is not person.column])
     noun = "person" if person.counted else "row"

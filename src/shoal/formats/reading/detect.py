@@ -32,6 +32,8 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _THOUSANDS = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes", "\u2019": "apostrophes"}
+_BETWEEN = (",", ".", " ", "'", "\u2019")
+_DIGIT = re.compile(r"\d")
 _SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,'\u2019 \u00a0\u202f])[0-9]{3})+")
 _VALUE = re.compile(r"[+-]?[0-9][0-9.,'\u2019 ]*%?|[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
@@ -201,7 +203,7 @@ def _marks(columns: Sequence[Sequence[str]]) -> tuple[Marks, str]:
     thousands: dict[str, set[str]] = {".": set(), ",": set()}
     unsure = False
     for cells in columns:
-        some = [cell for cell in cells if any(letter.isdigit() for letter in cell)]
+        some = list(filter(_DIGIT.search, cells))
         if 2 * len(some) < len(cells) or not some:
             continue
         fits = {decimal: _fitting(some, decimal) for decimal in votes}
@@ -230,17 +232,18 @@ def _marks(columns: Sequence[Sequence[str]]) -> tuple[Marks, str]:
 def _fitting(cells: Sequence[str], decimal: str) -> set[str] | None:
     """The marks between thousands that the numbers have under a decimal mark; None if most are no numbers under it."""
     found: set[str] = set()
-    fit = 0
+    wrong = 0
     for cell in cells:
-        if Marks(decimal).plain(cell):
-            fit += 1
+        if cell.isdigit() or Marks(decimal).plain(cell):
             continue
-        for mark in {",", ".", " ", "'", "\u2019"} - {decimal}:
-            if Marks(decimal, mark).plain(cell):
-                found.add(mark)
-                fit += 1
-                break
-    return found if 10 * fit >= 9 * len(cells) else None
+        mark = next((mark for mark in _BETWEEN if mark != decimal and Marks(decimal, mark).plain(cell)), None)
+        if mark:
+            found.add(mark)
+        else:
+            wrong += 1
+            if 10 * wrong > len(cells):
+                return None
+    return found
 
 
 def _is_sure(cell: str, decimal: str) -> bool:
