@@ -93,7 +93,10 @@ def _hidden(column: Column, context: Context) -> str | None:
         return "it has one value only, so that there is nothing to generalize"
     if len(np.unique(context.persons[column.codes >= 0])) < RARE:
         return f"fewer than {RARE} {context.noun}s of the sample have a value"
-    if column.is_almost_unique and (column.numbers is None or column.is_whole):
+    if column.is_almost_unique and column.numbers is None and column.doubt:
+        return f"its values are no numbers as they are read; {column.doubt}"
+    is_amount = column.numbers is not None and is_sensitive(column.name)
+    if column.is_almost_unique and (column.numbers is None or column.is_whole) and not is_amount:
         return "almost every row has a value of its own, as identifiers and free text have"
     return None
 

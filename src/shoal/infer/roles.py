@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.causes import is_missing, missing_among
 from shoal.config import quoted_name, yaml_scalar
@@ -23,6 +24,8 @@ _RISK = (
 )
 _USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"})
 _MOST = 6
+_DAY = 86400.0
+_DECADES = 20 * 365 * _DAY
 
 
 class Persons(NamedTuple):
@@ -115,11 +118,18 @@ def find_time(columns: Sequence[Column]) -> Times:
 def _is_time(column: Column) -> bool:
     if column.nested or not column.known or column.seconds is None or np.isnan(column.seconds).any() or is_birth(column.name):
         return False
+    if not is_time(column.name) and _are_days_of_lives(column.seconds):
+        return False
     if column.numbers is None:
         return column.is_moment or bool(column.forms) or column.shape == "dates"
     if column.forms:
         return True
     return is_time(column.name) and bool(np.all((column.numbers > EARLIEST) & (column.numbers < LATEST_USUAL)))
+
+
+def _are_days_of_lives(seconds: NDArray[np.float64]) -> bool:
+    """Whether these are whole days that lie decades apart, as dates of birth do, and not times of records."""
+    return bool((seconds % _DAY == 0).all()) and float(np.ptp(seconds)) > _DECADES
 
 
 def _setting(name: str) -> str:

@@ -147,6 +147,12 @@ class Column:
             causes[number_cause(self.values[place], self._marks)] += int(self._counts[place])
         return dict(causes.most_common())
 
+    @property
+    def doubt(self) -> str:
+        """Which setting of the input would make numbers of its first values; empty if none is likely."""
+        causes = {number_cause(value, self._marks) for value in self.values[:GLANCE]}
+        return sorted(causes, key=len)[-1] if causes and all("(input." in cause for cause in causes) else ""
+
     @cached_property
     def share_of_numbers(self) -> float:
         return 1 - float(self._counts[self._numbers.wrong].sum()) / max(self.known, 1)

@@ -34,6 +34,7 @@ _CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _THOUSANDS = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes", "\u2019": "apostrophes"}
 _BETWEEN = (",", ".", " ", "'", "\u2019")
 _DIGIT = re.compile(r"\d")
+_EVEN = 0.9  # of the lines have as many fields
 _SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,'\u2019 \u00a0\u202f])[0-9]{3})+")
 _VALUE = re.compile(r"[+-]?[0-9][0-9.,'\u2019 ]*%?|[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
@@ -97,6 +98,10 @@ def detected(path: str) -> Detected:
     if kind(path) == "jsonl":
         return Detected(Dialect(encoding=encoding))
     text = raw.decode(encoding, "ignore" if encoding == UTF8 else "replace").removeprefix("\ufeff")
+    above = lines_above(text)
+    if above:
+        lines = "line is no header: those below have" if above == 1 else f"{above:,} lines are no header: those below have"
+        raise InputError(f"{path}: its first {lines} more fields; remove what stands above the header")
     return of_text(text, encoding, TAB if suffix(path).startswith(".tsv") else "")
 
 
@@ -183,6 +188,38 @@ def _separator(text: str, quote: str) -> str:
             if score > best:
                 best, choice = score, separator
     return choice
+
+
+def lines_above(text: str) -> int:
+    """How many lines stand above the header: titles and the like, with fewer fields than almost all lines below.
+
+    >>> lines_above("Our patients\\n\\nname;size\\nAnn;1\\nBo;2\\nCy;3\\n"), lines_above("name;size\\nAnn;1\\n")
+    (2, 0)
+    """
+    if _SAID.match(text):
+        return 0
+    quote = _quote(text)
+    found: list[tuple[int, str]] = []
+    for separator in SEPARATORS:
+        widths = [len(record) for record in _records(text, separator, quote)]
+        width = max(set(widths), key=widths.count, default=0)
+        first = next((place for place, each in enumerate(widths) if each >= width), 0)
+        if width < 2 or widths[first:].count(width) < _EVEN * len(widths[first:]):
+            continue
+        if not first:
+            return 0
+        if first < len(widths) - 1:
+            found.append((width, separator))
+    if not found:
+        return 0
+    width, separator = max(found)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote)
+    above = 0
+    for record in reader:
+        if len(record) >= width:
+            break
+        above = reader.line_num
+    return above
 
 
 def _is_record(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
