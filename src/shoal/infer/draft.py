@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from shoal.config import quoted_name, yaml_scalar
+from shoal.formats import Detected
 from shoal.infer.attribute import Context, attribute
 from shoal.infer.entry import Entry, flow, prose
 from shoal.infer.roles import BLANK, Persons, Times, find_nulls, find_person, find_time, nulls_entry
@@ -60,9 +61,9 @@ class Study(NamedTuple):
         return names | {self.person.column.name if self.person.column else "", self.time.name or ""} - {""}
 
 
-def study(path: str, rows: int) -> Study:
-    """Look at the first rows of a file."""
-    found = sample(path, rows)
+def study(path: str, rows: int, written: Detected | None = None) -> Study:
+    """Look at the first rows of a file; how it is written may be given."""
+    found = sample(path, rows, written)
     marks = found.written.marks
     plain = [Column(field, (), marks, field.name in found.nested) for field in found.fields]
     looked = {column.name: find_nulls(column, marks) for column in plain if not column.nested}

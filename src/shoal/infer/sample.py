@@ -46,11 +46,11 @@ class Sample(NamedTuple):
     seldom: int = 0  # fields of so few records that the name itself could identify a person
 
 
-def sample(path: str, rows: int) -> Sample:
-    """At most `rows` rows of a file, or of JSON lines on standard input if the path is `-`."""
+def sample(path: str, rows: int, written: Detected | None = None) -> Sample:
+    """At most `rows` rows of a file, or of JSON lines on standard input if the path is `-`; how it is written may be given."""
     if rows < 1:
         raise InputError("rows: is below 1; look at one row at least")
-    written = detected(path)
+    written = written or detected(path)
     found = first_rows(path, rows, written.dialect)
     if not found.rows:
         broken = f"none of its first {found.bad:,} rows can be read; correct them" if found.bad else "has no records"

@@ -85,8 +85,11 @@ def _encoding_name(encoding: str) -> str:
     return {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}[encoding]
 
 
-def detected(path: str) -> Detected:
-    """How the file at a path is written. Standard input is JSON lines in UTF-8; formats with a schema say all themselves."""
+def detected(path: str, separator: str | None = None, encoding: str | None = None) -> Detected:
+    """How the file at a path is written. Standard input is JSON lines in UTF-8; formats with a schema say all themselves.
+
+    A separator and an encoding that are given are taken as they are, and the rest is found out.
+    """
     if path == "-" or kind(path) not in ("csv", "jsonl"):
         return Detected(Dialect())
     source = Source(path)
@@ -94,10 +97,12 @@ def detected(path: str) -> Detected:
         raw = _beginning(source)
     finally:
         source.close()
-    encoding = _encoding(path, raw)
+    encoding = encoding or _encoding(path, raw)
     if kind(path) == "jsonl":
         return Detected(Dialect(encoding=encoding))
     text = raw.decode(encoding, "ignore" if encoding == UTF8 else "replace").removeprefix("\ufeff")
+    if separator:
+        return of_text(text, encoding, separator)
     above = lines_above(text)
     if above:
         lines = "line is no header: those below have" if above == 1 else f"{above:,} lines are no header: those below have"
