@@ -289,7 +289,9 @@ def test_no_rows_are_no_sample(people: Path) -> None:
 def test_dates_of_birth_are_no_times_of_records(tmp_path: Path) -> None:
     days = [f"{1930 + n * 7 % 70}-0{n % 9 + 1}-{n % 28 + 1:02}" for n in range(300)]
     for name, is_published in (("born", True), ("Geburtsdatum", True), ("column_2", False)):
-        policy = Policy.parse(drafted(tmp_path, [{"pid": f"p{n % 99}", name: day, "age": n % 60} for n, day in enumerate(days)]))
+        policy = Policy.parse(
+            drafted(tmp_path, [{"pid": f"p{n % 99}", name: day, "age": n % 60} for n, day in enumerate(days)])
+        )
         assert policy.time is None
         assert (name in policy.attributes) == is_published
 

@@ -227,7 +227,7 @@ def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: C
             name = fspath(source) if isinstance(source, str | PathLike) else "output"
             bad = np.setdiff1d(np.arange(block.end), block.line)
             first = int(bad[bad >= rows - block.rows][0])
-            raise InputError(f"{name}: row {first} is malformed; give the output as it was written")
+            raise InputError(f"{name}: row {first + 1} is malformed; give the output as it was written")
         reader.take(dict(block.columns), block.rows)
         on_rows(block.rows)
     return reader.done()
