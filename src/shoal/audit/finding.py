@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Violation:
-    """One place where a promise was broken, without any value. Rows count from 0, without the header of a CSV."""
+    """One place where a promise was broken, without any value. Rows count from 0 here, and from 1 where they are shown."""
 
     what: str
     output_row: int | None = None
@@ -40,11 +40,11 @@ class Violation:
         """The place and what is wrong there.
 
         >>> str(Violation("the value lies outside what is published", 7, 12, "age"))
-        "output row 7, input row 12, 'age': the value lies outside what is published"
+        "output row 8, input row 13, 'age': the value lies outside what is published"
         """
         places = [
-            f"output row {self.output_row}" if self.output_row is not None else "",
-            f"input row {self.input_row}" if self.input_row is not None else "",
+            f"output row {self.output_row + 1}" if self.output_row is not None else "",
+            f"input row {self.input_row + 1}" if self.input_row is not None else "",
             f"'{self.field}'" if self.field is not None else "",
         ]
         place = ", ".join(filter(None, places))

@@ -249,7 +249,7 @@ def published(
             name = fspath(source) if isinstance(source, str | PathLike) else "output"
             bad = np.setdiff1d(np.arange(block.end), block.line)
             first = int(bad[bad >= rows - block.rows][0])
-            raise InputError(f"{name}: row {first} is malformed; give the output as it was written")
+            raise InputError(f"{name}: row {first + 1} is malformed; give the output as it was written")
         reader.take(dict(block.columns), block.rows)
         on_rows(block.rows)
     moment = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
