@@ -98,7 +98,9 @@ def test_the_four_kinds() -> None:
     home = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", read("docs/index.md"), re.MULTILINE | re.DOTALL))
     for kind, pages in list(found.items())[1:]:
         listed = re.findall(r"\]\(([\w/.-]+\.md)\)", home[kind])
-        assert {page for page in listed if not page.startswith("../")} == {page for page in pages if not page.startswith("project/")}
+        assert {page for page in listed if not page.startswith("../")} == {
+            page for page in pages if not page.startswith("project/")
+        }
 
 
 LONGER = {"docs/audit.md", "docs/guarantees.md"}  # to be cut

@@ -66,6 +66,7 @@ class TestAcknowledged:
             again(file).run()
         assert journal(file).exists() and not (tmp_path / "clean.jsonl").read_bytes()
 
+    @pytest.mark.slow
     def test_every_single_cut_is_noticed(self, tmp_path: Path) -> None:
         """At an entry's border too, where what is left looks whole."""
         file = crashed(tmp_path, 2)
