@@ -10,6 +10,7 @@ from shoal.errors import ConnectorError
 
 SOURCES = {
     "file": "file.FileSource",
+    "folder": "folder_source.FolderSource",
     "stdin": "stdio.StdinSource",
     "kafka": "kafka_source.KafkaSource",
     "nats": "nats_source.NatsSource",
