@@ -16,6 +16,7 @@ SOURCES = {
     "nats": "nats_source.NatsSource",
     "mqtt": "mqtt.MqttSource",
     "http": "http.HttpSource",
+    "postgres": "postgres_source.PostgresSource",
 }
 SINKS = {
     "file": "file.FileSink",
