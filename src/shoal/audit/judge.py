@@ -15,6 +15,7 @@ from shoal.audit.evidence import gather as gather_tuples
 from shoal.audit.exposure import exposures
 from shoal.audit.figures import STEPS, figures
 from shoal.audit.files import Source
+from shoal.audit.manifest import Span
 from shoal.audit.observations.evidence import Observed, observe
 from shoal.audit.observations.figures import transactions
 from shoal.audit.observations.promises import PROMISES
@@ -45,6 +46,7 @@ def audit(
     late: float | None = None,
     population: Source | None = None,
     ahead: float | None = None,
+    span: Span | None = None,
     bags: Source | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
@@ -64,6 +66,8 @@ def audit(
     ahead
         Seconds by which a record's own time may be ahead of the newest before it and of most of the hundred behind it, where
         a run or a pipeline rejected others.
+    span
+        What is judged of a pipeline that still runs, as `read_manifest` reads it from the pipeline's manifest.
     bags
         The second output, of a policy with `as: bag`.
     on_progress
@@ -81,9 +85,13 @@ def audit(
         read[what] = read.get(what, 0) + rows
         on_progress(Progress(f"reading the {what}", read[what], None))
 
+    if span is not None and trace is None:
+        raise InputError("the manifest: needs the trace too; name the one that the pipeline writes")
     if bags is not None and (policy.is_filter or not policy.bags):
         raise InputError("the bags: no attribute of the policy is published in bags; leave them out")
-    evidence = gather(policy, input, output, trace, count, late, ahead, bags)
+    if bags is not None and span is not None:
+        raise InputError("the bags: are judged with a whole stream, not with a part of it; leave them or the manifest out")
+    evidence = gather(policy, input, output, trace, count, late, ahead, span, bags)
     around = None
     if population is not None:
         if policy.is_filter:
@@ -100,13 +108,14 @@ def gather(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
     ahead: float | None = None,
+    span: Span | None = None,
     bags: Source | None = None,
 ) -> Evidence | Observed:
     """Read the input, the output and, if there are any, the trace and the bags. Raises InputError if one cannot be used."""
     if policy.is_filter:
-        return observe(policy, input, output, trace, on_rows, late, ahead)
+        return observe(policy, input, output, trace, on_rows, late, ahead, span)
     found = None if bags is None else read_bags(bags)
-    return gather_tuples(policy, input, output, trace, on_rows, late, ahead, found)
+    return gather_tuples(policy, input, output, trace, on_rows, late, ahead, span, found)
 
 
 def judge(
