@@ -63,8 +63,8 @@ def test_what_is_no_block_of_the_policy(cut: list[str], traced: bool) -> None:
     found = published(policy(BLOCK), rows)
     row = a_row(found)
     report = judged(BLOCK, rows, planted(found, row, cut), traced)
-    where = f", input row {found.trace.column('row')[row].as_py()}" if traced else ""
-    assert broken(report) == {"blocks": [f"output row {row}{where}, 'illness': what is shown is no block of the policy"]}
+    where = f", input row {found.trace.column('row')[row].as_py() + 1}" if traced else ""
+    assert broken(report) == {"blocks": [f"output row {row + 1}{where}, 'illness': what is shown is no block of the policy"]}
 
 
 def test_the_block_of_another_value() -> None:
@@ -72,7 +72,7 @@ def test_the_block_of_another_value() -> None:
     found = published(policy(BLOCK), rows)
     row = a_row(found)
     report = judged(BLOCK, rows, planted(found, row, BLOCKS[1]))
-    place = f"output row {row}, input row {found.trace.column('row')[row].as_py()}, 'illness'"
+    place = f"output row {row + 1}, input row {found.trace.column('row')[row].as_py() + 1}, 'illness'"
     assert broken(report) == {"blocks": [f"{place}: is not the block of the value that came"]}
 
 
@@ -80,7 +80,7 @@ def test_a_value_in_its_row_though_there_are_bags() -> None:
     rows = people()
     found = published(policy(BAG), rows)
     report = judged(BAG, rows, planted(found, 7, "flu"))
-    place = f"output row 7, input row {found.trace.column('row')[7].as_py()}, 'illness'"
+    place = f"output row 8, input row {found.trace.column('row')[7].as_py() + 1}, 'illness'"
     assert broken(report) == {"bags": [f"{place}: a value is shown in its row, though it is published in bags"]}
 
 
