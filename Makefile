@@ -19,7 +19,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE  # compiled modules and rewritten tests are kept: each start of Python is quicker
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-long test-spark lint format type kernels bench figures docs notebooks reference package kafka pycanon page page-check clean
+.PHONY: help setup demo check test test-long test-spark lint format type kernels bench figures docs notebooks reference package kafka registry pycanon page page-check clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -117,6 +117,15 @@ build/kafka/ready: tools/kafka/pom.xml
 	@echo "fetching Kafka into build/kafka (once)"
 	@rm -rf build/kafka
 	@mvn -q -B -f tools/kafka/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory="$(CURDIR)/build/kafka"
+	@touch $@
+
+registry: build/registry/ready  ## a schema registry for the tests, in build/registry, which needs Java 17 and Maven
+
+build/registry/ready: tools/registry/pom.xml
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Apicurio needs Java 17 and Maven; on Debian: apt-get install openjdk-17-jre-headless maven"; exit 1; }
+	@echo "fetching Apicurio into build/registry (once)"
+	@rm -rf build/registry
+	@mvn -q -B -f tools/registry/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack-dependencies -DoutputDirectory="$(CURDIR)/build/registry"
 	@touch $@
 
 pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit's figures with

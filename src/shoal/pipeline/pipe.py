@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
+from shoal.columns import shape
 from shoal.connectors import SINKS, SOURCES, FileSink, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block
@@ -98,7 +99,7 @@ class Pipe:
         self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
         self.source = self._new_source()
         self.sink: Sink = connector_class(SINKS, file.sink.name)(file.sink.settings)
-        self.sink.fields = self.policy.published
+        self.sink.fields, self.sink.shape = self.policy.published, shape(self.policy)
         self._trace = FileSink(FileSink.Settings(path=file.trace), private=True) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None
 
