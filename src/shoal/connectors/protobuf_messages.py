@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import tempfile
@@ -109,9 +110,50 @@ def _whole(record: bytes, at: int) -> tuple[int, int]:
 
 
 def compiled(found: Found) -> tuple[Any, Any]:
-    """The descriptor of a schema's file, and the pool that it is in. Raises ValueError if protoc refuses it."""
+    """The descriptor of a schema's file, and the pool that it is in. Raises ValueError if it cannot be read.
+
+    A registry gives the text of the file, or the file's descriptor in base64, as clients register it.
+    """
     with needs("registry", "format: protobuf"):
         from google.protobuf import descriptor_pb2, descriptor_pool
+        from google.protobuf.message import DecodeError
+    pool = descriptor_pool.DescriptorPool()
+    if (main := _described(found.text)) is None:
+        files = descriptor_pb2.FileDescriptorSet.FromString(_by_protoc(found)).file
+    else:
+        try:
+            given = {**{name: _described(text) or b"" for name, text in found.others.items()}, MAIN: main}
+            files = [descriptor_pb2.FileDescriptorProto.FromString(each) for each in given.values()]
+        except DecodeError:
+            raise ValueError("no descriptor") from None
+        files += [_known(name) for file in files for name in file.dependency if name.startswith("google/protobuf/")]
+        files = list({file.name: file for file in reversed(files)}.values())
+    for file in files:
+        pool.Add(file)
+    return pool.FindFileByName(files[-1].name), pool
+
+
+def _known(name: str) -> Any:
+    """The descriptor of one of Protobuf's own files."""
+    from importlib import import_module
+
+    module = import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2")
+    from google.protobuf import descriptor_pb2
+
+    return descriptor_pb2.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
+
+
+def _described(text: str) -> bytes | None:
+    """The bytes of base64; None if it is another text."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+
+
+def _by_protoc(found: Found) -> bytes:
+    """The descriptors of a file and of those that it imports."""
+    with needs("registry", "format: protobuf"):
         from grpc_tools import protoc
     own = str(Path(protoc.__file__).parent / "_proto")
     with tempfile.TemporaryDirectory() as folder:
@@ -123,11 +165,7 @@ def compiled(found: Found) -> tuple[Any, Any]:
             place.write_text(text, encoding="utf-8")
         target = Path(folder, "all.descriptors")
         with contextlib.redirect_stderr(io.StringIO()):
-            code = protoc.main(["", f"-I{folder}", f"-I{own}", f"--descriptor_set_out={target}", "--include_imports", MAIN])
-        if code:
-            raise ValueError("protoc refuses it")
-        files = descriptor_pb2.FileDescriptorSet.FromString(target.read_bytes())
-    pool = descriptor_pool.DescriptorPool()
-    for file in files.file:
-        pool.Add(file)
-    return pool.FindFileByName(MAIN), pool
+            arguments = ["", f"-I{folder}", f"-I{own}", f"--descriptor_set_out={target}", "--include_imports", MAIN]
+            if protoc.main(arguments):
+                raise ValueError("protoc refuses it")
+        return target.read_bytes()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from shoal.config import FrozenModel
-from shoal.connectors.registry import library
+from shoal.connectors.registry import library, silent_logger
 from shoal.connectors.settings import Options, Url, with_secrets
 from shoal.errors import ConnectorError
 
@@ -40,6 +40,8 @@ class SchemaRegistry:
     def __init__(self, settings: Registry) -> None:
         self._url = settings.url
         self._module = library("confluent_kafka.schema_registry", "registry")
+        for name in ("httpx", "httpcore", "httpx2", "httpcore2"):  # their logs could hold credentials
+            silent_logger(name)
         try:
             self._client = self._module.SchemaRegistryClient({"url": settings.url, **with_secrets(settings.options)})
         except (ValueError, TypeError):
