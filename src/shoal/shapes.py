@@ -53,6 +53,18 @@ def groups(fields: Sequence[Field], depth: int = 0) -> list[Group]:
     ]  # fmt: skip
 
 
+def together(fields: Sequence[Field], depth: int = 0) -> list[Field]:
+    """The fields in an order in which those under one name follow each other.
+
+    >>> [field.name for field in together([Field(("a", "b"), "node"), Field(("d",), "value"), Field(("a", "c"), "value")])]
+    ['a.b', 'a.c', 'd']
+    """
+    found: list[Field] = []
+    for group in groups(fields, depth):
+        found += together(group.inner, depth + 1) if group.inner else [group.field]
+    return found
+
+
 def identifiers(names: Sequence[str]) -> list[str]:
     """The names as schemas allow them: letters, digits and _, not a digit first, each once.
 

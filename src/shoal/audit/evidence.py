@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.audit.alignment import Tuples, placed, shows_roots
 from shoal.audit.files import Source
 from shoal.audit.finding import Judged
+from shoal.audit.nested import flat
 from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Alike, Band, Node, alike, published
 from shoal.audit.trace import SUPPRESSED, Replay, Trace, read_trace, replay
@@ -100,7 +101,8 @@ def gather(
     """Read the input, the output and, if there is one, the trace."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
     before = original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead)
-    after = published(policy, target, trees, lambda rows: on_rows("output", rows))
+    with flat(policy, target) as output:
+        after = published(policy, output, trees, lambda rows: on_rows("output", rows))
     releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows))
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
     place = np.full(after.rows, -1, np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoal.policy import Policy
-from shoal.shapes import Field, Kind, Shape
+from shoal.shapes import Field, Kind, Shape, together
 
 
 def shape(policy: Policy) -> Shape:
@@ -19,6 +19,8 @@ def shape(policy: Policy) -> Shape:
     kinds: dict[str, Kind] = {name: "node" if a.hierarchy else "interval" for name, a in policy.quasi}
     if policy.time_grid is not None and policy.time:
         kinds[policy.time.field] = "period"
-    fields = [Field((name,), kinds.get(name, "value")) for name in policy.published]
+    keeps = policy.nesting == "keep"
+    fields = [Field(tuple(name.split(".")) if keeps else (name,), kinds.get(name, "value")) for name in policy.published]
+    fields = together(fields) if keeps else fields
     imputes = not policy.is_filter and getattr(policy.algorithm, "imputes", False) and policy.privacy.nulls_match == "maybe"
     return Shape(tuple(fields), imputes)

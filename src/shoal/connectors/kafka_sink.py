@@ -293,5 +293,5 @@ def _keys(batch: pa.RecordBatch, field: str | None) -> list[bytes | None]:
     """
     if field is None:
         return []
-    values = [json.loads(line)[field] for line in lines(batch.select([field])).split(b"\n")[:-1]]
+    values = [json.loads(line)[field] for line in lines(batch.select([field]).replace_schema_metadata()).split(b"\n")[:-1]]
     return [None if value is None else value.encode() if isinstance(value, str) else dumps(value).encode() for value in values]

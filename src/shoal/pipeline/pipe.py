@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
+from shoal.column_types import as_nested
 from shoal.columns import shape
 from shoal.connectors import SINKS, SOURCES, FileSink, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
@@ -361,7 +362,7 @@ class Pipe:
     def _publish(self, answer: pa.RecordBatch) -> None:
         if len(answer):
             self._sync()
-            self.sink.write(answer, self.sequence)
+            self.sink.write(as_nested(answer) if self.policy.nesting == "keep" else answer, self.sequence)
             self.sequence += len(answer)
             self._note()
         if self._trace and len(trace := self.anonymizer.trace):  # also of tuples that the policy drops

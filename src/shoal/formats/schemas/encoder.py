@@ -43,7 +43,6 @@ class _Json(RecordEncoder):
 
     def __init__(self, shape: Shape) -> None:
         self.schema = json_schema.text(shape)
-        self._nested = any(len(field.path) > 1 for field in shape.fields)
 
     def records(self, batch: pa.RecordBatch) -> list[bytes]:
         return lines(batch).split(b"\n")[:-1]
