@@ -17,10 +17,6 @@ from shoal.connectors.wire import Raw, WireReader
 
 ROW_FIELDS = [{"name": "age", "type": ["null", "int"]}, {"name": "city", "type": "string"}]
 ROW = {"type": "record", "name": "Value", "fields": ROW_FIELDS}
-    "type": "record",
-    "name": "Value",
-    "fields": [{"name": "age", "type": ["null", "int"]}, {"name": "city", "type": "string"}],
-}
 ENVELOPE = {
     "type": "record", "name": "Envelope", "namespace": "db.people",
     "fields": [
