@@ -4,11 +4,12 @@ import logging
 import shutil
 import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from connectors.kafka_broker import Cluster, cluster, why_absent
-from connectors.processes import Broker, mosquitto, nats_server, running
+from connectors.processes import Broker, mosquitto, nats_server, postgres, postgres_programs, running
 from connectors.registry_server import registry_server
 from connectors.registry_server import why_absent as registry_absent
 
@@ -75,3 +76,17 @@ def registry(registry_program: None, tmp_path_factory: pytest.TempPathFactory) -
     """The address of a schema registry."""
     with registry_server(tmp_path_factory.mktemp("registry")) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_program() -> Path:
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("there is no PostgreSQL; on Debian, apt-get install postgresql")
+    return programs
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_program: Path) -> Iterator[Broker]:
+    with postgres(postgres_program) as server:
+        yield server

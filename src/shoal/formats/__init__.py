@@ -1,7 +1,7 @@
 """Bytes to record batches (`reading`) and back (`writing`), streaming, by the suffix of a file's name."""
 
 from shoal.formats.avro import Decoder, Unsuited
-from shoal.formats.json_values import dumps, plain_text, typed_column
+from shoal.formats.json_values import dumps, plain_text, typed_column, typed_texts
 from shoal.formats.kind import SUFFIXES, WRITABLE, kind, packing, suffix, writable
 from shoal.formats.reading import field_names, open_reader
 from shoal.formats.reading.detect import Detected, detected, differs
@@ -18,5 +18,5 @@ __all__ = [
     "BOM", "LONGEST", "SUFFIXES", "WRITABLE", "Block", "Decoder", "Detected", "Field", "First", "FirstRows", "Parser", "Reader",
     "RecordEncoder", "Source", "TextEncoder", "Unsuited", "Writer", "detected", "differs", "dumps", "field_names", "first_end",
     "first_record", "first_rows", "guarded", "kind", "last_record", "lines", "open_reader", "open_writer", "opened", "overlong",
-    "packing", "parser", "plain_text", "reason", "record_encoder", "suffix", "typed_column", "writable",
+    "packing", "parser", "plain_text", "reason", "record_encoder", "suffix", "typed_column", "typed_texts", "writable",
 ]  # fmt: skip
