@@ -366,9 +366,10 @@ class Pipe:
         self._publish(answer)
 
     def _publish(self, answer: pa.RecordBatch) -> None:
+        answer = as_nested(answer) if self.policy.nesting == "keep" else answer
         if len(answer):
             self._sync()
-            self.sink.write(as_nested(answer) if self.policy.nesting == "keep" else answer, self.sequence)
+            self.sink.write(answer, self.sequence)
             self.sequence += len(answer)
             self._note()
         if self._trace and len(trace := self.anonymizer.trace):  # also of tuples that the policy drops
