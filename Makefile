@@ -4,6 +4,8 @@ BASE := .venv/base
 SPARK := .venv-spark
 PYTEST := $(BIN)/python -m pytest --dist worksteal -n
 TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) s"' EXIT
+# of make figures; SIZE=--quick to try it
+SIZE ?= --rounds 3
 FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
@@ -89,8 +91,8 @@ bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of t
 
 figures: setup  ## measure again what docs/figures.md shows, tables and picture; on a machine that does nothing else
 	@mkdir -p build
-	@$(BIN)/shoal bench default speed files threads growth roofline --json build/bench.json --plot docs/figures.svg
-	@$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md
+	@$(TIMED); $(BIN)/shoal bench default speed files threads growth roofline $(SIZE) --json build/bench.json --plot docs/figures.svg && \
+		$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md figures.svg
 
 docs: setup  ## the documentation as a site, in build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -63,3 +63,13 @@ def doubt(column: pa.StructArray) -> pa.BooleanArray:
 def is_blurred_label(kind: pa.DataType) -> bool:
     """Whether a type is that of published labels under `blurred`. A struct that is passed through holds no dictionary."""
     return is_struct_of(kind, BLURRED_LABEL) and bool(pa.types.is_dictionary(kind.field(0).type))
+
+
+def holds_dictionary(kind: pa.DataType) -> bool:
+    """Whether a dictionary lies inside a struct, a list or a map, which Arrow reads from Parquet within a row group alone.
+
+    >>> holds_dictionary(pa.struct([("value", pa.dictionary(pa.int32(), pa.string()))])), holds_dictionary(pa.string())
+    (True, False)
+    """
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(pa.types.is_dictionary(each) or holds_dictionary(each) for each in inner)
