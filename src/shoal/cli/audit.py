@@ -57,12 +57,13 @@ def audit(
         from shoal.audit import audit as judged
         from shoal.cli.options import seconds
         from shoal.cli.terminal import errors, output, write
+        from shoal.storage import fetched
 
-        with _shown(errors()) as on_progress:
+        with _shown(errors()) as on_progress, fetched(source, target, trace, population) as (given, published, traced, known):
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
             report = judged(
-                policy, source, target, trace, late=allowed, ahead=future, population=population, on_progress=on_progress
+                policy, given, published, traced, late=allowed, ahead=future, population=known, on_progress=on_progress
             )
         _show(report, target, errors() if json == "-" else output())
         if json:
