@@ -31,8 +31,8 @@ the [page](docs/page.md) has uPlot in it, under the [MIT licence](src/shoal/web/
 _TAIL = """
 Packages that shoal itself needs have permissive licences. Copyleft by file (MPL-2.0) is met among the tools that test it and
 build its documents; they are neither changed nor passed on. psycopg (LGPL-3.0), which the extra `postgres` brings, is imported
-as it is. `shoal bench zanon` can run the package zanon (GPL-3.0) beside
-shoal's own filter where somebody has installed it; shoal does not need it, and no extra names it.
+as it is. `shoal bench zanon` can run the package zanon (GPL-3.0) beside shoal's own filter where somebody has installed it;
+shoal does not need it, and no extra names it.
 """
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "HPND", "ISC", "LLVM-exception", "MIT", "MIT-0",
