@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.audit.manifest import Span
 from shoal.audit.trace import NO_ROW
 from shoal.policy import Policy
 
@@ -82,6 +83,8 @@ class Judged:
     unlisted: list[str]  # fields of the output that the policy does not list
     absent: list[str]  # fields that the policy lists and the output does not have
     spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
+    forms: Mapping[str, NDArray[np.int64]]  # rows of the output that are written in another form, as a whole or in a field
+    span: Span | None  # of a stream that goes on; None: it has ended, and all of it is judged
     trace: Lines | None  # of each row of the output
     releases: Lines | None  # the trace as it was written, line by line
     place: NDArray[np.int64]  # the line of the trace for each row of the output, -1 where there is none
