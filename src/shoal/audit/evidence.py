@@ -15,6 +15,7 @@ from shoal.audit.alignment import Tuples, placed, shows_roots
 from shoal.audit.files import Source
 from shoal.audit.finding import Judged
 from shoal.audit.manifest import Span
+from shoal.audit.nested import flat
 from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Alike, Band, Node, Published, alike, published
 from shoal.audit.trace import CLUSTER, NO_ROW, REUSE, SUPPRESSED, Replay, Trace, read_trace, replay
@@ -115,7 +116,8 @@ def gather(
     """Read the input, the output and, if there is one, the trace."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
     before = original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead, span)
-    after = published(policy, target, trees, lambda rows: on_rows("output", rows), span)
+    with flat(policy, target) as output:
+        after = published(policy, output, trees, lambda rows: on_rows("output", rows), span)
     releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows), span)
     excused = np.zeros(len(before.line), bool)
     if span is not None and span.begin.released and releases is not None:

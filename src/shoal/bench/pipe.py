@@ -14,6 +14,7 @@ import pyarrow as pa
 
 import shoal
 from shoal.bench import brokers
+from shoal.bench import tables as into
 from shoal.bench.benchmark import Benchmark, Figures
 from shoal.bench.data import write_stream
 from shoal.bench.table import NOTHING, Table, count, rate, times
@@ -48,6 +49,7 @@ def measure(bench: Benchmark) -> Figures:
     w, home = bench.workload, bench.home
     rows = _files(bench, home)
     over = brokers.measure(home, w.rounds, w.large, bench.step)
+    written = into.measure(home, w.rounds, w.large, bench.step)
     bench.step(f"lateness at {RATE:,} tuples a second", 0, 1)
     seconds = 10.0 if w.large >= HELD else 2.0
     lateness = {name: _lateness(home, seconds, name) for name in ALGORITHMS}
@@ -57,7 +59,8 @@ def measure(bench: Benchmark) -> Figures:
     return {
         "rows": rows,
         "brokers": over,
-        "absent": brokers.absent(),
+        "tables": written,
+        "absent": [*brokers.absent(), *into.absent()],
         "seconds": seconds,  # for which tuples came at RATE
         "lateness": lateness,  # milliseconds beyond the deadline, by algorithm
         "held": held,
@@ -222,11 +225,7 @@ def tables(result: Figures) -> list[Table]:
         f"With {count(result['held'])} tuples held, a checkpoint ({result['size'] / 1e6:.1f} MB) holds the stream up for "
         f"{np.median(pauses):.0f} ms (median of {len(pauses)}), {max(pauses):.0f} ms (the most)." if pauses else "",
     ]  # fmt: skip
-    over = [
-        (row["name"], count(row["tuples"]), rate(row["rate"]), rate(row["alone"]) if row["alone"] else NOTHING,
-         times(row["rate"] / row["alone"]) if row["alone"] else NOTHING)
-        for row in result["brokers"]
-    ]  # fmt: skip
+    over, written = _compared(result["brokers"]), _compared(result["tables"])
     alone = [
         "Alone: what the client itself passes through, message by message; with Kafka it also parses and changes each record, "
         "in transactions of about the same size."
@@ -234,4 +233,14 @@ def tables(result: Figures) -> list[Table]:
     if result["absent"]:
         (alone if over else notes).append(f"Not measured, since they are not installed: {', '.join(result['absent'])}.")
     brokered = Table("A pipeline over brokers", ("", "tuples", "tuples/s", "alone, messages/s", "ratio"), over, alone)
-    return [Table("A pipeline, file to file", header, rows, notes), *([brokered] if over else [])]
+    beside = ["Alone: the same client, which reads the same Parquet file and writes the same rows in commits of the same size."]
+    stored = Table("A pipeline from Parquet into tables", ("", "tuples", "tuples/s", "alone, rows/s", "ratio"), written, beside)
+    return [Table("A pipeline, file to file", header, rows, notes), *([brokered] if over else []), stored]
+
+
+def _compared(rows: list[Figures]) -> list[tuple[str, ...]]:
+    return [
+        (row["name"], count(row["tuples"]), rate(row["rate"]), rate(row["alone"]) if row["alone"] else NOTHING,
+         times(row["rate"] / row["alone"]) if row["alone"] else NOTHING)
+        for row in rows
+    ]  # fmt: skip
