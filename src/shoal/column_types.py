@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 MARK = b"shoal"  # the key of a mark in the metadata of a field
 JSON = {MARK: b"json"}  # the mark of a string column whose values are JSON texts, to be published unchanged
 CODED = {MARK: b"coded"}  # the mark of a dictionary column that was read as strings, and is published as strings
+NESTED = {MARK: b"nested"}  # the mark of a schema whose names are paths, to be written as objects inside objects
 ENDS = ("lo", "hi")
 IMPUTED = ("value", "of", "had")
 DOUBT = "or_missing"  # under `nulls_match: blurred`, the last field of the struct: whether the value may be missing instead
@@ -37,6 +38,16 @@ def is_coded(field: pa.Field) -> bool:
 def is_set(field: pa.Field) -> bool:
     """Whether the lists of a column are published as sets."""
     return bool(field.metadata) and field.metadata.get(MARK) == SET[MARK]
+
+
+def is_nested(schema: pa.Schema) -> bool:
+    """Whether the names of columns are paths, to be written as objects inside objects."""
+    return bool(schema.metadata) and schema.metadata.get(MARK) == NESTED[MARK]
+
+
+def as_nested(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with the mark."""
+    return batch.replace_schema_metadata({**(batch.schema.metadata or {}), **NESTED})
 
 
 def interval(kind: pa.DataType) -> pa.StructType:

@@ -10,6 +10,8 @@ import pytest
 
 from connectors.kafka_broker import Cluster, cluster, why_absent
 from connectors.processes import Broker, free_port, mosquitto, nats_server, postgres, postgres_programs, running
+from connectors.registry_server import registry_server
+from connectors.registry_server import why_absent as registry_absent
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +63,19 @@ def kafka_program() -> None:
 def kafka_cluster(kafka_program: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with cluster(tmp_path_factory.mktemp("kafka")) as one:
         yield one
+
+
+@pytest.fixture(scope="session")
+def registry_program() -> None:
+    if reason := registry_absent():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def registry(registry_program: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a schema registry."""
+    with registry_server(tmp_path_factory.mktemp("registry")) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

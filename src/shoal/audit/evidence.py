@@ -15,6 +15,7 @@ from shoal.audit.alignment import Tuples, placed, shows_roots
 from shoal.audit.files import Source
 from shoal.audit.finding import Judged
 from shoal.audit.manifest import Span
+from shoal.audit.nested import flat
 from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Alike, Band, Node, Published, alike, published
 from shoal.audit.stable import compared, within_budget
@@ -119,7 +120,8 @@ def gather(
     """Read the input, the output and, if there is one, the trace. The bags have been read."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
     came = within_budget(policy, original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead, span))
-    shown = published(policy, target, trees, lambda rows: on_rows("output", rows), span)
+    with flat(policy, target) as output:
+        shown = published(policy, output, trees, lambda rows: on_rows("output", rows), span)
     before, after, exact = compared(policy, came, shown)
     releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows), span)
     excused = np.zeros(len(before.line), bool)

@@ -72,13 +72,15 @@ def audit(
         from shoal.audit import read_manifest
         from shoal.cli.options import moment, seconds
         from shoal.cli.terminal import errors, output, write
+        from shoal.storage import fetched
 
-        with _shown(errors()) as on_progress:
+        files = (source, target, trace, population, bags)
+        with _shown(errors()) as on_progress, fetched(*files) as (given, published, traced, known, bagged):
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
             span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
-                policy, source, target, trace, late=allowed, ahead=future, population=population, span=span, bags=bags,
+                policy, given, published, traced, late=allowed, ahead=future, population=known, span=span, bags=bagged,
                 on_progress=on_progress,
             )  # fmt: skip
         _show(report, target, errors() if json == "-" else output())

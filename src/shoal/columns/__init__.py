@@ -11,6 +11,7 @@ from shoal.columns.floats import only_used
 from shoal.columns.periods import periods
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection, Rejections
+from shoal.columns.shape import shape
 from shoal.columns.stable import PERSON, StablePublisher
 from shoal.columns.time_bounds import TimeBounds
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PERSON", "Budget", "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations",
     "Plain", "Pseudonyms", "Publisher", "Rejection", "Rejections", "StablePublisher", "TimeBounds", "column", "event_times",
-    "keys_of", "numbers", "one_word", "only_used", "periods", "plain", "texts", "times", "unreadable", "year_numbers",
+    "keys_of", "numbers", "one_word", "only_used", "periods", "plain", "shape", "texts", "times", "unreadable", "year_numbers",
 ]  # fmt: skip
 
 

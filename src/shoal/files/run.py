@@ -13,12 +13,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
+from shoal.column_types import as_nested
 from shoal.columns import column, texts, times
 from shoal.errors import InputError, RecordError, RejectedError, ShoalError
 from shoal.files.absent import Expected
 from shoal.files.pace import Pace
 from shoal.formats import detected, field_names, open_reader, open_writer, suffix
 from shoal.policy import Policy
+from shoal.storage import fetched, is_address, stored
 from shoal.text import percent
 
 NULLS = ("",)
@@ -124,7 +126,8 @@ def run(
         A policy, or the path of one.
     source, target
         Files, by suffix `.jsonl`, `.csv`, `.parquet`, `.arrow` and others (see Operations, Formats); `-` is JSON lines on
-        standard input or output. The policy's `input` says how a text is written.
+        standard input or output. The policy's `input` says how a text is written. Both may be addresses in an object store,
+        such as `s3://bucket/people.csv`; they are copied to and from a temporary folder.
     trace
         Where to write how each tuple left, one JSON line per tuple in the order of the output. Private.
     bags
@@ -158,6 +161,19 @@ def run(
     source, target = fspath(source), fspath(target)
     second = _second(policy, target, bags)
     _refuse_same([source, target, *(fspath(path) for path in (trace, second) if path is not None)])
+    if any(map(is_address, (source, target, trace, second))):
+        with fetched(source) as (local,), stored(target, trace, second) as (out, traced, bagged):
+            try:
+                return run(
+                    policy, local, out, trace=traced, bags=bagged, strict=strict, max_rejected=max_rejected, ahead=ahead,
+                    on_reject=on_reject, on_progress=on_progress,
+                )  # fmt: skip
+            except RejectedError as error:
+                draft = error.draft and draft_name(target)
+                said = str(error).replace(local, source).replace(str(error.draft), str(draft))
+                raise RejectedError(said, error.stats, draft) from None
+            except (InputError, RecordError) as error:
+                raise type(error)(str(error).replace(local, source).replace(out, target)) from None
     anonymizer = Anonymizer(policy)
     with ExitStack() as stack:
         dialect = policy.input.dialect
@@ -168,7 +184,7 @@ def run(
         bagger = stack.enter_context(open_writer(second)) if second is not None else None
 
         def write(published: pa.RecordBatch) -> None:
-            writer.write(published)
+            writer.write(as_nested(published) if policy.nesting == "keep" else published)
             if bagger:
                 bagger.write(anonymizer.bags)
             if tracer:
@@ -245,7 +261,7 @@ def _second(policy: Policy, target: str, bags: Name | None) -> str | None:
 
 
 def _refuse_same(paths: list[str]) -> None:
-    files = [Path(path).resolve() for path in paths if path != "-"]
+    files = [path if is_address(path) else Path(path).resolve() for path in paths if path != "-"]
     if len(set(files)) < len(files):
         raise InputError("input, output, trace and bags must be different files")
     if paths[1:].count("-") > 1:

@@ -14,7 +14,7 @@ _KNOWN = (
     f"{', '.join(_TEXTS)} (each also {', '.join(PACKED[:-1])} or {PACKED[-1]}), {', '.join([*_TABLES, *_BOOKS])}, "
     "or be - for JSON lines"
 )
-_WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather")
+_WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather", ".avro")
 
 
 WRITABLE = tuple(each for each in SUFFIXES if each.startswith(_WRITABLE))

@@ -37,7 +37,7 @@ def written(path: str, seen: Study) -> str:
     for entries in (_input(seen), seen.person.entries, seen.time.entries, [nulls]):
         lines += [line for entry in entries for line in entry.lines()]
         lines += [""] * bool(entries)
-    lines += [*_attributes(seen.entries), "", *_closing()]
+    lines += [*attributes_section(seen.entries), "", *closing()]
     return "\n".join(lines) + "\n"
 
 
@@ -128,7 +128,7 @@ def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
         )
 
 
-def _attributes(entries: dict[str, Entry]) -> Iterator[str]:
+def attributes_section(entries: dict[str, Entry]) -> Iterator[str]:
     active = [entry for entry in entries.values() if entry.active]
     rest = [entry for entry in entries.values() if not entry.active]
     full = f"Left out: a policy has at most {MOST_QUASI} quasi-identifiers."
@@ -160,7 +160,7 @@ def placeholder(taken: set[str]) -> Entry:
     return Entry(note, [f"{yaml_scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
 
 
-def _closing() -> Iterator[str]:
+def closing() -> Iterator[str]:
     for note, setting in (
         (
             "The fewest persons among whom a record hides. More is safer and blurs more. Where a value is sensitive, "

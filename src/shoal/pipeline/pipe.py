@@ -22,6 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
+from shoal.column_types import as_nested
+from shoal.columns import shape
 from shoal.connectors import SINKS, SOURCES, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block
@@ -106,6 +108,7 @@ class Pipe:
         self.source = self._new_source()
         self.sink: Sink = connector_class(SINKS, file.sink.name)(file.sink.settings)
         self.sink.fields, self.sink.schema = self.policy.published, published_schema(self.policy)
+        self.sink.shape = shape(self.policy)
         self.sink.spool = file.state.dir / SPOOL
         self._bags: Sink | None = None
         if file.bags:
@@ -383,6 +386,7 @@ class Pipe:
         self._publish(answer)
 
     def _publish(self, answer: pa.RecordBatch) -> None:
+        answer = as_nested(answer) if self.policy.nesting == "keep" else answer
         if len(answer):
             self._sync()
             self.sink.write(answer, self.sequence)

@@ -47,6 +47,7 @@ class Policy:
     own_nulls: Mapping[str, tuple[str, ...]]
     item: Item | None
     attributes: Mapping[str, Attribute]
+    nesting: Literal["flat", "keep"]  # how fields inside fields are written
     privacy: Privacy  # it and the window are None if `is_filter`
     window: Window
     weights: Mapping[str, float]
@@ -102,6 +103,7 @@ class Policy:
             own_nulls=FrozenMap(sections["nulls"].own),
             item=sections["item"],
             attributes=FrozenMap(sections["attributes"]),
+            nesting=sections["nesting"],
             privacy=privacy,
             window=window,
             weights=FrozenMap(sections["weights"]),
@@ -265,6 +267,8 @@ class Policy:
             parts["own_nulls"] = sorted([name, sorted(texts)] for name, texts in self.own_nulls.items())
         if self.input != USUAL:
             parts["input"] = self.input.plain()
+        if self.nesting != "flat":
+            parts["nesting"] = self.nesting
         if self.item:
             parts["item"] = self.item.plain()
         else:
