@@ -22,7 +22,7 @@ Examples:
   shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
   shoal audit policy.yaml people.parquet anonymized.parquet --json report.json
   shoal audit policy.yaml people.csv anonymized.csv --population everyone.csv
-  shoal audit policy.yaml in.jsonl out.jsonl --trace t.jsonl --manifest t.manifest.json
+  shoal audit policy.yaml in.csv out.csv --trace t.jsonl --manifest t.manifest.json
 """
 BROKEN = 1
 
