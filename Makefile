@@ -109,6 +109,7 @@ reference: setup  ## write what is made from the code: commands, keys, licences,
 	@$(BIN)/python -m tools.licences
 	@$(BIN)/python -m tools.log_lines
 	@$(BIN)/python -m tools.pictures
+	@$(BIN)/python -m tools.across
 	@$(BIN)/python -m tools.consoles
 
 package: setup  ## the wheel and the source distribution, in build/dist, tried in empty environments
