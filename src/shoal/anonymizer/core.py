@@ -85,7 +85,7 @@ class WindowCore:
         payload = self.payloads.take(tuples.payload, blank)
         published = self.publisher.publish(
             payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had, groups.doubt,
-            (groups.early, groups.late), groups.withheld,
+            (groups.early, groups.late), groups.withheld, groups.nodes,
         )  # fmt: skip
         return published, rows
 

@@ -16,6 +16,7 @@ from shoal.policy.algorithm import (
 )
 from shoal.policy.attribute import Attribute, Diversity, Requirement
 from shoal.policy.canonical import canonical
+from shoal.policy.generalize import Sets
 from shoal.policy.hierarchy import Hierarchy, decode, parse_file, parse_tree
 from shoal.policy.input import Input
 from shoal.policy.policy import Policy, Reuse
@@ -27,6 +28,6 @@ __all__ = [
     "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "WINDOWED", "Algorithm", "Attribute",
     "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Input",
     "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Requirement",
-    "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "needs_reuse_age", "parse_file", "parse_tree",
+    "Reuse", "Sets", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "needs_reuse_age", "parse_file", "parse_tree",
     "schema_text",
 ]  # fmt: skip

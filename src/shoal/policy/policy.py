@@ -255,8 +255,9 @@ def _digest(part: Any) -> str:
 
 def _plain(attribute: Attribute) -> dict[str, Any]:
     hierarchy = attribute.hierarchy and attribute.hierarchy.lines()
-    hidden = {"hierarchy", "because"} if attribute.part else {"hierarchy", "because", "part"}
-    return {**attribute.model_dump(exclude=hidden), "hierarchy": hierarchy}
+    hidden = {"hierarchy", "values", "generalize", "because"} | (set() if attribute.part else {"part"})
+    sets = {"sets": attribute.sets._asdict()} if attribute.sets else {}
+    return {**attribute.model_dump(exclude=hidden), "hierarchy": hierarchy, **sets}
 
 
 @dataclass(frozen=True)

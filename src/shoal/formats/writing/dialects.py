@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import OR_MISSING
+from shoal.column_types import OR_MISSING, SEPARATOR
 from shoal.formats.json_values import content, dumps
 
 
@@ -56,6 +56,10 @@ class Dialect(ABC):
         """The cells of labels that may be missing instead."""
 
     @abstractmethod
+    def sets(self, sets: pa.ListArray) -> pa.Array:
+        """The cells of sets of labels."""
+
+    @abstractmethod
     def json(self, texts: pa.Array) -> pa.Array:
         """JSON texts as they are written in a cell."""
 
@@ -80,6 +84,11 @@ class Jsonl(Dialect):
 
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return joined('["', self.escaped(labels), '", null]')
+
+    def sets(self, sets: pa.ListArray) -> pa.Array:
+        labels = joined('"', self.escaped(sets.values.dictionary), '"')
+        texts = labels.take(sets.values.indices).fill_null("null")
+        return joined("[", pc.binary_join(pa.ListArray.from_arrays(sets.offsets, texts), ", "), "]")
 
     def json(self, texts: pa.Array) -> pa.Array:
         return texts
@@ -110,6 +119,17 @@ class Csv(Dialect):
 
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return self.escaped(joined(labels, OR_MISSING))
+
+    def sets(self, sets: pa.ListArray) -> pa.Array:
+        """The labels, and after them that the value may be missing.
+
+        >>> labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, None]), ["Canal", "Meadow"])
+        >>> Csv(2).sets(pa.ListArray.from_arrays([0, 2, 4], labels)).to_pylist()
+        ['Canal|Meadow', 'Meadow or missing']
+        """
+        texts = sets.values.dictionary.take(sets.values.indices).fill_null(OR_MISSING)
+        whole = pc.binary_join(pa.ListArray.from_arrays(sets.offsets, texts), SEPARATOR)
+        return self.escaped(pc.replace_substring(whole, SEPARATOR + OR_MISSING, OR_MISSING))
 
     def json(self, texts: pa.Array) -> pa.Array:
         inner = pc.binary_slice(texts.cast(pa.binary()), 1, -1).cast(pa.string())

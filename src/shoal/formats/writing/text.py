@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import BLURRED_INTERVAL, ENDS, IMPUTED, doubt, is_blurred_label, is_json, is_struct_of
+from shoal.column_types import BLURRED_INTERVAL, ENDS, IMPUTED, doubt, is_blurred_label, is_json, is_set, is_struct_of
 from shoal.formats.json_values import dumps, float_texts
-from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, pairs, write
+from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, lists, pairs, write
 from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, joined, standard
 
 PIECE = 4096  # rows written at a time, so that their text stays in the cache
@@ -76,6 +76,8 @@ class Text:
             return self._intervals(column)
         if is_blurred_label(kind):
             return self._blurred_labels(column, field)
+        if is_set(kind):
+            return self._sets(column)
         if pa.types.is_boolean(kind):
             return _chosen(pa.array(["false", "true", self._dialect.null]), column.cast(pa.int8()))
         return Cells(self._texts(column, field), np.arange(len(column), dtype=np.int32))
@@ -156,6 +158,11 @@ class Text:
         size = len(value.dictionary)
         codes = chosen(value.indices, size) + doubt(column).to_numpy(zero_copy_only=False) * np.int32(size + 1)
         return Cells(self._entries(value.dictionary, field), codes)
+
+    def _sets(self, column: pa.Array) -> Cells:
+        """Each set is written once for all rows in succession that show it."""
+        codes, firsts = lists(column)
+        return Cells(pa.concat_arrays([pa.array([self._dialect.null]), self._dialect.sets(column.take(firsts))]), codes)
 
     def _ends(self, values: pa.Array) -> pa.Array:
         """Numbers without a needless fraction, or moments."""
