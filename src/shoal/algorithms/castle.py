@@ -79,7 +79,7 @@ from shoal.blocks import (
     CLUSTER,
     REUSE,
     SUPPRESSED,
-    bit,
+    bit_of,
     call_best_cover,
     call_release_chosen,
     choose_neighbours,
@@ -334,7 +334,7 @@ def _measure(s, cluster, first, last):
                     m.high[cluster, q] = max(m.high[cluster, q], value)
                     m.weight[cluster, q] += domain.weight[q] / whole
                     if domain.sets[q]:
-                        m.values[cluster, domain.word[q] + (np.int64(value) >> 6)] |= bit(np.int64(value))
+                        m.values[cluster, domain.word[q] + (np.int64(value) >> 6)] |= bit_of(np.int64(value))
 
 
 @inner

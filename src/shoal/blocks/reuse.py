@@ -16,7 +16,7 @@ from shoal.blocks.diversity import stays_diverse
 from shoal.blocks.domain import weight_of
 from shoal.blocks.groups import conflict
 from shoal.blocks.rows import has_share, is_timed
-from shoal.blocks.sets import bit
+from shoal.blocks.sets import bit_of
 from shoal.compiled import COLUMNS, add_losses, inlined, inner, kernel
 
 RULE = np.dtype([
@@ -93,7 +93,7 @@ def _measure(s, t):
     for q in range(len(domain.sets)):
         if domain.sets[q] and own >> np.uint64(q) & np.uint64(1):
             leaf = np.int64(w.values[t, q])
-            reach, own_bit = r.reach[domain.word[q] + (leaf >> 6), :width], bit(leaf)
+            reach, own_bit = r.reach[domain.word[q] + (leaf >> 6), :width], bit_of(leaf)
             for e in range(width):
                 shown = pattern[e] >> np.uint64(q) & np.uint64(1)
                 lost[e] = lost[e] if reach[e] & own_bit or not shown else np.inf

@@ -17,7 +17,7 @@ _ONE = np.uint64(1)
 
 
 @inlined
-def bit(i):
+def bit_of(i):
     """The bit of node or leaf i in its word."""
     return _ONE << np.uint64(i & 63)
 
@@ -44,7 +44,7 @@ def show_node(domain, g, row, q, node):
     for word in range(domain.word[q], domain.word[q + 1]):
         g.nodes[row, word] = 0
     own = node - domain.node[q]
-    g.nodes[row, domain.word[q] + (own >> 6)] = bit(own)
+    g.nodes[row, domain.word[q] + (own >> 6)] = bit_of(own)
     g.low[row, q], g.high[row, q], g.loss[row, q] = domain.first[node], domain.last[node], domain.node_loss[node]
 
 
@@ -67,7 +67,7 @@ def show_set(domain, w, g, row, q, slots, scratch):
             own = np.int64(value)
             if domain.carriers[q] > 1:
                 own = _supported_node(domain, w, q, slots, own, scratch) - domain.node[q]
-            g.nodes[row, first + (own >> 6)] |= bit(own)
+            g.nodes[row, first + (own >> 6)] |= bit_of(own)
     if domain.carriers[q] > 1:
         _drop_covered(domain, g, row, q)
     shown = 0
@@ -136,8 +136,8 @@ def _drop_covered(domain, g, row, q):
             while domain.parent[node] != node:
                 node = domain.parent[node]
                 above = node - domain.node[q]
-                if g.nodes[row, first + (above >> 6)] & bit(above):
-                    g.nodes[row, word] &= ~bit(own)
+                if g.nodes[row, first + (above >> 6)] & bit_of(above):
+                    g.nodes[row, word] &= ~bit_of(own)
                     break
 
 
@@ -159,7 +159,7 @@ def fill_reach(domain, g, row):
                 node = domain.node[q] + 64 * (word - first) + first_one(nodes)
                 nodes &= nodes - _ONE
                 for leaf in range(np.int64(domain.first[node]), np.int64(domain.last[node]) + 1):
-                    g.reach[row, first + (leaf >> 6)] |= bit(leaf)
+                    g.reach[row, first + (leaf >> 6)] |= bit_of(leaf)
 
 
 @inlined
@@ -169,7 +169,7 @@ def reaches(domain, g, row, w, slot):
         value = w.values[slot, q]
         if domain.sets[q] and value == value and g.pattern[row] >> np.uint64(q) & _ONE:
             leaf = np.int64(value)
-            if not g.reach[row, domain.word[q] + (leaf >> 6)] & bit(leaf):
+            if not g.reach[row, domain.word[q] + (leaf >> 6)] & bit_of(leaf):
                 return False
     return True
 

@@ -7,7 +7,7 @@ import numpy as np
 from shoal.algorithms.tide.growth import load, whole, widen
 from shoal.algorithms.tide.vectors import least
 from shoal.algorithms.tide.wave import MISSING, has_kin_in, has_value, is_only, units
-from shoal.blocks import bit
+from shoal.blocks import bit_of
 from shoal.compiled import inlined, inner
 
 
@@ -98,5 +98,5 @@ def _values_without(domain, v, q, t):
         f.rest[word] = b.has[word, group]
     if place == MISSING or not is_only(domain, b, group, q, place):
         return b.count[q, group]
-    f.rest[domain.word[q] + (place >> 6)] &= ~bit(place)
+    f.rest[domain.word[q] + (place >> 6)] &= ~bit_of(place)
     return np.int32(b.count[q, group] - 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.tide.wave import MISSING, NOWHERE, has_kin_in, has_value, is_mixed, is_only, units, with_one_more
-from shoal.blocks import bit
+from shoal.blocks import bit_of
 from shoal.compiled import inlined, inner
 
 
@@ -81,9 +81,9 @@ def _measure(domain, v, q, group):
 def _add_value(domain, b, group, q, leaf):
     """Add a value to the set of a group."""
     if has_value(domain, b.has, group, q, leaf):
-        b.twice[domain.word[q] + (leaf >> 6), group] |= bit(leaf)
+        b.twice[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
     else:
-        b.has[domain.word[q] + (leaf >> 6), group] |= bit(leaf)
+        b.has[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
         b.count[q, group] += 1
 
 
@@ -97,9 +97,9 @@ def _remove_value(domain, v, group, q, leaf):
             others += p.place[u, q] == leaf
             u = p.newer[u]
     if others < 2:
-        b.twice[word, group] &= ~bit(leaf)
+        b.twice[word, group] &= ~bit_of(leaf)
     if others == 0:
-        b.has[word, group] &= ~bit(leaf)
+        b.has[word, group] &= ~bit_of(leaf)
         b.count[q, group] -= 1
 
 

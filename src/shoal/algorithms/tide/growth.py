@@ -13,7 +13,7 @@ import numpy as np
 from shoal.algorithms.tide.shortlist import hold, shortlist
 from shoal.algorithms.tide.vectors import least, up_to
 from shoal.algorithms.tide.wave import FAR, MISSING, NOWHERE, is_mixed, units, with_one_more
-from shoal.blocks import STRIDE, bit, common_ancestor
+from shoal.blocks import STRIDE, bit_of, common_ancestor
 from shoal.compiled import first_one, inlined, inner
 
 
@@ -63,8 +63,8 @@ def _take(domain, v, t, size):
         new = False
         if domain.sets[q]:
             word = domain.word[q] + (place >> 6)
-            new = f.has[word] & bit(place) == 0
-            f.has[word] |= bit(place)
+            new = f.has[word] & bit_of(place) == 0
+            f.has[word] |= bit_of(place)
             f.count[q] += new
         if new or place < f.low[q] or place > f.high[q]:
             mixed |= bit if size > 0 and f.low[q] > f.high[q] else np.uint64(0)
@@ -258,5 +258,5 @@ def _keep_own(domain, q, has, spot, own, wider):
             wider[i] = own if is_in else wider[i]
     else:
         for i in range(len(wider)):
-            if spot[i] < 0 or has[first + (spot[i] >> 6)] & bit(spot[i]) != 0:
+            if spot[i] < 0 or has[first + (spot[i] >> 6)] & bit_of(spot[i]) != 0:
                 wider[i] = own

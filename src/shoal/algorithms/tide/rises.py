@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.algorithms.tide.vectors import ENTRIES, least, up_to
 from shoal.algorithms.tide.wave import MISSING, has_value, units
-from shoal.blocks import bit
+from shoal.blocks import bit_of
 from shoal.compiled import first_one, inlined, inner
 
 
@@ -97,7 +97,7 @@ def _add_values(domain, v, q, leaf, weight, first, last):
     """Add what the sets of the groups would grow by, where they do not have the leaf yet."""
     b, width = v.boxes, last - first
     rise, wider, loss, heavy = b.rise[:width], b.wider[:width], b.loss[q, first:last], b.rough_weight[q, first:last]
-    has, more, own = b.has[domain.word[q] + (leaf >> 6), first:last], b.more[q, first:last], bit(leaf)
+    has, more, own = b.has[domain.word[q] + (leaf >> 6), first:last], b.more[q, first:last], bit_of(leaf)
     known = leaf < domain.leaves[q]
     if known and domain.most[q] == domain.leaves[q]:
         for g in range(width):

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.algorithms.tide.vectors import ENTRIES, up_to
 from shoal.algorithms.tide.wave import FAR, MISSING, is_mixed, units, with_one_more
-from shoal.blocks import STRIDE, bit, common_ancestor
+from shoal.blocks import STRIDE, bit_of, common_ancestor
 from shoal.compiled import first_one, inlined, inner, popcount
 
 _STALE = 6  # columns of tuples in groups are removed when they are this part of all
@@ -177,7 +177,7 @@ def _add_new_far(domain, v, q, key, more):
     """Add units to the keys of the tuples whose leaves, which need more than 16 bits, a set does not have."""
     for j in range(v.work.entries):
         place = v.tuples.place[v.growth.tuple_of[j], q]
-        if place != MISSING and v.growth.has[domain.word[q] + (place >> 6)] & bit(place) == 0:
+        if place != MISSING and v.growth.has[domain.word[q] + (place >> 6)] & bit_of(place) == 0:
             key[j] += more
 
 
@@ -187,12 +187,12 @@ def _add_outside_runs(domain, has, q, key, column, more):
     first, leaf, end = domain.word[q], 0, domain.leaves[q] + 1
     is_first = True
     while True:
-        while leaf < end and has[first + (leaf >> 6)] & bit(leaf) == 0:
+        while leaf < end and has[first + (leaf >> 6)] & bit_of(leaf) == 0:
             leaf = leaf + 1 if has[first + (leaf >> 6)] >> np.uint64(leaf & 63) != 0 else (leaf | 63) + 1
         if leaf >= end:
             return
         start = leaf
-        while leaf < end and has[first + (leaf >> 6)] & bit(leaf) != 0:
+        while leaf < end and has[first + (leaf >> 6)] & bit_of(leaf) != 0:
             leaf += 1
         if is_first:
             _add_outside(key, column, start, leaf - 1, more)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks import STRIDE, Domain, bit, common_ancestor, even
+from shoal.blocks import STRIDE, Domain, bit_of, common_ancestor, even
 from shoal.compiled import inlined, inner, popcount
 
 UNITS, SHARES = 65_536, 4096
@@ -298,7 +298,7 @@ def with_one_more(domain, v, q, low, high, count):
 @inlined
 def has_value(domain, sets, group, q, leaf):
     """Whether the set of a group has a leaf."""
-    return sets[domain.word[q] + (leaf >> 6), group] & bit(leaf) != 0
+    return sets[domain.word[q] + (leaf >> 6), group] & bit_of(leaf) != 0
 
 
 @inlined
