@@ -1,7 +1,7 @@
 """What an analyst gets out of the published stream, and how far it lies from the truth.
 
 The analyst reads an interval as any of its values with the same chance, whole numbers where the attribute is one of whole
-numbers, and a node as any of its leaves. Suppressed rows are left out, and counts scaled up by their share. A null counts
+numbers, a node as any of its leaves, and a set as any of its values. Suppressed rows are left out, and counts scaled up by their share. A null counts
 nowhere, a value that may be missing for less than one (`_weights`).
 """
 
@@ -208,12 +208,12 @@ def _category(original: Category, shown: Node, weights: Floats, plain: Flags, sc
     top = min(10, int((true > 0).sum()))
     if not top or not there.any():
         return None
-    nodes = np.bincount(shown.node[there], weights[there], len(tree.first)) * scale
-    share = nodes / (tree.last - tree.first + 1)
+    shares = np.bincount(shown.node[there], weights[there], len(shown.sizes)) * scale / shown.sizes
+    share, of_sets = shares[: len(tree.first)], shares[len(tree.first) :]
     estimate = np.zeros(tree.leaves + 1)
     np.add.at(estimate, tree.first, share)
     np.add.at(estimate, tree.last + 1, -share)
-    estimate = np.cumsum(estimate)[:-1]
+    estimate = np.cumsum(estimate)[:-1] + of_sets @ shown.member
     best = np.argsort(-true, kind="stable")[:top]
     guessed = np.argsort(-estimate, kind="stable")[:top]
     error = float(np.abs(estimate[best] - true[best]).sum() / true[best].sum())
@@ -245,9 +245,8 @@ def _pairs(
             elif isinstance(original, Category) and isinstance(shown, Node):
                 leaf = _one(original.leaf, draw)
                 true &= original.leaf == leaf
-                tree = shown.tree
-                inside = (tree.first <= leaf) & (leaf <= tree.last)
-                estimate *= np.append(inside / (tree.last - tree.first + 1), 0.0)[np.maximum(shown.node, -1)]
+                inside = shown.holds(np.arange(len(shown.sizes)), np.full(len(shown.sizes), leaf))
+                estimate *= np.append(inside / shown.sizes, 0.0)[np.maximum(shown.node, -1)]
         count = float(true.sum())
         errors.append(abs(float(estimate.sum()) * scale - count) / max(count, _RARE * records))
     return errors
