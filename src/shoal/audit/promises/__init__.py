@@ -9,6 +9,7 @@ from shoal.audit.finding import Finding
 from shoal.audit.promises.in_time import in_time
 from shoal.audit.promises.row import one_in_k, one_time
 from shoal.audit.promises.sensitive import closeness, diversity
+from shoal.audit.promises.sets import sets
 from shoal.audit.promises.windows import alike, k_persons, once, silent, support, true, unaltered
 from shoal.policy import Policy
 
@@ -22,6 +23,7 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "diversity": diversity,
         "closeness": closeness,
         "support": support,
+        "sets": sets,
         "once": once,
         "in time": in_time,
         "true": true,
@@ -35,5 +37,6 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "diversity": any(demand.l for demand in policy.requirements),
         "closeness": any(demand.t is not None for demand in policy.requirements),
         "support": policy.privacy.support > 1,
+        "sets": any(attribute.sets for _, attribute in policy.quasi),
     }
     return {name: check for name, check in found.items() if asked.get(name, True)}
