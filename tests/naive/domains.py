@@ -80,7 +80,8 @@ class Sets:
         return highest if len(highest) <= self.most else frozenset([self.tree.generalize([value for _, value in members])])
 
     def _is_carried(self, node: str, members: Sequence[tuple[Hashable, str]]) -> bool:
-        return node == self.tree.root or len({person for person, value in members if node in self.paths[value]}) >= self.min_support
+        persons = {person for person, value in members if node in self.paths[value]}
+        return node == self.tree.root or len(persons) >= self.min_support
 
     def _above(self, node: str) -> tuple[str, ...]:
         path = next(path for path in self.paths.values() if node in path)

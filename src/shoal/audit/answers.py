@@ -1,8 +1,8 @@
 """What an analyst gets out of the published stream, and how far it lies from the truth.
 
 The analyst reads an interval as any of its values with the same chance, whole numbers where the attribute is one of whole
-numbers, a node as any of its leaves, and a set as any of its values. Suppressed rows are left out, and counts scaled up by their share. A null counts
-nowhere, a value that may be missing for less than one (`_weights`).
+numbers, a node as any of its leaves, and a set as any of its values. Suppressed rows are left out, and counts scaled up by
+their share. A null counts nowhere, a value that may be missing for less than one (`_weights`).
 """
 
 from __future__ import annotations

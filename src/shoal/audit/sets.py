@@ -61,7 +61,8 @@ class Sets:
         if not isinstance(labels, list) or not labels:
             return NO_NODE, False
         doubt = labels[-1] is None
-        nodes = [self._node.get(label, NO_NODE) if isinstance(label, str) else NO_NODE for label in labels[: len(labels) - doubt]]
+        known = labels[:-1] if doubt else labels
+        nodes = [self._node.get(label, NO_NODE) if isinstance(label, str) else NO_NODE for label in known]
         if not nodes or NO_NODE in nodes:
             return NO_NODE, False
         first, last = self._tree.first[nodes], self._tree.last[nodes]

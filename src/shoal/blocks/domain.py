@@ -47,10 +47,11 @@ class Domain(NamedTuple):
     node_units: NDArray[np.int64]  # its loss in units
     label: NDArray[np.int64]  # the index of a node's label in its hierarchy
     root: NDArray[np.int64]  # the root's label
-    sets: NDArray[np.bool_]  # whether a group shows a set of values (`blocks.sets`); the next four count only there
+    sets: NDArray[np.bool_]  # whether a group shows a set of values (`blocks.sets`); the next five count only there
     most: NDArray[np.int64]  # the most values of a set
     carriers: NDArray[np.int64]  # the fewest persons that have a value of a set
     leaves: NDArray[np.int64]  # how many leaves there are, which is also the number of a value that the hierarchy lacks
+    admits: NDArray[np.bool_]  # whether there can be such a value
     unlike: NDArray[np.int64]  # the loss of a set of two, in units of a rough distance
     word: NDArray[np.int64]  # the first word of each set in a row of words; the last entry: how many words there are
 
@@ -70,7 +71,7 @@ def domain(policy: Policy) -> Domain:
     last: list[float] = []
     node_loss: list[float] = []
     label: list[int] = []
-    sets, words = np.zeros(size, bool), np.zeros(size + 1, np.int64)
+    sets, admits, words = np.zeros(size, bool), np.zeros(size, bool), np.zeros(size + 1, np.int64)
     most, carriers, tops = np.zeros(size, np.int64), np.ones(size, np.int64), np.zeros(size, np.int64)
     for q, (_, attribute) in enumerate(policy.quasi):
         tree = attribute.hierarchy
@@ -86,6 +87,7 @@ def domain(policy: Policy) -> Domain:
         top_label[q], tops[q] = root, leaves
         if attribute.sets:
             sets[q], words[q + 1] = True, len(tree.labels) // 64 + 1  # a bit for each node, and for an unknown value
+            admits[q] = attribute.unknown == "root"
             most[q], carriers[q] = min(attribute.sets.most or leaves, leaves), attribute.sets.min_support
         place = [n if n < leaves else n + 1 for n in range(len(tree.labels))]
         unknown = leaves
@@ -114,7 +116,7 @@ def domain(policy: Policy) -> Domain:
         grid=grid, grid_top=top, grid_bottom=bottom, node=node, parent=np.array(parent, np.int64),
         first=np.array(first, np.float64), last=np.array(last, np.float64), node_loss=np.array(node_loss, np.float64),
         node_units=node_units, label=np.array(label, np.int64), root=top_label,
-        sets=sets, most=most, carriers=carriers, leaves=tops, unlike=unlike, word=np.cumsum(words),
+        sets=sets, most=most, carriers=carriers, leaves=tops, admits=admits, unlike=unlike, word=np.cumsum(words),
     )  # fmt: skip
 
 

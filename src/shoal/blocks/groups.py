@@ -48,7 +48,7 @@ class Groups(NamedTuple):
 
 
 def groups(quasi: int, sensitive: int, words: int, capacity: int, people: int = 0) -> Groups:
-    """Room for `capacity` groups, whose sets take so many words; for reuse, each remembers the persons of up to `people` rows."""
+    """Room for `capacity` groups; their sets take so many words, and each remembers the persons of up to `people` rows."""
     low, high = np.zeros((capacity, padded(quasi))), np.zeros((capacity, padded(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
     persons, number, arrivals, size = (np.zeros(capacity, np.int64) for _ in range(4))
@@ -60,7 +60,8 @@ def groups(quasi: int, sensitive: int, words: int, capacity: int, people: int = 
         value=np.zeros((capacity, sensitive, ROOM), np.uint64), times=np.zeros((capacity, sensitive, ROOM), np.int64),
         rows_shown=np.zeros(capacity, np.int64), people=np.zeros((capacity, people), np.uint64),
         early=np.zeros(capacity), late=np.zeros(capacity),
-        nodes=np.zeros((capacity, words), np.uint64), reach=np.zeros((capacity, words), np.uint64), withheld=np.zeros((capacity, sensitive), bool),
+        nodes=np.zeros((capacity, words), np.uint64), reach=np.zeros((capacity, words), np.uint64),
+        withheld=np.zeros((capacity, sensitive), bool),
         rows=np.zeros(1, np.int64),
     )  # fmt: skip
 

@@ -195,7 +195,7 @@ class Attribute(FrozenModel):
     out_of_range: Literal["reject", "clip"] = Field(default="reject", description="what becomes of a value outside the range")
     hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
     values: Values | None = Field(
-        default=None, description="all values there can be, if there is no hierarchy; published as sets unless generalize says node"
+        default=None, description="all values there can be, without a hierarchy; published as sets unless generalize is node"
     )
     unknown: Literal["reject", "root"] = Field(default="reject", description="what becomes of a value that is no leaf")
     generalize: Generalize | None = Field(
@@ -252,7 +252,8 @@ class Attribute(FrozenModel):
         """`set: {most: 5}` is short for `generalize: {set: {most: 5}}`."""
         if not isinstance(written, Mapping) or "set" not in written or "generalize" in written:
             return written
-        return {"generalize" if key == "set" else key: {key: value} if key == "set" else value for key, value in written.items()}
+        others = {key: value for key, value in written.items() if key != "set"}
+        return {**others, "generalize": {"set": written["set"]}}
 
     @model_validator(mode="after")
     def _one_role(self) -> Attribute:
@@ -281,7 +282,7 @@ class Attribute(FrozenModel):
         if self.values is not None and "hierarchy" in self.model_fields_set:
             yield "values", "are the leaves of the hierarchy; keep one of the two"
         if self.sets and any(SEPARATOR in label for label in self.values or (self.hierarchy and self.hierarchy.labels) or ()):
-            yield "generalize", f"a label has {SEPARATOR!r}, which CSV writes between the values of a set; rename it, or use node"
+            yield "generalize", f"a label has {SEPARATOR!r}, which CSV puts between the values of a set; rename it, or use node"
         if self.range and self.grid and self.grid > self.high - self.low:
             yield "grid", f"is wider than the range; use at most {canonical(self.high - self.low)}"
         elif self.range and self.grid and self.grid < self._finest:

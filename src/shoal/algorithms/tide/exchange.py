@@ -76,9 +76,9 @@ def _measure(domain, v, t, group, other, listed):
         for i in range(width):
             has = spot[i] >= 0
             cost[i] += loss * (weight - (heft[i] if has else 0.0)) + (by_having if has else by_lacking)
-        if low != low_next or high != high_next or domain.sets[q]:
+        if low != low_next or high != high_next or (domain.sets[q] and b.count[q, other] > 1):
             for i in range(listed):
-                only = spot[i] >= 0 and spot[i] != place and is_only(domain, b, other, q, spot[i])
+                only = domain.sets[q] and spot[i] >= 0 and spot[i] != place and is_only(domain, b, other, q, spot[i])
                 if only or spot[i] == low or spot[i] == high:
                     from_low, to_high = low_next if spot[i] == low else low, high_next if spot[i] == high else high
                     cost[i] += (units(domain, v, q, from_low, to_high, count - only, lacks) - loss) * (weight - heft[i])

@@ -1,7 +1,8 @@
 """The groups of a wave: their members, boxes and costs.
 
 For each group and quasi-identifier the two smallest and the two largest places are stored, and of a set which values one member
-has, and which two, so that the box without one member is found without reading the others. `algorithms.tide.wave` explains the arguments.
+has, and which two, so that the box without one member is found without reading the others. `algorithms.tide.wave` explains the
+arguments.
 """
 
 from __future__ import annotations
@@ -60,9 +61,8 @@ def enter(domain, v, t, group):
         b.weight[q, group] += p.weight[t]
         low, high = b.low[q, group], b.high[q, group]
         _see(b, q, group, place)
-        if place < low or place > high or domain.sets[q]:
-            if domain.sets[q]:
-                _add_value(domain, b, group, q, place)
+        new = domain.sets[q] and _add_value(domain, b, group, q, place)
+        if new or place < low or place > high:
             _measure(domain, v, q, group)
     _price(v, group)
 
@@ -79,17 +79,18 @@ def _measure(domain, v, q, group):
 
 @inlined
 def _add_value(domain, b, group, q, leaf):
-    """Add a value to the set of a group."""
+    """Add a value to the set of a group; whether it is new there."""
     if has_value(domain, b.has, group, q, leaf):
         b.twice[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
-    else:
-        b.has[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
-        b.count[q, group] += 1
+        return False
+    b.has[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
+    b.count[q, group] += 1
+    return True
 
 
 @inlined
 def _remove_value(domain, v, group, q, leaf):
-    """Remove the value of a tuple that has left from the set of its group, unless others have it."""
+    """Remove the value of a tuple that has left from the set of its group, unless others have it; whether it is removed."""
     p, b, word, others = v.tuples, v.boxes, domain.word[q] + (leaf >> 6), 0
     if has_value(domain, b.twice, group, q, leaf):
         u = b.first[group]
@@ -101,6 +102,7 @@ def _remove_value(domain, v, group, q, leaf):
     if others == 0:
         b.has[word, group] &= ~bit_of(leaf)
         b.count[q, group] -= 1
+    return others == 0
 
 
 @inlined
@@ -137,8 +139,7 @@ def leave(domain, v, t):
             continue
         b.weight[q, group] -= p.weight[t]
         low, high = b.low[q, group], b.high[q, group]
-        if domain.sets[q]:
-            _remove_value(domain, v, group, q, place)
+        if domain.sets[q] and _remove_value(domain, v, group, q, place):
             _measure(domain, v, q, group)
         if place <= b.low_next[q, group] or place >= b.high_next[q, group]:
             b.low[q, group] = b.low_next[q, group] = NOWHERE

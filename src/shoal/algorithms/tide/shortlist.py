@@ -149,7 +149,7 @@ def _measure(domain, v, width):
 def _add_new(domain, v, q, key, column, to_node):
     """Add to the keys of the tuples whose values a set does not have what it loses with one more; whether that is all.
 
-    If the set has as many values as it may, it becomes the node over them: `to_node` is added, and the climb goes on from there.
+    If the set has as many values as it may, it becomes the node over them: `to_node` is added, and the climb goes on there.
     """
     f, shift = v.growth, v.work.shift
     own = units(domain, v, q, f.low[q], f.high[q], f.count[q], 0)
@@ -161,7 +161,7 @@ def _add_new(domain, v, q, key, column, to_node):
         else:
             _add_outside_runs(domain, f.has, q, key, column, more)
     unknown = domain.leaves[q]
-    if with_more >= 0 and f.high[q] < unknown:
+    if domain.admits[q] and with_more >= 0 and f.high[q] < unknown:
         root = domain.parent[domain.node[q] + unknown]
         whole = np.uint16(_coarse(v, root) - (with_more >> shift))
         if v.scale.wide[q]:

@@ -190,12 +190,16 @@ def _scale(domain: Domain, blurred: bool) -> Scale:
     sizes = np.diff(np.append(domain.node, len(domain.node_loss)))
     unit = np.floor(domain.node_loss * np.repeat(width, sizes) + 0.5).astype(np.int32)
     last = np.array([domain.last[node : node + size].max(initial=0.0) for node, size in zip(domain.node, sizes, strict=True)])
-    tables = [
-        np.floor(np.arange(-1, size) / max(size - 1, 1) * wide + 0.5).clip(0).astype(np.int32) if is_set else np.zeros(0, np.int32)
-        for is_set, size, wide in zip(domain.sets, domain.leaves, width, strict=True)
-    ]
-    set_at = np.cumsum([0, *map(len, tables)])[:-1]
-    return Scale(width=width, unit=unit, set_unit=np.concatenate(tables), set_at=set_at, doubt=doubt, doubt_units=doubt_units, wide=domain.categorical & (last >= LEAVES))
+    sets = [_set_units(leaves, int(units)) for leaves, units in zip(domain.leaves * domain.sets, width, strict=True)]
+    return Scale(
+        width=width, unit=unit, set_unit=np.concatenate(sets), set_at=np.cumsum([0, *map(len, sets)])[:-1],
+        doubt=doubt, doubt_units=doubt_units, wide=domain.categorical & (last >= LEAVES),
+    )  # fmt: skip
+
+
+def _set_units(leaves: int, width: int) -> NDArray[np.int32]:
+    """The loss of a set by how many of so many leaves it has, from none on."""
+    return np.floor(np.arange(-1, leaves) / max(leaves - 1, 1) * width + 0.5).clip(0).astype(np.int32)
 
 
 @inner

@@ -38,8 +38,8 @@ class View:
 
     A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
     also lets pass what is in no hierarchy. `mask` has a bit for each quasi-identifier whose value may stand for a missing one,
-    `bare` for each that is surely missing. Of a quasi-identifier that is published as sets, the box reaches around all values of
-    a set, and `sets` holds the sets themselves, with the number of each class.
+    `bare` for each that is surely missing. Where sets are published, a box reaches around all values of a set, and `sets` holds
+    the sets themselves, with the number that each class shows.
     `rows` are the output's rows in the order of their classes, those of class c from `start[c]` to `start[c+1]`. `person` is
     the person of each output row, -1 if unknown.
     """

@@ -126,7 +126,8 @@ def _number(low, high, doubts, bits, offset, table, codes, firsts):
 
 @kernel
 def _number_lists(offsets, labels, valid, codes, firsts):
-    """codes[i] = the number, from 1, of the list in row i; a list like that of the last row has its number. How many there are."""
+    """codes[i] = the number, from 1, of the list in row i, which is that of the row before if they are equal. Returns how many
+    there are."""
     count = 0
     for i in range(len(codes)):
         if not valid[i]:
