@@ -37,8 +37,8 @@ class Loss:
 def _cell_losses(shown: Band | Node, attribute: Attribute) -> Floats:
     """The loss of one attribute in each row; NaN where nothing is shown.
 
-    Numeric `(hi-lo)/(U-L)`, categorical `(leaves(node)-1)/(leaves(root)-1)`, of a set by the leaves at or below its labels. In a
-    group that was imputed, members without a value lose everything; which members these are is not shown, so every member
+    Numeric `(hi-lo)/(U-L)`, categorical `(leaves(node)-1)/(leaves(root)-1)`, of a set by the leaves at or below its labels. In
+    a group that was imputed, members without a value lose everything; which members these are is not shown, so every member
     carries a share.
     """
     if isinstance(shown, Band):

@@ -25,8 +25,8 @@ _MANY = 10_000
 class Publisher:
     """Builds the published columns: intervals as structs of lo and hi, labels as dictionaries, all others unchanged.
 
-    A set is a list of labels. Under `nulls_match: blurred` an interval has a third field, and a label is a struct of two: whether
-    it may be missing; so does null at the end of a set.
+    A set is a list of labels. Under `nulls_match: blurred` an interval has a third field, a label is a struct of two: whether
+    it may be missing. A set that may be missing ends with null.
     """
 
     def __init__(self, policy: Policy) -> None:

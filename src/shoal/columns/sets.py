@@ -22,8 +22,8 @@ class SetTable(NamedTuple):
 def set_table(words: NDArray[np.uint64], tree: Hierarchy) -> SetTable:
     """The labels of each group, by its bits: one row of words per group.
 
-    Bit i stands for leaf i, for the root if there are only i leaves, and else for the inner node of label i - 1. Labels are in the
-    order of the hierarchy.
+    Bit i stands for leaf i, for the root if there are only i leaves, and else for the inner node of label i - 1. Labels are in
+    the order of the hierarchy.
     """
     words, sizes = np.ascontiguousarray(words), np.zeros(len(words), np.int64)
     _count_bits(words, sizes)
