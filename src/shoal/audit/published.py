@@ -175,8 +175,8 @@ def set_of(sets: Sets, blurs: bool) -> Callable[[pa.Array], Part]:
         extra = dict.fromkeys(key for whole in around for key in sorted(whole.keys() - _PAIR))
         pairs = [(_whole(whole.get("of")), _whole(whole.get("had"))) for whole in around]
         of, had = _spread(pairs, np.arange(len(node))) if pairs else (None, None)
-        node = np.where(doubt & (not blurs), NO_NODE, node).astype(np.int32)
-        return Part(node=node, of=of, had=had, doubt=doubt & blurs, extra=tuple(extra))
+        shown = np.where(doubt & (not blurs), NO_NODE, node).astype(np.int32)
+        return Part(node=shown, of=of, had=had, doubt=doubt & blurs, extra=tuple(extra))
 
     return read
 

@@ -61,7 +61,7 @@ def _measure(domain, v, t, group, other, listed):
         # the tuple comes to the other group, and the entry leaves
         low, high, lacks, weight = b.low[q, other], b.high[q, other], b.lacks[q, other], b.weight[q, other]
         low_next, high_next, have = b.low_next[q, other], b.high_next[q, other], b.size[other] - lacks
-        count = b.count[q, other]
+        count = b.different[q, other]
         if place == MISSING:
             lacks += 1
         else:
@@ -76,7 +76,7 @@ def _measure(domain, v, t, group, other, listed):
         for i in range(width):
             has = spot[i] >= 0
             cost[i] += loss * (weight - (heft[i] if has else 0.0)) + (by_having if has else by_lacking)
-        if low != low_next or high != high_next or (domain.sets[q] and b.count[q, other] > 1):
+        if low != low_next or high != high_next or (domain.sets[q] and b.different[q, other] > 1):
             for i in range(listed):
                 only = domain.sets[q] and spot[i] >= 0 and spot[i] != place and is_only(domain, b, other, q, spot[i])
                 if only or spot[i] == low or spot[i] == high:
@@ -97,6 +97,6 @@ def _values_without(domain, v, q, t):
     for word in range(domain.word[q], domain.word[q + 1]):
         f.rest[word] = b.has[word, group]
     if place == MISSING or not is_only(domain, b, group, q, place):
-        return b.count[q, group]
+        return b.different[q, group]
     f.rest[domain.word[q] + (place >> 6)] &= ~bit_of(place)
-    return np.int32(b.count[q, group] - 1)
+    return np.int32(b.different[q, group] - 1)

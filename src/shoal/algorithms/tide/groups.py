@@ -30,7 +30,7 @@ def clear_group(v, group):
         b.low[q, group] = b.low_next[q, group] = NOWHERE
         b.high[q, group] = b.high_next[q, group] = MISSING
         b.weight[q, group] = 0.0
-        b.loss[q, group] = b.lacks[q, group] = b.count[q, group] = b.more[q, group] = 0
+        b.loss[q, group] = b.lacks[q, group] = b.different[q, group] = b.more[q, group] = 0
     for word in range(len(b.has)):
         b.has[word, group] = b.twice[word, group] = 0
     b.cost[group] = b.doubts[group] = 0.0
@@ -71,7 +71,7 @@ def enter(domain, v, t, group):
 def _measure(domain, v, q, group):
     """Find what a group loses in a quasi-identifier, now that its box is another."""
     b = v.boxes
-    low, high, count = b.low[q, group], b.high[q, group], b.count[q, group]
+    low, high, count = b.low[q, group], b.high[q, group], b.different[q, group]
     b.loss[q, group] = units(domain, v, q, low, high, count, b.lacks[q, group])
     if domain.sets[q]:
         b.more[q, group] = with_one_more(domain, v, q, low, high, count)
@@ -84,7 +84,7 @@ def _add_value(domain, b, group, q, leaf):
         b.twice[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
         return False
     b.has[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
-    b.count[q, group] += 1
+    b.different[q, group] += 1
     return True
 
 
@@ -101,7 +101,7 @@ def _remove_value(domain, v, group, q, leaf):
         b.twice[word, group] &= ~bit_of(leaf)
     if others == 0:
         b.has[word, group] &= ~bit_of(leaf)
-        b.count[q, group] -= 1
+        b.different[q, group] -= 1
     return others == 0
 
 
@@ -187,7 +187,7 @@ def saving(domain, v, t):
     cost = doubts = 0.0
     for q in range(len(b.low)):
         place, lacks, loss, weight = p.place[t, q], b.lacks[q, group], b.loss[q, group], b.weight[q, group]
-        low, high, count = b.low[q, group], b.high[q, group], b.count[q, group]
+        low, high, count = b.low[q, group], b.high[q, group], b.different[q, group]
         if place == MISSING:
             lacks -= 1
             if v.work.strict and lacks == 0:

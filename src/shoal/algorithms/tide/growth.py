@@ -22,7 +22,7 @@ def grow(domain, v, k, candidate, size):
     """Let a candidate, whose first `size` members are given, grow to k persons, which must have free tuples; its price."""
     f = v.growth
     for q in range(len(domain.width)):
-        f.low[q], f.high[q], f.weight[q], f.lacks[q], f.count[q] = NOWHERE, MISSING, 0.0, 0, 0
+        f.low[q], f.high[q], f.weight[q], f.lacks[q], f.different[q] = NOWHERE, MISSING, 0.0, 0, 0
     for word in range(len(f.has)):
         f.has[word] = 0
     for i in range(size):
@@ -65,7 +65,7 @@ def _take(domain, v, t, size):
             word = domain.word[q] + (place >> 6)
             new = f.has[word] & bit_of(place) == 0
             f.has[word] |= bit_of(place)
-            f.count[q] += new
+            f.different[q] += new
         if new or place < f.low[q] or place > f.high[q]:
             mixed |= bit if size > 0 and f.low[q] > f.high[q] else np.uint64(0)
             f.low[q] = min(f.low[q], place)
@@ -79,7 +79,7 @@ def _price(domain, v, size):
     """What the candidate costs."""
     f, price = v.growth, 0.0
     for q in range(len(domain.width)):
-        price += units(domain, v, q, f.low[q], f.high[q], f.count[q], f.lacks[q]) * f.weight[q]
+        price += units(domain, v, q, f.low[q], f.high[q], f.different[q], f.lacks[q]) * f.weight[q]
         price += size * v.scale.doubt[q] if is_mixed(f.low[q], f.high[q], f.lacks[q]) else 0.0
     return price
 
@@ -140,7 +140,7 @@ def _measure(domain, v, listed, size):
         lost[i] = doubts[i] = cost[i] = 0.0
     for q in range(len(domain.width)):
         spot, loss, weight = f.place[q, :width], f.loss[q, :width], f.weight[q]
-        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], f.has, f.count[q], loss)
+        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], f.has, f.different[q], loss)
         for i in range(width):
             lost[i] += loss[i]
             cost[i] += loss[i] * (weight + (heft[i] if spot[i] >= 0 else 0.0))
@@ -177,7 +177,7 @@ def _join(domain, v, t, grown, mixed, listed, size):
         q = first_one(grown)
         grown &= grown - np.uint64(1)
         spot, loss, wider, heavy = f.place[q, :width], f.loss[q, :width], f.wider[:width], f.weight[q]
-        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], f.has, f.count[q], wider)
+        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], f.has, f.different[q], wider)
         for i in range(width):
             more = wider[i] - loss[i]
             lost[i] += more

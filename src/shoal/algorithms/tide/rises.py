@@ -159,7 +159,7 @@ def _rise(domain, v, t, group):
         elif low <= place <= high if not domain.sets[q] else has_value(domain, b.has, group, q, place):
             rise += loss * weight
         else:
-            wider = units(domain, v, q, min(low, place), max(high, place), b.count[q, group] + 1, lacks)
+            wider = units(domain, v, q, min(low, place), max(high, place), b.different[q, group] + 1, lacks)
             rise += wider * (heavy + weight) - loss * heavy
             mixed += v.scale.doubt[q] if low > high else 0.0
     return rise + b.doubts[group] + (b.size[group] + 1) * mixed

@@ -125,7 +125,7 @@ def _measure(domain, v, width):
             continue
         if domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
-            lost = units(domain, v, q, low, high, f.count[q], 0) >> work.shift
+            lost = units(domain, v, q, low, high, f.different[q], 0) >> work.shift
             beyond = domain.sets[q] and _add_new(domain, v, q, key, column, np.uint16(_coarse(v, node) - lost))
             while not beyond and domain.parent[node] != node:
                 more = np.uint16(_coarse(v, domain.parent[node]) - _coarse(v, node))
@@ -152,8 +152,8 @@ def _add_new(domain, v, q, key, column, to_node):
     If the set has as many values as it may, it becomes the node over them: `to_node` is added, and the climb goes on there.
     """
     f, shift = v.growth, v.work.shift
-    own = units(domain, v, q, f.low[q], f.high[q], f.count[q], 0)
-    with_more = with_one_more(domain, v, q, f.low[q], f.high[q], f.count[q])
+    own = units(domain, v, q, f.low[q], f.high[q], f.different[q], 0)
+    with_more = with_one_more(domain, v, q, f.low[q], f.high[q], f.different[q])
     more = to_node if with_more < 0 else np.uint16((with_more >> shift) - (own >> shift))
     if more > 0:
         if v.scale.wide[q]:

@@ -91,7 +91,7 @@ class Growth(NamedTuple):
     weight: NDArray[np.float64]  # of the members that have it
     lacks: NDArray[np.int32]  # 1: a member lacks it
     has: NDArray[np.uint64]  # the sets of the members' values, as words (`blocks.sets`); how many values there are
-    count: NDArray[np.int32]
+    different: NDArray[np.int32]
     rest: NDArray[np.uint64]  # a work array: the sets of another box
     listed: NDArray[np.int64]  # the shortlist: tuples in order of arrival
     heft: NDArray[np.float64]  # by entry of the shortlist: its weight
@@ -116,7 +116,7 @@ class Boxes(NamedTuple):
     lacks: NDArray[np.int32]  # how many members lack the quasi-identifier
     has: NDArray[np.uint64]  # by word and group: the sets of the values that a member has, and that two members have
     twice: NDArray[np.uint64]
-    count: NDArray[np.int32]  # how many values a set has
+    different: NDArray[np.int32]  # how many values a set has
     more: NDArray[np.int32]  # the loss with one value more; -1: that depends on the value
     all_have: NDArray[np.uint64]  # by group: the pattern of what all members have, and of what any has
     any_has: NDArray[np.uint64]
@@ -156,7 +156,7 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blu
         work.shift += 1
     slot, person, kin, cover, group, newer, older = (np.zeros(row, np.int64) for _ in range(7))
     order, ends, moved, tuple_of, column = (np.zeros(row, np.int64) for _ in range(5))
-    low, low_next, high, high_next, loss, lacks, count, more = (np.zeros((quasi, groups), np.int32) for _ in range(8))
+    low, low_next, high, high_next, loss, lacks, different, more = (np.zeros((quasi, groups), np.int32) for _ in range(8))
     words = int(domain.word[-1])
     has, twice = (np.zeros((words, groups), np.uint64) for _ in range(2))
     size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
@@ -169,12 +169,12 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blu
                near=np.zeros((quasi, row), np.uint16), tuple_of=tuple_of, column=column, busy=np.zeros(row, np.uint16),
                key=np.zeros(row, np.uint16),
                low=np.zeros(quasi, np.int32), high=np.zeros(quasi, np.int32), weight=np.zeros(quasi),
-               lacks=np.zeros(quasi, np.int32), has=np.zeros(words, np.uint64), count=np.zeros(quasi, np.int32),
+               lacks=np.zeros(quasi, np.int32), has=np.zeros(words, np.uint64), different=np.zeros(quasi, np.int32),
                rest=np.zeros(words, np.uint64), listed=np.zeros(short, np.int64), place=np.zeros((quasi, short), np.int32),
                heft=heft, loss=np.zeros((quasi, short)), wider=wider, lost=lost, doubts=doubts, cost=cost),
         Boxes(low=low, low_next=low_next, high=high, high_next=high_next, loss=loss, weight=np.zeros((quasi, groups)),
               rough_weight=np.zeros((quasi, groups), np.float32), lacks=lacks,
-              has=has, twice=twice, count=count, more=more, all_have=np.zeros(groups, np.uint64),
+              has=has, twice=twice, different=different, more=more, all_have=np.zeros(groups, np.uint64),
               any_has=np.zeros(groups, np.uint64), lost=np.zeros(groups, np.float32), cost=np.zeros(groups),
               doubts=np.zeros(groups), size=size, persons=persons, first=first, closed=np.zeros(groups, np.float32),
               rise=np.zeros(groups, np.float32), wider=np.zeros(groups, np.int32)),
