@@ -22,6 +22,7 @@ LIES = (
     "reuse of a row never published", "reuse of a negative row", "reuse of a row far out", "reuse that does not cover",
     "reuse of a candidate let into the reuse set", "suppressed with a row", "turn set back",
     "a person twice", "reuse by a member", "reuse at another time",
+    "a value left out of a set", "a lone value in a set",
     "newest instead of oldest", "held past the deadline",
 )  # fmt: skip
 (
@@ -32,6 +33,7 @@ LIES = (
     UNPUBLISHED, NEGATIVE, FAR, UNCOVERED,
     ADMITTED, SUPPRESSED_ROW, TURN,
     CROWDED, BY_MEMBER, OUT_OF_TIME,
+    LEFT_OUT, LONE,
     NEWEST, HOLD,
 ) = range(len(LIES))  # fmt: skip
 
@@ -90,6 +92,10 @@ def publish(s, lie):
         g.high[row, 0] = np.nextafter(g.high[row, 0], -np.inf)
     elif lie == CATEGORY:
         g.high[row, 1] = g.low[row, 1]
+    elif lie == LEFT_OUT and g.nodes.shape[1] > 0:
+        g.nodes[row, 0] &= g.nodes[row, 0] - np.uint64(1)
+    elif lie == LONE and g.nodes.shape[1] > 0:
+        g.nodes[row, 0] |= np.uint64(1) << np.uint64(w.values[chosen[0], 1])
     elif lie == PATTERN:
         g.pattern[row] &= ~np.uint64(2)
     elif lie in (TWICE, TWICE_SHORT):
