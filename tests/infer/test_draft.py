@@ -284,3 +284,14 @@ def test_what_cannot_be_used(tmp_path: Path, name: str, content: str | None, tol
 def test_no_rows_are_no_sample(people: Path) -> None:
     with pytest.raises(InputError, match="look at one row at least"):
         draft(people, rows=0)
+
+
+def test_sets_are_proposed_where_they_lose_less_in_the_sample(tmp_path: Path) -> None:
+    """Twelve cities, most persons in the first: a group shows few of them. Two cities would be both in every group."""
+    rows = [{"pid": i, "age": i % 90, "city": f"Town {max(0, i % 60 - 48)}", "sex": "fm"[i % 2]} for i in range(1200)]
+    text = drafted(tmp_path, rows, ".csv")
+    policy = Policy.parse(text)
+    assert policy.attributes["city"].sets == (None, 1)
+    assert policy.attributes["sex"].sets is None
+    why = "generalize: set, since 20 rows of the sample have 4.1 of them on average: a set of these loses 0.29, a node 0.98"
+    assert why in " ".join(text.replace("#", " ").split())

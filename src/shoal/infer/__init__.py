@@ -1,7 +1,8 @@
 """Drafts of policies, from a sample of the data."""
 
 from shoal.infer.arx import from_arx
-from shoal.infer.draft import WINDOW, K, Study, draft, input_settings, study, written
+from shoal.infer.attribute import K
+from shoal.infer.draft import WINDOW, Study, draft, input_settings, study, written
 from shoal.infer.entry import Entry, rounded_range
 from shoal.infer.sample import RARE, Column, person_numbers, support
 

@@ -8,14 +8,13 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from shoal.config import quoted_name, yaml_scalar
-from shoal.infer.attribute import Context, attribute
+from shoal.infer.attribute import Context, K, attribute
 from shoal.infer.entry import Entry, flow, prose
 from shoal.infer.roles import Persons, Times, find_nulls, find_person, find_time, nulls_entry
 from shoal.infer.sample import RARE, Column, Sample, person_numbers, sample
 from shoal.policy import MOST_QUASI
 from shoal.text import counted
 
-K = 20
 WINDOW = 50 * K
 
 
