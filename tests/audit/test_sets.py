@@ -16,6 +16,7 @@ from shoal.policy import Policy
 
 TREE = {"City": {"South": ["Canal", "Meadow", "Park"], "North": ["Hill", "Dock", "Mill"]}}
 LEAVES = [leaf for leaves in TREE["City"].values() for leaf in leaves]
+OFTEN = [12, 2, 1, 5, 1, 3]  # how often each leaf comes
 K = 4
 Row = dict[str, Any]
 
@@ -40,7 +41,11 @@ class Run:
     def __init__(self, folder: Path, held: Policy, missing: float = 0.1) -> None:
         self.folder, self.held, random = folder, held, Random(5)
         people = [
-            {"pid": pid, "home": None if random.random() < missing else random.choice(LEAVES), "age": random.randrange(100)}
+            {
+                "pid": pid,
+                "home": None if random.random() < missing else random.choices(LEAVES, OFTEN)[0],
+                "age": random.randrange(100),
+            }
             for pid in range(200)
         ]
         self._write("in.jsonl", people)
