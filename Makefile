@@ -99,12 +99,15 @@ docs: setup  ## the documentation as a site, in build/site; a broken link is an 
 notebooks: setup  ## run the notebooks, and keep what they print and draw
 	@$(BIN)/python -m tools.notebooks
 
-reference: setup  ## write the pages that are made from the code: commands, keys of policies, licences, the schema
+reference: setup  ## write what is made from the code: commands, keys, licences, the schema, log lines, pictures, output of examples
 	@mkdir -p build
 	@$(BIN)/shoal schema > build/schema.json && mv build/schema.json src/shoal/policy.schema.json
 	@$(BIN)/python -m tools.commands
 	@$(BIN)/python -m tools.keys
 	@$(BIN)/python -m tools.licences
+	@$(BIN)/python -m tools.log_lines
+	@$(BIN)/python -m tools.pictures
+	@$(BIN)/python -m tools.consoles
 
 package: setup  ## the wheel and the source distribution, in build/dist, tried in empty environments
 	@rm -rf build/dist

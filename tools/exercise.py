@@ -8,10 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal import Anonymizer, Policy, run
+from shoal import Anonymizer, Policy, check, run
 from shoal.policy import FILTER, WINDOWED
 
 _SUFFIXES = (".jsonl", ".csv", ".parquet", ".arrow")
@@ -32,6 +33,8 @@ def exercise() -> None:
     for item in (7, "seven"):
         for z in (2, {"auto": {"k": 2, "probability": 0.9}}):
             _observations(item, z)
+    _popular(2, window=10_000_000, number=2_400_000)  # more than there is room for at first
+    _popular({"auto": {"k": 2, "probability": 0.9}}, window=25_000, number=140_000)  # z grows
     with TemporaryDirectory() as folder:
         _files(Path(folder))
 
@@ -112,8 +115,21 @@ def _observations(item: Any, z: Any) -> None:
     other.push({"pid": people[0], "t": 2_900, "site": names[0]})
 
 
+def _popular(z: Any, window: int, number: int) -> None:
+    """Some items that many have, and many that few have."""
+    policy = Policy.parse({
+        "person": "pid", "time": {"field": "t"}, "item": {"field": "site"},
+        "algorithm": {"name": FILTER, "z": z, "window": window},
+    })  # fmt: skip
+    draw = np.random.default_rng(1)
+    people, sites = draw.integers(0, number // 100, number), (2_000 * draw.random(number) ** 4).astype(int)
+    Anonymizer(policy, secret=_SECRET).push_batch(
+        pa.RecordBatch.from_pydict({"pid": people, "t": np.arange(number), "site": sites})
+    )
+
+
 def _files(folder: Path) -> None:
-    """Every format, as input and as output; lines of one shape and others."""
+    """Every format, as input and as output; lines of one shape and others; wrong records."""
     policy, given = _windowed("fads", {"count": 40}), records(400)
     (folder / "in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in given))
     odd = [{name: value for name, value in each.items() if value is not None} for each in given]
@@ -129,12 +145,17 @@ def _files(folder: Path) -> None:
 
     (folder / "in.csv").write_text(line(names) + "".join(line(each.values()) for each in given))
     quoted = "".join(line([*list(each.values())[:-1], f'"{each["many"]}, ""quoted"""']) for each in given)
-    (folder / "quoted.csv").write_text(line(names) + quoted)
+    wrong = line([*list({**given[0], "age": "old"}.values())[:-1], '"1"'])
+    (folder / "quoted.csv").write_text(line(names) + quoted + wrong)
     for match in ("maybe", "blurred"):
         policy = _windowed("fads", {"count": 40}, privacy={"k": 3, "nulls_match": match})
         for source in ("in.jsonl", "odd.jsonl", "in.parquet", "in.arrow", "in.csv", "quoted.csv"):
             for suffix in _SUFFIXES if source == "in.jsonl" else (".jsonl",):
-                run(policy, folder / source, folder / f"out{suffix}", trace=folder / "trace.jsonl")
+                run(policy, folder / source, folder / f"out{suffix}", trace=folder / "trace.jsonl", on_reject=str)
+                check(policy, folder / source)
+    many = pa.concat_tables([table] * 100)
+    pq.write_table(many, folder / "many.parquet")
+    run(policy, folder / "many.parquet", folder / "out.jsonl")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from shoal.compiled import machine_code, shipped
+from shoal.compiled.functions import Kernel
 from shoal.compiled.sources import DIGEST, FOLDER
 from tools.exercise import exercise
 
@@ -53,7 +54,16 @@ def exercised() -> list[Signature]:
         exercise()
     finally:
         machine_code.find = find
+    called = {machine_code.name_of(one.kernel) for one in found.values()}
+    if missing := sorted(_every_kernel() - called):
+        raise SystemExit(f"tools/exercise.py calls no {', '.join(missing)}; add a stream that does")
     return [found[key] for key in sorted(found)]
+
+
+def _every_kernel() -> set[str]:
+    """The names of all kernels in the modules of shoal that are imported."""
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("shoal.")]
+    return {machine_code.name_of(value) for names in modules for value in names.values() if isinstance(value, Kernel)}
 
 
 def build(folder: Path) -> dict[str, Any]:

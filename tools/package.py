@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import venv
@@ -27,7 +28,10 @@ _SMOKE = (
     ("shoal", "--version"),
     ("shoal", "schema"),
     ("shoal", "hierarchy", "show", "countries"),
+    ("shoal", "demo", "whole"),
     ("shoal", "demo", "demo", "--tuples", "2000"),
+    ("shoal", "check", "demo/policy.yaml", "demo/wearables.jsonl"),
+    ("shoal", "infer", "demo/wearables.jsonl"),
     ("shoal", "run", "demo/policy.yaml", "demo/wearables.jsonl", "out.parquet", "--trace", "private.jsonl"),
     ("shoal", "audit", "demo/policy.yaml", "demo/wearables.jsonl", "out.parquet", "--trace", "private.jsonl"),
 )
@@ -111,7 +115,8 @@ def _has(level: str) -> bool:
 def _used(home: Path, environment: dict[str, str] | None = None) -> str:
     for file in ("out.parquet", "private.jsonl"):
         (home / file).unlink(missing_ok=True)
-    subprocess.run(["rm", "-rf", str(home / "demo")], check=True)
+    for folder in ("demo", "whole"):
+        shutil.rmtree(home / folder, ignore_errors=True)
     answers = [_call(home, *command, environment=environment) for command in _SMOKE]
     return answers[0].split()[1]
 

@@ -1,13 +1,15 @@
-"""What the documents link to outside docs/ becomes a page of the site: other documents, sources, notebooks.
+"""A hook of mkdocs (see mkdocs.yml): pages for linked files outside docs/, the version, and an llms.txt.
 
-A hook of mkdocs (see mkdocs.yml). Documents are written for the repository, where links lead to files; here every link is led
-to the page that shows the file, so that the site is whole, also offline.
+Documents are written for the repository, where links lead to files: other documents, sources, notebooks. Here every such file
+gets a page, and links lead to that page, so that the site is complete, also offline.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
+from collections.abc import Iterator
 from os.path import relpath
 from pathlib import Path
 from posixpath import dirname
@@ -18,6 +20,60 @@ DOCS = ROOT / "docs"
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".service": "ini"}
+
+
+def on_config(config: Any) -> Any:
+    """Show the version at the foot of every page."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    config.copyright = f"shoal {project['version']}"
+    return config
+
+
+def on_nav(nav: Any, config: Any, files: Any) -> Any:
+    """Remember the navigation: llms.txt has its order."""
+    config.extra["sections"] = [(item.title, list(_pages(item))) for item in nav.items if item.children]
+    return nav
+
+
+def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
+    """Give the home page the whole width."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]
+    return context
+
+
+def on_post_build(config: Any) -> None:
+    """Write llms.txt (https://llmstxt.org): every page of the navigation, as Markdown, with its first sentence."""
+    site = Path(config.site_dir)
+    parts = [f"# {config.site_name}\n\n> {config.site_description}\n"]
+    for title, pages in config.extra["sections"]:
+        lines = [f"- [{page.title}]({page.file.src_uri}): {first_sentence(page.markdown)}" for page in pages]
+        parts.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
+        for page in pages:
+            target = site / page.file.src_uri
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(page.markdown, encoding="utf-8")
+    (site / "llms.txt").write_text("\n".join(parts), encoding="utf-8")
+
+
+def _pages(item: Any) -> Iterator[Any]:
+    if item.children:
+        for part in item.children:
+            yield from _pages(part)
+    else:
+        yield item
+
+
+def first_sentence(markdown: str) -> str:
+    """The first sentence of a page, without links.
+
+    >>> first_sentence("# Lanes\\n\\n`lanes` splits a [stream](a.md) into\\nwindows. It is for every algorithm.")
+    '`lanes` splits a stream into windows.'
+    """
+    texts = (part.strip() for part in markdown.split("\n\n"))
+    text = next((part for part in texts if part and not re.match(r"#|```|!\[|\||<|---|\d+\. |- ", part)), "")
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))
+    return re.split(r"(?<=[.?])\s", plain)[0].removesuffix(":")
 
 
 def on_files(files: Any, config: Any) -> Any:

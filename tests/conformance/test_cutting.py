@@ -17,7 +17,7 @@ from tests.examples import examples
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_batches_equal_single_records(name: str) -> None:
-    @examples(0.3)
+    @examples(0.15)
     @given(st.one_of(generated(name), promised(name)))
     def equal(stream: Stream) -> None:
         is_the_same_in_batches(policy_of(name, stream), stream)
@@ -29,7 +29,7 @@ def test_batches_equal_single_records(name: str) -> None:
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
-    @examples(0.3)
+    @examples(0.15)
     @given(st.one_of(generated(name), promised(name)), st.data())
     def equal(stream: Stream, data: st.DataObject) -> None:
         is_the_same_interrupted(policy_of(name, stream), stream, data)

@@ -49,7 +49,7 @@ def in_order(releases: Sequence[Release]) -> list[Release]:
 @pytest.mark.parametrize("count", [2, 8])
 @pytest.mark.parametrize("name", WINDOWED)
 def test_every_promise_holds(name: str, count: int) -> None:
-    @examples(0.3)
+    @examples(0.15)
     @given(generated(name))
     def holds(stream: Stream) -> None:
         stream = split(stream, count)
@@ -82,7 +82,7 @@ def test_stronger_promises_hold(name: str) -> None:
 @pytest.mark.streams
 @pytest.mark.parametrize("name", WINDOWED)
 def test_batches_equal_single_records(name: str) -> None:
-    @examples(0.2)
+    @examples(0.1)
     @given(generated(name), st.sampled_from([2, 5]))
     def equal(stream: Stream, count: int) -> None:
         is_the_same_in_batches(policy_of(name, split(stream, count)), stream)
@@ -94,7 +94,7 @@ def test_batches_equal_single_records(name: str) -> None:
 @pytest.mark.streams
 @pytest.mark.parametrize("name", ["castle", "fads", "tide", "xband"])
 def test_snapshot_and_restore_go_on_as_if_nothing_had_been(name: str) -> None:
-    @examples(0.1)
+    @examples(0.06)
     @given(generated(name), st.sampled_from([2, 5]), st.data())
     def equal(stream: Stream, count: int, data: st.DataObject) -> None:
         is_the_same_interrupted(policy_of(name, split(stream, count)), stream, data)

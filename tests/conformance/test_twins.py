@@ -14,6 +14,7 @@ from shoal.algorithms import WINDOWED
 from tests.conformance.parameters import MIXING, generated
 from tests.conformance.promises import check, has_one_in_k
 from tests.conformance.streams import TREES, Stream, engine, policy_of, twin
+from tests.examples import examples
 from tests.naive import Arrival, Numeric
 
 
@@ -21,6 +22,7 @@ from tests.naive import Arrival, Numeric
 @pytest.mark.parametrize("match", MIXING)
 @pytest.mark.parametrize("name", WINDOWED)
 def test_releases_equal_the_naive_twins_and_keep_the_promises(name: str, match: str) -> None:
+    @examples(0.5)
     @given(generated(name, matches=[match]))
     def equal(stream: Stream) -> None:
         releases = engine(Anonymizer(policy_of(name, stream)), stream)
@@ -34,6 +36,7 @@ QUICK, OTHERS = (9, 5, 130), ((1, 3, 70), (8, 5, 130), (64, 4, 70), (2, 130, 200
 SIZES = [QUICK, *(pytest.param(*size, marks=pytest.mark.long) for size in OTHERS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("quasi", "k", "length"), SIZES)
 @pytest.mark.parametrize("match", MIXING)
 @pytest.mark.parametrize("name", WINDOWED)
@@ -49,6 +52,7 @@ def test_hierarchies_with_more_leaves_than_codes(codes: int, monkeypatch: pytest
     assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
 
 
+@pytest.mark.slow
 @pytest.mark.streams
 @pytest.mark.parametrize("match", ["blurred", "extended"])
 def test_tide_cuts_large_waves_into_parts(match: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,6 +60,7 @@ def test_tide_cuts_large_waves_into_parts(match: str, monkeypatch: pytest.Monkey
         monkeypatch.setattr(import_module(module), "WHOLE", 6)
         monkeypatch.setattr(import_module(module), "PART", 3)
 
+    @examples(0.4)
     @given(generated("tide", matches=[match]))
     def equal(stream: Stream) -> None:
         assert engine(Anonymizer(policy_of("tide", stream)), stream) == twin("tide", stream)
@@ -68,6 +73,7 @@ def test_tide_cuts_large_waves_into_parts(match: str, monkeypatch: pytest.Monkey
     assert releases != twin("tide", stream)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("match", ["blurred", "root"])
 def test_tide_with_hierarchies_of_more_leaves_than_16_bits_number(match: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("shoal.algorithms.tide.wave"), "LEAVES", 2)

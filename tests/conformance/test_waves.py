@@ -65,6 +65,7 @@ def _value(draw: random.Random, attribute: Numeric | str) -> object:
     return draw.choice(sorted(TREES[attribute]))
 
 
+@pytest.mark.slow
 @pytest.mark.streams
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_releases_equal_the_naive_twin_however_the_stream_is_cut(kind: str) -> None:

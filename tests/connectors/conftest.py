@@ -4,11 +4,12 @@ import logging
 import shutil
 import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from connectors.kafka_broker import Cluster, cluster, why_absent
-from connectors.processes import Broker, mosquitto, nats_server, running
+from connectors.processes import Broker, mosquitto, nats_server, postgres, postgres_programs, running
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +61,17 @@ def kafka_program() -> None:
 def kafka_cluster(kafka_program: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with cluster(tmp_path_factory.mktemp("kafka")) as one:
         yield one
+
+
+@pytest.fixture(scope="session")
+def postgres_program() -> Path:
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("there is no PostgreSQL; on Debian, apt-get install postgresql")
+    return programs
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_program: Path) -> Iterator[Broker]:
+    with postgres(postgres_program) as server:
+        yield server

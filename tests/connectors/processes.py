@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,3 +67,49 @@ def mosquitto(program: str, folder: Path, *lines: str) -> Broker:
     kept = [f"listener {port} 127.0.0.1", "persistence true", f"persistence_location {folder}/", "max_queued_messages 0"]
     settings.write_text("\n".join([*own, *kept, *chosen, ""]))
     return Broker([program, "-c", str(settings)], port)
+
+
+def postgres_programs() -> Path | None:
+    """The folder of PostgreSQL's programs: on the path, or where Debian has them."""
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return installed[-1].parent if installed else None
+
+
+class Postgres(Broker):
+    """A server of its own, which does not run as root: then it runs as the user that Debian's package brings."""
+
+    def start(self) -> None:
+        super().start()
+        ready = [str(Path(self._command[-3]).parent / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        until = time.monotonic() + 20
+        while subprocess.run(ready).returncode:
+            assert time.monotonic() < until, "it takes no connections"
+            time.sleep(0.05)
+
+    def stop(self, kill: bool = False) -> None:
+        """A fast stop: open connections are closed."""
+        if self._process is not None:
+            pid = int((Path(self._command[-1]) / "postmaster.pid").read_text().split()[0])
+            os.kill(pid, signal.SIGQUIT if kill else signal.SIGINT)
+            self._process.wait(20)
+            self._process = None
+
+
+@contextmanager
+def postgres(programs: Path, *settings: str) -> Iterator[Postgres]:
+    """A running server, in a folder of its own that its user can reach, unlike pytest's."""
+    port = free_port()
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
+    with tempfile.TemporaryDirectory(prefix="shoal-postgres-") as folder:
+        if user:
+            shutil.chown(folder, "postgres")
+        data = Path(folder) / "data"
+        setup = [*user, str(programs / "initdb"), "-D", str(data), "-U", "shoal", "-A", "trust", "-E", "UTF8", "--no-sync"]
+        subprocess.run(setup, check=True, stdout=subprocess.DEVNULL, cwd=folder)
+        own = [f"port = {port}", "listen_addresses = '127.0.0.1'", f"unix_socket_directories = '{folder}'"]
+        with (data / "postgresql.conf").open("a") as file:
+            file.write("\n".join([*own, "wal_level = logical", *settings, ""]))
+        with running(Postgres([*user, str(programs / "postgres"), "-D", str(data)], port)) as server:
+            yield server  # type: ignore[misc]

@@ -16,6 +16,7 @@ import pytest
 
 from connectors.processes import free_port
 from shoal.connectors.http import HttpSource
+from shoal.connectors.http_limits import Body
 
 pytestmark = pytest.mark.slow
 
@@ -84,6 +85,10 @@ class TestGzip:
         taking = opened(largest=100_000)
         assert taking.post(gzip.compress(b" " * 100_000), **{"Content-Encoding": "GZIP"}) == 200
         assert taking.post(gzip.compress(b" " * 100_000_000), **{"Content-Encoding": "gzip"}) == 413
+
+    def test_a_body_takes_no_more_memory_than_its_bound(self) -> None:
+        body = Body(100, compressed=True)
+        assert not body.add(gzip.compress(b" " * 1_000_000)) and len(body.data) == 101
 
     @pytest.mark.parametrize(
         "body",

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import pytest
 import yaml
 from tools.site import led
 
-from tests.docs.base import ROOT, read
+from tests.docs.base import ROOT, blocks, read
 
+VERSION = tomllib.loads(read("pyproject.toml"))["project"]["version"]
 PAGES = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
 
 
@@ -50,6 +52,12 @@ def test_the_site(tmp_path: Path) -> None:
     }
     fetched = re.compile(r'<(?:script|img|iframe|link)[^>]*(?:src|href)="?(?:https?:)?//[^"> ]+')
     assert [found for page in pages for found in fetched.findall(page.read_text(encoding="utf-8"))] == []
+    assert all(f"shoal {VERSION}" in page.read_text(encoding="utf-8") for page in pages if page.name == "index.html")
+    listed = re.findall(r"^- \[.+\]\((.+)\): .+$", (tmp_path / "site/llms.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {page for page in listed if not page.startswith("project/")} == {
+        page for page in PAGES if (not page.startswith("decisions/") or page.endswith("index.md")) and page != "index.md"
+    }
+    assert [page for page in listed if not (tmp_path / "site" / page).is_file()] == []
     assert "def release(" in re.sub(r"<[^>]+>", "", (tmp_path / "site/project/src/shoal/blocks/release.py.html").read_text())
 
 
@@ -75,3 +83,31 @@ def test_a_broken_link_fails(tmp_path: Path) -> None:
 )
 def test_links_lead_to_pages(link: str, expected: str) -> None:
     assert led(link, ROOT / "docs/index.md", "index.md") == expected
+
+
+def kinds() -> dict[str, list[str]]:
+    """The pages of each part of the navigation."""
+    text = re.sub(r"!!python\S*", "", read("mkdocs.yml"))
+    return {title: list(named(part)) for entry in yaml.safe_load(text)["nav"] for title, part in entry.items()}
+
+
+def test_the_four_kinds() -> None:
+    """Home has a list for each kind, with the same pages as the navigation."""
+    found = kinds()
+    assert list(found) == ["Home", "Tutorials", "How-to guides", "Reference", "Explanation"]
+    home = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", read("docs/index.md"), re.MULTILINE | re.DOTALL))
+    for kind, pages in list(found.items())[1:]:
+        listed = re.findall(r"\]\(([\w/.-]+\.md)\)", home[kind])
+        assert {page for page in listed if not page.startswith("../")} == {
+            page for page in pages if not page.startswith("project/")
+        }
+
+
+LONGER = {"docs/audit.md", "docs/guarantees.md"}  # to be cut
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES} - {*kinds()["Reference"]}))
+def test_no_page_is_long_unless_it_is_reference(page: str) -> None:
+    path = f"docs/{page}"
+    code = sum(len(block.text.splitlines()) for block in blocks(read(path)))
+    assert len(read(path).splitlines()) - code <= 250 or path in LONGER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Callable
@@ -66,6 +67,7 @@ class TestAcknowledged:
             again(file).run()
         assert journal(file).exists() and not (tmp_path / "clean.jsonl").read_bytes()
 
+    @pytest.mark.slow
     def test_every_single_cut_is_noticed(self, tmp_path: Path) -> None:
         """At an entry's border too, where what is left looks whole."""
         file = crashed(tmp_path, 2)
@@ -137,7 +139,8 @@ class TestAcceptedLoss:
         pipe = again(crashed(tmp_path), accept_loss=True)
         assert pipe.run().released == 6 and pipe.lost == 0
 
-    def test_what_is_in_the_output_stays_and_nothing_leaves_twice(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("at", [HEADER + 200, -5])
+    def test_what_is_in_the_output_stays_and_nothing_leaves_twice(self, tmp_path: Path, at: int) -> None:
         """The source could give the lost records again; they may have left already, so it goes on behind them."""
         file = place(tmp_path, 400, window="{count: 60}")
         pipe = Small(tmp_path)
@@ -153,13 +156,15 @@ class TestAcceptedLoss:
         with pytest.raises(Crash):
             pipe.run()
         data, before = journal(file).read_bytes(), (tmp_path / "clean.jsonl").read_bytes()
-        journal(file).write_bytes(flipped(HEADER + 200)(data))
+        journal(file).write_bytes(flipped(at % len(data))(data))
         knowing = Pipe(file)
         knowing.accept_loss()
         stats = knowing.run()
         after = (tmp_path / "clean.jsonl").read_bytes()
         assert after.startswith(before) and len(after.splitlines()) < 400 == stats.received
         assert knowing.sequence == len(after.splitlines())
+        rows = [json.loads(line)["row"] for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
+        assert len(set(rows)) == len(rows)
 
     def test_a_state_before_the_loss_is_not_used_again(self, tmp_path: Path) -> None:
         file = crashed(tmp_path)

@@ -171,6 +171,8 @@ def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path, alone: Cluster)
     survives(tmp_path, alone, kills=200, of_broker=20, seed=2)
 
 
+@pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_one_of_three_brokers_is_killed(
     tmp_path: Path,
     kafka_program: None,  # noqa: F811
@@ -186,7 +188,7 @@ def test_one_of_three_brokers_is_killed(
         leader = found.admin.list_topics(timeout=10).topics["__transaction_state"].partitions[0].leader
         found.nodes[leader].stop(kill=True)
         size = (tmp_path / "trace.jsonl").stat().st_size
-        wait_until(lambda: (tmp_path / "trace.jsonl").stat().st_size > size + 1000, 120)
+        wait_until(lambda: (tmp_path / "trace.jsonl").stat().st_size > size + 1000, 300)
         found.nodes[leader].start()
         records = growing.end()
         finished(tmp_path, found, process, records)

@@ -167,7 +167,7 @@ def test_the_clock_stands_where_ticks_put_it_before_a_crash(tmp_path: Path) -> N
     again = Pipe(file, monotonic=lambda: 0.0)
     again.stop()
     again.run()
-    assert again._clock.now == ticks[-1] > 4.9
+    assert 4.9 < again._clock.now == ticks[-1] < 10
 
 
 def test_the_clock_never_runs_backwards() -> None:

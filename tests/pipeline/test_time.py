@@ -150,6 +150,17 @@ class TestSetClock:
         assert len(anonymizer.tick(1005.0 + 3610)) == held
         assert max(anonymizer.trace.column("released").to_pylist()) == pytest.approx(4615)
 
+    def test_it_stays_set_after_a_checkpoint(self, tmp_path: Path) -> None:
+        file = self.poisoned(tmp_path)
+        for clock in (1005.0, None):
+            pipe = Pipe(file)
+            if clock is not None:
+                pipe.set_clock(clock)
+            pipe.stop(drain=False)
+            pipe.run()
+        assert len(pipe.anonymizer.tick(1005.0 + 3590)) == 0
+        assert len(pipe.anonymizer.tick(1005.0 + 3610)) == 36
+
     def test_it_stays_set_over_a_crash(self, tmp_path: Path) -> None:
         file = self.poisoned(tmp_path)
         pipe = Pipe(file)

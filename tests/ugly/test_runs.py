@@ -124,8 +124,10 @@ def test_lines_are_named_by_their_number_in_the_file(tmp_path: Path) -> None:
 def test_a_field_that_never_appears_is_an_error_at_once(tmp_path: Path) -> None:
     plain = shoal.Policy.parse(POLICY.replace('separator: ";", encoding: cp1252, ', ""))
     source = european(tmp_path / "e.csv")
+    progress: list[object] = []
     with pytest.raises(InputError) as caught:
-        shoal.run(plain, source, tmp_path / "out.csv")
+        shoal.run(plain, source, tmp_path / "out.csv", on_progress=progress.append)
+    assert progress == []  # not even the first block went further
     assert str(caught.value) == (
         f"{source}: has no field 'pid', 'born', 'weight', 'town'; correct its name in the policy, or list it under "
         "input.optional. input: the file seems to have semicolons between fields, Windows-1252, decimal commas, a header; "

@@ -47,6 +47,10 @@ class Tree:
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, self.path / name)
         (self.path / ".venv").symlink_to(ROOT / ".venv")
+        (self.path / "build").mkdir()
+        (self.path / "build/kafka").symlink_to(
+            ROOT / "build/kafka"
+        )  # else the tests on Kafka are skipped
         self.environment = {
             **os.environ, "PYTHONPATH": f"{self.path}/src", "SHOAL_CACHE": str(PLACE / "cache"), "PYTHONHASHSEED": "0",
         }  # fmt: skip

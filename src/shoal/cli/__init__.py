@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from shoal.cli import audit, bench, check, completion, demo, hierarchy, infer, lab, pipe, plan, reproduce, run, schema
+from shoal.cli import completion
 from shoal.cli.options import Paged
 
 __all__ = ["app", "main"]
@@ -24,27 +27,54 @@ Examples:
   shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
 """
 
-app = typer.Typer(
-    name="shoal",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command(epilog=run.EXAMPLES)(run.run)
-app.command(short_help="Anonymize a live stream, exactly once.", epilog=pipe.EXAMPLES, cls=Paged)(pipe.pipe)
-app.command(short_help="Check a policy, and data against it.", epilog=check.EXAMPLES)(check.check)
-app.command(short_help="Judge whether the promises of a policy held.", epilog=audit.EXAMPLES)(audit.audit)
-app.command(short_help="Draft a policy from a sample of the data.", epilog=infer.EXAMPLES)(infer.infer)
-app.add_typer(hierarchy.app)
-app.command(short_help="Print the JSON schema of policies, for editors.", epilog=schema.EXAMPLES)(schema.schema)
-app.command(short_help="Print a script that completes commands in a shell.", epilog=completion.EXAMPLES)(completion.completion)
-app.command(short_help="Recommend a z and a window for z-anonymity.", epilog=plan.EXAMPLES)(plan.plan)
-app.command(short_help="Find a policy by looking, in the browser.", epilog=lab.EXAMPLES)(lab.lab)
-app.command(short_help="Anonymize a generated stream, and show it.", epilog=demo.EXAMPLES)(demo.demo)
-app.command(short_help="Measure how fast shoal is on this machine.", epilog=bench.EXAMPLES)(bench.bench)
-app.command(short_help="Run the experiments of the papers again.", epilog=reproduce.EXAMPLES)(reproduce.reproduce)
+COMMANDS = {
+    "run": "Anonymize INPUT by POLICY into OUTPUT.",
+    "pipe": "Anonymize a live stream, exactly once.",
+    "check": "Check a policy, and data against it.",
+    "audit": "Judge whether the promises of a policy held.",
+    "infer": "Draft a policy from a sample of the data.",
+    "schema": "Print the JSON schema of policies, for editors.",
+    "completion": "Print a script that completes commands in a shell.",
+    "plan": "Recommend a z and a window for z-anonymity.",
+    "lab": "Find a policy by looking, in the browser.",
+    "demo": "Anonymize a generated stream, and show it.",
+    "bench": "Measure how fast shoal is on this machine.",
+    "reproduce": "Run the experiments of the papers again.",
+    "hierarchy": "Build, show, check and complete hierarchies of categories.",
+}
+"""Each is a module with a function of that name, or with an `app` of commands."""
+
+_OBJECTS = 50_000
+"""Python looks for garbage after so many new objects: starting makes hardly any, and looking took a tenth of its time."""
+
+app: typer.Typer
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name != "app":
+        raise AttributeError(f"module 'shoal.cli' has no attribute {name!r}")
+    return globals().setdefault(name, with_commands(COMMANDS))
+
+
+def with_commands(names: Iterable[str]) -> typer.Typer:
+    """The command line with these commands alone, so that one of them starts without the others."""
+    built = typer.Typer(
+        name="shoal",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    built.callback(epilog=EXAMPLES)(root)
+    for name in names:
+        module = import_module(f"shoal.cli.{name}")
+        if hasattr(module, "app"):
+            built.add_typer(module.app)
+        else:
+            kind = Paged if name == "pipe" else None
+            built.command(short_help=COMMANDS[name], epilog=module.EXAMPLES, cls=kind)(getattr(module, name))
+    return built
 
 
 def _version(asked: bool) -> None:
@@ -58,7 +88,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback(epilog=EXAMPLES)
 def root(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
@@ -74,11 +103,14 @@ def main() -> None:
     down would abort it.
     """
     status: str | int | None = 0
+    gc.set_threshold(_OBJECTS)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them takes time, and there are none
+    names: Iterable[str] = {*sys.argv[1:2]} & {*COMMANDS} or COMMANDS
     if completion.VARIABLE in os.environ:
         completion.prepare()
+        names = COMMANDS
     try:
-        app(prog_name="shoal")
+        with_commands(names)(prog_name="shoal")
     except SystemExit as end:
         status = end.code
     with suppress(OSError, ValueError):

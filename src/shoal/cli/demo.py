@@ -27,14 +27,14 @@ Examples:
   shoal demo --live --port 8080
 """
 
-_TUPLES = 200_000
+_TUPLES = 50_000
 _SHOWN = 5  # tuples before and after
 
 
 def demo(
     folder: Annotated[str, typer.Argument(help="Where to leave policy, input and output.", metavar="FOLDER")] = "demo",
     tuples: Annotated[
-        int | None, typer.Option(help="The length of the stream: 200,000; live without end.", min=1, metavar="N")
+        int | None, typer.Option(help="The length of the stream: 50,000; live without end.", min=1, metavar="N")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, another stream.", min=0, metavar="N")] = 0,
     algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "tide",

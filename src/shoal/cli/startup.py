@@ -1,4 +1,4 @@
-"""What a command does before a run: load kernels, and save memory and time."""
+"""What a command does before a run: compile kernels, and save memory and time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNUSED = ("cloudpickle", "pandas", "scipy.linalg")
 
 
 def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
-    """Load the kernels of the policy's algorithm from the cache; if they are not there, compile them and say so."""
+    """If there is no machine code for the policy's algorithm, compile it and say so."""
     from shoal.anonymizer import compile_kernels, secret
     from shoal.compiled import forget_old, is_compiled
     from shoal.policy import Zanon
@@ -25,11 +25,9 @@ def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
     name = policy.algorithm.name
     if isinstance(policy.algorithm, Zanon):
         secret(policy.algorithm)  # refuses before it takes time
-    is_new = not is_compiled(name)
-    if is_new:
+    if not is_compiled(name):
         say(f"compiling {name} once (up to half a minute); later starts take it from the cache …")
-    compile_kernels(name)
-    if is_new:
+        compile_kernels(name)
         forget_old()
 
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
@@ -106,6 +107,8 @@ class Sink(ABC):
 
     identity: tuple[str, ...] = ()  # the settings that identify it: with another value it is another sink, which is empty
     fields: Sequence[str] = ()  # the fields of the tuples
+    schema: pa.Schema | None = None  # their types, as far as the policy tells; null for others
+    spool: Path | None = None  # a file of the state for tuples that were written and are not stored yet
     remembers: bool
     """Whether it knows which numbers it has, so that no tuple is in it twice. If not, a replay writes tuples again."""
 
@@ -128,9 +131,16 @@ class Sink(ABC):
                 self.begin(mark, sequence)
         return self.begin_is_harmless
 
+    def outlook(self) -> Sequence[str]:
+        """What a start would change, and what readers should know: lines for `--check`, after a probe."""
+        return ()
+
     @abstractmethod
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
-        """Publish tuples, of which the first has this number. Returns once they are stored, however long that takes."""
+        """Publish tuples, of which the first has this number. Returns once they are stored, or in the spool."""
+
+    def store_waiting(self, everything: bool = False) -> None:  # noqa: B027
+        """Store tuples of the spool that have waited long enough, or all of them. Called ten times a second, and at the end."""
 
     @abstractmethod
     def caught_up(self, sequence: int) -> None:

@@ -23,6 +23,10 @@ SINKS = {
     "nats": "nats_sink.NatsSink",
     "mqtt": "mqtt.MqttSink",
     "http": "http.HttpSink",
+    "parquet": "parquet_sink.ParquetSink",
+    "postgres": "postgres_sink.PostgresSink",
+    "delta": "delta_sink.DeltaSink",
+    "iceberg": "iceberg_sink.IcebergSink",
 }
 
 

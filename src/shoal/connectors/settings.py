@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from shoal.config import FrozenModel, Name, refusal
 from shoal.errors import ConnectorError
+from shoal.storage import is_address
 
 _SECRETS = (  # endings of the names of options whose values are secret
     "password", "passphrase", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "api_key", "apikey",
@@ -26,6 +27,14 @@ def _in_folder(path: Path, info: ValidationInfo) -> Path:
 
 
 LocalPath = Annotated[Path, AfterValidator(_in_folder)]  # a path relative to the folder of the pipeline's file
+
+
+def _address_or_path(value: object, info: ValidationInfo) -> object:
+    return value if is_address(value) else _in_folder(Path(str(value)), info)
+
+
+Folder = Annotated[str | Path, BeforeValidator(_address_or_path)]
+"""A folder relative to that of the pipeline's file, or its address in an object store."""
 
 
 class Secret(FrozenModel):

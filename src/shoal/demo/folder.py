@@ -43,7 +43,7 @@ class Demo(NamedTuple):
     trace: Path
 
 
-def prepare(folder: str | PathLike[str], tuples: int = 200_000, *, seed: int = 0, algorithm: str = DEFAULT_NAME) -> Demo:
+def prepare(folder: str | PathLike[str], tuples: int = 50_000, *, seed: int = 0, algorithm: str = DEFAULT_NAME) -> Demo:
     """Write the policy, its hierarchies and a stream into a folder.
 
     Raises InputError if the folder holds something else than an earlier demo, or cannot be written, and PolicyError

@@ -1,6 +1,6 @@
 """Bytes to record batches (`reading`) and back (`writing`), streaming, by the suffix of a file's name."""
 
-from shoal.formats.json_values import dumps, typed_column
+from shoal.formats.json_values import dumps, typed_column, typed_texts
 from shoal.formats.kind import SUFFIXES, WRITABLE, kind, packing, suffix, writable
 from shoal.formats.reading import field_names, open_reader
 from shoal.formats.reading.detect import Detected, detected, differs
@@ -16,5 +16,5 @@ __all__ = [
     "BOM", "LONGEST", "SUFFIXES", "WRITABLE", "Block", "Detected", "Field", "First", "FirstRows", "Parser", "Reader", "Source",
     "TextEncoder", "Writer", "detected", "differs", "dumps", "field_names", "first_end", "first_record", "first_rows",
     "guarded", "kind", "last_record", "lines", "open_reader", "open_writer", "opened", "overlong", "packing", "parser",
-    "reason", "suffix", "typed_column", "writable",
+    "reason", "suffix", "typed_column", "typed_texts", "writable",
 ]  # fmt: skip

@@ -31,11 +31,13 @@ from shoal.pipeline.encryption import FileCipher
 from shoal.pipeline.intake import Intake, with_ticks
 from shoal.pipeline.journal import Entry, Journal
 from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
+from shoal.pipeline.published import published_schema
 from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
 from shoal.pipeline.stream_time import StreamClock, time_bounds
 from shoal.policy import Policy
 
 TICK = 0.01  # seconds from one tick to the next, while tuples wait for the clock
+SPOOL = "spool"  # the file of tuples that left the window, and wait for a commit of the sink
 PATIENCE = 0.1  # seconds to wait for a source; a request to stop waits no longer either
 
 log = logging.getLogger("shoal.pipe")
@@ -98,7 +100,8 @@ class Pipe:
         self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
         self.source = self._new_source()
         self.sink: Sink = connector_class(SINKS, file.sink.name)(file.sink.settings)
-        self.sink.fields = self.policy.published
+        self.sink.fields, self.sink.schema = self.policy.published, published_schema(self.policy)
+        self.sink.spool = file.state.dir / SPOOL
         self._trace = FileSink(FileSink.Settings(path=file.trace), private=True) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None
 
@@ -244,6 +247,7 @@ class Pipe:
             if waits and now >= self._next_tick:
                 self._tick(moment)
                 self._next_tick = now + TICK
+            self.sink.store_waiting()
             if now >= checkpoint and not self._is_saving:
                 self._save(store, pool)
                 checkpoint = now + self.file.state.checkpoint
@@ -252,6 +256,7 @@ class Pipe:
                 lag = now + 1
         if self.source.ended or self._drain:
             self._input(Entry("flush", self._today()), ())
+        self.sink.store_waiting(everything=True)
         self._saved(wait=True)
         self._save(store, pool)
         self._saved(wait=True)

@@ -39,6 +39,7 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         is_known = sink.probe(facts["marks"].get(name), facts["sequence"])
         kind = file.sink.name if name == "sink" else "file"
         yield f"{name}: {kind} {'can be written' if is_known else 'is tried only at the start'}"
+        yield from sink.outlook()
 
 
 def _read_all(file: PipelineFile) -> tuple[Store, SavedState | None, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -19,7 +20,6 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
 )
-from pydantic.fields import FieldInfo
 
 from shoal.config import Few, FrozenModel, Name, Place, Weight, dotted, missing, problems, refusal, unknown, whole
 from shoal.errors import PolicyError
@@ -108,7 +108,7 @@ WrittenNulls = Annotated[
 class PolicyFile(FrozenModel):
     """An anonymization policy of shoal."""
 
-    model_config = ConfigDict(json_schema_extra=_FORMS, title="Policy")
+    model_config = ConfigDict(json_schema_extra=_FORMS, title="Policy", defer_build=True)
 
     version: Annotated[Literal[1], BeforeValidator(whole)] = Field(default=1, description="the version of this format")
     person: Annotated[Name, BeforeValidator(_person)] = Field(
@@ -151,12 +151,12 @@ class PolicyFile(FrozenModel):
     )
 
 
-def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    """Reads a section. Each is built when it is first needed, and `PolicyFile` as a whole only for the schema."""
+    field = PolicyFile.model_fields[name]
     written: Any = Annotated[field.annotation, field]
     return TypeAdapter(written)
-
-
-_SECTIONS = {name: _adapter(field) for name, field in PolicyFile.model_fields.items()}
 
 
 def read_policy(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
@@ -165,14 +165,14 @@ def read_policy(written: object, folder: str | PathLike[str] | None) -> dict[str
         raise PolicyError(["the policy is not a mapping; write it as key: value pairs"])
     written = _with_algorithm(written)
     context = {"folder": None if folder is None else Path(folder)}
-    found = [f"{key}: {unknown(key, _SECTIONS)}" for key in written if key not in _SECTIONS]
+    found = [f"{key}: {unknown(key, PolicyFile.model_fields)}" for key in written if key not in PolicyFile.model_fields]
     sections: dict[str, Any] = {}
     filters = _is_filter(written)
     needed = NEEDED_TO_FILTER if filters else NEEDED
     for name, field in PolicyFile.model_fields.items():
         if name in written and not (written[name] is None and name in needed):
             try:
-                sections[name] = _SECTIONS[name].validate_python(written[name], context=context)
+                sections[name] = _adapter(name).validate_python(written[name], context=context)
             except ValidationError as error:
                 found.extend(_said(name, error))
         elif field.is_required() or name in needed:

@@ -1,4 +1,4 @@
-"""docs/querying.md: every snippet gives the same answers."""
+"""docs/querying-sets.md: every snippet gives the same answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snippet(before: str) -> str:
-    return next(block.text for block in blocks(read("docs/querying.md")) if block.before.startswith(before))
+    return next(block.text for block in blocks(read("docs/querying-sets.md")) if block.before.startswith(before))
 
 
 def test_duckdb() -> None:

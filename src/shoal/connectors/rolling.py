@@ -1,0 +1,236 @@
+"""What sinks that write tables have in common: tuples are collected, and stored together with the number after them."""
+
+from __future__ import annotations
+
+import re
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+import pyarrow as pa
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from shoal.config import Count, FrozenModel, Name, Span, refusal
+from shoal.connectors.connector import Position, Sink
+from shoal.connectors.spool import Spool, Waiting
+from shoal.connectors.table_columns import Change, change, fitted, flat_schema, flat_table, plain_schema, plain_table
+from shoal.errors import ConnectorError
+
+_THOUSANDS = {"": 1, "k": 1_000, "M": 1_000_000}
+
+
+def _rows(value: object) -> object:
+    """
+    >>> _rows("1M"), _rows("250k"), _rows(7)
+    (1000000, 250000, 7)
+    """
+    if not isinstance(value, str):
+        return value
+    written = re.fullmatch(r"([0-9]+)([kM]?)", value)
+    if written is None:
+        raise refusal("is no number of rows; write it like 50000, 50k or 1M")
+    return int(written[1]) * _THOUSANDS[written[2]]
+
+
+Rows = Annotated[
+    Count,
+    BeforeValidator(_rows),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9]+[kM]?$"}]}),
+]
+
+
+class Roll(FrozenModel):
+    """When the tuples that were collected are stored: with so many rows, or so long after the first of them."""
+
+    rows: Rows = Field(default=1_000_000, description="rows after which a commit is made, such as 1M")
+    every: Span = Field(default=60.0, description="how long a tuple waits for a commit at most, such as 60s")
+
+
+class Rolled(FrozenModel):
+    """Settings of a sink that collects tuples."""
+
+    roll: Roll = Field(default=Roll(), description="when tuples are stored, such as {rows: 1M, every: 60s}")
+    number: Name | None = Field(default=None, description="a column for the number of each tuple; without it there is none")
+
+
+class RollingSink(Sink):
+    """Collects tuples, and stores them with the number after them in one commit, so that both are there or none is.
+
+    A commit holds what whole calls of `write` brought, so no group is ever stored in parts. Until then tuples are in the spool,
+    which a checkpoint makes durable.
+    """
+
+    remembers = True
+    place = ""  # how messages name the table
+    is_flat: ClassVar[bool] = False  # whether the parts of a generalized value are columns of their own
+
+    def __init__(self, settings: Rolled) -> None:
+        self._roll, self._number = settings.roll, settings.number
+        self._waiting: list[Waiting] = []
+        self._since = 0.0  # when the first of them came
+        self._has = self._begun = 0  # the number after the last tuple that is stored; the first number of this sink
+        self._spool: Spool | None = None
+
+    @abstractmethod
+    def _connect(self) -> None:
+        """Connect, without any effect on others."""
+
+    @abstractmethod
+    def _committed(self) -> int | None:
+        """The number after the last tuple that is stored; None if nothing ever was."""
+
+    @abstractmethod
+    def _is_taken(self) -> bool:
+        """Whether something is there that no sink of ours wrote, though nothing was committed."""
+
+    @abstractmethod
+    def _columns(self) -> pa.Schema | None:
+        """The columns of the table; None if there is no table yet."""
+
+    @abstractmethod
+    def _commit(self, table: pa.Table, added: Sequence[pa.Field], first: int, end: int) -> None:
+        """Store a table, which has all columns, and the number `end`. `added` are columns that are new.
+
+        Waits while the other side is away. Raises ConnectorError if it holds another number than `_has`.
+        """
+
+    def _prepare(self, is_probe: bool) -> None:
+        """After it is known that this is the right place: lock it, and clear what an interrupted commit left."""
+
+    def begin(self, mark: Position | None, sequence: int) -> None:
+        self._connect()
+        self._look(mark, sequence)
+        self._prepare(is_probe=False)
+        if self.spool is not None:
+            self._spool = Spool(self.spool)
+            self._take_back(self._spool, sequence if mark else 0)
+        self._refuse_gap(sequence)
+
+    def _look(self, mark: Position | None, sequence: int) -> None:
+        """Compare what is stored with the mark of a checkpoint."""
+        stands = self._committed()
+        if mark is None and (stands is not None or self._is_taken()):
+            raise ConnectorError(
+                f"{self.place} holds something that no state knows of; name another one, or bring its state back"
+            )
+        self._begun = int(mark["begun"]) if mark else sequence
+        self._has = self._begun if stands is None else stands
+        if mark and self._has < int(mark["has"]):
+            raise ConnectorError(
+                f"{self.place} has the tuples up to {self._has}, but {mark['has']} were stored; "
+                "it is not the one that the state belongs to"
+            )
+        self._change()
+
+    def _change(self) -> Change:
+        """What the policy changes about the columns."""
+        if self.schema is None:
+            return Change()
+        columns, new = self._columns(), plain_schema(self.schema)
+        new = flat_schema(new) if self.is_flat else new
+        names = [*([self._number] if self._number else []), *self.schema.names, *new.names]
+        return change(columns, new, names, self.place) if columns is not None else Change()
+
+    def outlook(self) -> Sequence[str]:
+        try:
+            self._connect()
+            found = self._change()
+            begins = self._columns() is None
+        finally:
+            self.close()
+        lines = [f"{self.place} is created with the first tuples"] if begins else []
+        lines += [f"{self.place} gets a new column {field.name!r}: older rows are null there" for field in found.added]
+        lines += [f"{self.place} keeps its column {name!r}: new rows are null there" for name in found.missing]
+        return [*lines, f"tuples are visible at most {self._roll.every:g} s after they left the window, and a commit"]
+
+    def probe(self, mark: Position | None, sequence: int) -> bool:
+        try:
+            self._connect()
+            self._look(mark, sequence)
+            self._prepare(is_probe=True)
+        finally:
+            self.close()
+        return True
+
+    def _take_back(self, spool: Spool, sequence: int) -> None:
+        """Collect again what the spool has up to a checkpoint. The replay brings what comes behind, so that is dropped."""
+        for first, batch in spool.read():
+            begin, end = max(self._next - first, 0), min(sequence - first, len(batch))
+            if begin < end:
+                self._waiting.append(Waiting(first + begin, batch.slice(begin, end - begin)))
+        self._since = time.monotonic()
+        spool.replace(self._waiting)
+
+    def _refuse_gap(self, sequence: int) -> None:
+        if self._next < sequence:
+            raise ConnectorError(
+                f"{self.place} has the tuples up to {self._has}, and those up to {sequence} are not in the spool of the state "
+                "any more; bring the whole folder of the state back"
+            )
+
+    @property
+    def _next(self) -> int:
+        return self._waiting[-1].end if self._waiting else self._has
+
+    def write(self, batch: pa.RecordBatch, sequence: int) -> None:
+        had = max(0, min(len(batch), self._next - sequence))
+        if had == len(batch):
+            return
+        self._collect(Waiting(sequence + had, batch.slice(had)))
+        if sum(len(each.batch) for each in self._waiting) >= self._roll.rows:
+            self._store()
+
+    def _collect(self, waiting: Waiting) -> None:
+        if not self._waiting:
+            self._since = time.monotonic()
+        self._waiting.append(waiting)
+        if self._spool:
+            self._spool.add(waiting)
+
+    def store_waiting(self, everything: bool = False) -> None:
+        if self._waiting and (everything or time.monotonic() - self._since >= self._roll.every):
+            self._store()
+
+    def _store(self) -> None:
+        batches, first, end = [each.batch for each in self._waiting], self._waiting[0].first, self._next
+        table = plain_table(batches, self.place)
+        if self._number:
+            numbers = [pa.array(range(each.first, each.end), pa.int64()) for each in self._waiting]
+            table = table.add_column(0, self._number, pa.chunked_array(numbers))
+        table = flat_table(table) if self.is_flat else table
+        columns = self._columns()
+        found = change(columns or pa.schema([]), table.schema, table.schema.names, self.place)
+        whole = pa.schema([*(columns or []), *found.added])
+        self._commit(fitted(table, whole, self.place), found.added, first, end)
+        self._has, self._waiting = end, []
+        if self._spool:
+            self._spool.clear()
+
+    def caught_up(self, sequence: int) -> None:
+        if self._has > sequence:
+            raise ConnectorError(
+                f"{self.place} has the tuples up to {self._has}, but the state ends at {sequence}; it is too old: "
+                "use the latest one"
+            )
+
+    def take_over(self, sequence: int) -> int:
+        return max(self._next, sequence)
+
+    def _overtaken(self, stands: int | None) -> ConnectorError:
+        return ConnectorError(
+            f"{self.place} has the tuples up to {stands}, but this pipeline stored up to {self._has}; "
+            "another one writes to it: give each its own"
+        )
+
+    @property
+    def mark(self) -> Position:
+        return {"begun": self._begun, "has": self._has}
+
+    def make_durable(self) -> None:
+        if self._spool:
+            self._spool.make_durable()
+
+    def close(self) -> None:
+        if self._spool:
+            self._spool.close()

@@ -1,0 +1,163 @@
+"""Pipelines into tables that are killed at any moment, again and again, while a reader looks at the table."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.exceptions import NoSuchTableError
+
+from connectors.conftest import postgres_program, postgres_server  # noqa: F401
+from connectors.processes import Broker
+from shoal.audit import audit
+
+from .base import kill, lines, place, start, wait_until
+from .test_kill import Growing
+
+PIPELINE = """
+policy: policy.yaml
+source: {{file: {{path: raw.jsonl, follow: true}}}}
+sink: {sink}
+state: {{dir: state, checkpoint: 50ms, key: {{env: SHOAL_KEY}}}}
+trace: trace.jsonl
+"""
+KINDS = ["parquet", "postgres", "delta", "iceberg"]
+Reader = Callable[[], pa.Table]  # the table as anyone sees it, with the numbers of its tuples
+
+
+def parquet(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
+    def read() -> pa.Table:
+        entries = sorted((folder / "clean").glob("_manifest/[0-9]*.json"))
+        files = [folder / "clean" / name for entry in entries for name in json.loads(entry.read_text())["files"]]
+        tables = [pyarrow.parquet.read_table(file, partitioning=None) for file in files]
+        return pa.concat_tables(tables) if tables else pa.table({"nr": []})
+
+    return {"parquet": {"path": "clean", "partition": {"by": "t", "every": "hour"}}}, read
+
+
+def postgres(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
+    assert server
+    table = f"clean_{time.monotonic_ns()}"
+    where = {"host": "127.0.0.1", "port": server.port, "user": "shoal"}
+
+    def read() -> pa.Table:
+        with psycopg.connect(**where, dbname="postgres", row_factory=psycopg.rows.dict_row) as connection:
+            if not connection.execute("select 1 from pg_tables where tablename = %s", (table,)).fetchone():
+                return pa.table({"nr": []})
+            rows = connection.execute(f"select * from {table}").fetchall()
+            return pa.Table.from_pylist(rows) if rows else pa.table({"nr": []})
+
+    return {"postgres": {**where, "database": "postgres", "table": table}}, read
+
+
+def delta(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
+    def read() -> pa.Table:
+        if not deltalake.DeltaTable.is_deltatable(str(folder / "delta")):
+            return pa.table({"nr": []})
+        return deltalake.DeltaTable(folder / "delta").to_pyarrow_table()
+
+    return {"delta": {"path": "delta"}}, read
+
+
+def iceberg(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
+    catalog = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
+
+    def read() -> pa.Table:
+        try:
+            return load_catalog("default", **catalog).load_table("clean.people").scan().to_arrow()
+        except NoSuchTableError:
+            return pa.table({"nr": []})
+
+    return {"iceberg": {"table": "clean.people", "catalog": catalog}}, read
+
+
+def jsonl(table: pa.Table, path: Path) -> None:
+    """The rows of a table as the audit reads them, in the order of their numbers."""
+    table = table.sort_by("nr")
+    rows = table.drop_columns([name for name in ("nr", "hour") if name in table.schema.names]).to_pylist()
+    if "age_lo" in table.schema.names:
+        rows = [
+            {
+                "t": {"lo": row["t_lo"], "hi": row["t_hi"]},
+                "age": None
+                if row["age_lo"] is None
+                else {"lo": row["age_lo"], "hi": row["age_hi"], "or_missing": row["age_or_missing"]},
+                "city": None if row["city"] is None else {"value": row["city"], "or_missing": row["city_or_missing"]},
+                "disease": row["disease"],
+            }
+            for row in rows
+        ]
+    path.write_text(lines(rows))
+
+
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: int) -> None:
+    """Kill a pipeline so many times while its input grows; in the end every promise was kept, and at every look no group
+    was there in parts."""
+    place(folder, window="{time: 300ms}", follow=True)
+    policy = folder / "policy.yaml"
+    policy.write_text(policy.read_text().replace("{field: t}", "{field: t, publish: generalize, grid: 10s}"))
+    sink, read = globals()[kind](folder, server)
+    next(iter(sink.values())).update({"number": "nr", "roll": {"rows": 200, "every": "200ms"}})
+    (folder / "pipeline.yaml").write_text(PIPELINE.format(sink=json.dumps(sink)))
+    chance, growing, seen = random.Random(seed), Growing(folder / "raw.jsonl"), set()
+    trace = folder / "trace.jsonl"
+    growing.start()
+    for _ in range(kills):
+        process = start(folder / "pipeline.yaml")
+        if chance.random() < 0.8:  # else it is killed while it starts
+            known = size(trace)
+            wait_until(lambda known=known: size(trace) > known, 60)  # type: ignore[misc]
+        time.sleep(chance.random() * 0.5)
+        kill(process)
+        numbers = sorted(read()["nr"].to_pylist())
+        assert numbers == list(range(len(numbers)))
+        seen.add(len(numbers))
+    count = growing.end()
+    process = start(folder / "pipeline.yaml")
+    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count, 60)
+    process.terminate()
+    process.join()
+    assert process.exitcode == 0
+    table = read()
+    assert sorted(table["nr"].to_pylist()) == list(range(count))
+    left = [json.loads(line) for line in trace.read_text().splitlines()]
+    for number in seen - {0, count}:
+        parts = {(row["cluster"], row["released"]) for row in (left[number - 1], left[number]) if row["how"] == "cluster"}
+        both = left[number - 1]["how"] == left[number]["how"] == "cluster"
+        assert not both or len(parts) == 2, f"the group of tuple {number} was there in parts"
+    assert len(seen) > kills // 10  # the pipeline went on between kills
+    jsonl(table, folder / "clean.jsonl")
+    report = audit(folder / "policy.yaml", folder / "raw.jsonl", folder / "clean.jsonl", trace=trace)
+    assert report.held, report.to_dict()
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Broker | None:
+    return request.getfixturevalue("postgres_server") if "postgres" in request.node.name else None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_lost_or_twice(tmp_path: Path, kind: str, server: Broker | None) -> None:
+    survives(tmp_path, kind, server, kills=3, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_lost_or_twice_over_100_kills(tmp_path: Path, kind: str, server: Broker | None) -> None:
+    survives(tmp_path, kind, server, kills=100, seed=2)
