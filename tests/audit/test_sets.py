@@ -190,7 +190,9 @@ def test_each_value_of_a_set_counts_for_one_of_k_rows_and_the_rest_as_often_as_i
     held = Policy.parse(
         {
             "attributes": {"home": {"quasi": "categorical", "hierarchy": TREE, "generalize": "set"}},
+            "person": "none",
             "privacy": {"k": K},
+            "window": {"count": 10},
         }
     )
     before = pa.table({"home": ["Canal"] * 8 + ["Mill"] * 2})
