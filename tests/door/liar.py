@@ -87,6 +87,7 @@ def publish(s, lie):
     row = generalize(s, chosen[:size])
     how = CLUSTER
     if lie == LOW:
+        g.low[row, 0] = max(g.low[row, 0], -1.7e308)
         g.low[row, 0] += _next(g.low[row, 0])
     elif lie == HIGH:
         g.high[row, 0] -= _next(g.high[row, 0])
