@@ -4,6 +4,8 @@ BASE := .venv/base
 SPARK := .venv-spark
 PYTEST := $(BIN)/python -m pytest --dist worksteal -n
 TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) s"' EXIT
+# of make figures; SIZE=--quick to try it
+SIZE ?= --rounds 3
 FITS := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p $(FITS) 2>/dev/null && echo $$p && break; done)
 
@@ -19,7 +21,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE  # compiled modules and rewritten tests are kept: each start of Python is quicker
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-long test-spark lint format type kernels bench figures docs notebooks reference package kafka pycanon page page-check clean
+.PHONY: help setup demo check test test-long test-spark lint format type kernels bench figures docs notebooks reference package kafka registry spark-kafka pycanon page page-check clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -89,8 +91,8 @@ bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of t
 
 figures: setup  ## measure again what docs/figures.md shows, tables and picture; on a machine that does nothing else
 	@mkdir -p build
-	@$(BIN)/shoal bench default speed files threads growth roofline --json build/bench.json --plot docs/figures.svg
-	@$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md
+	@$(TIMED); $(BIN)/shoal bench default speed files threads growth roofline $(SIZE) --json build/bench.json --plot docs/figures.svg && \
+		$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md figures.svg
 
 docs: setup  ## the documentation as a site, in build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -120,6 +122,25 @@ build/kafka/ready: tools/kafka/pom.xml
 	@echo "fetching Kafka into build/kafka (once)"
 	@rm -rf build/kafka
 	@mvn -q -B -f tools/kafka/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory="$(CURDIR)/build/kafka"
+	@touch $@
+
+registry: build/registry/ready  ## a schema registry for the tests, in build/registry, which needs Java 17 and Maven
+
+build/registry/ready: tools/registry/pom.xml
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Apicurio needs Java 17 and Maven; on Debian: apt-get install openjdk-17-jre-headless maven"; exit 1; }
+	@echo "fetching Apicurio into build/registry (once)"
+	@rm -rf build/registry
+	@mvn -q -B -f tools/registry/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack-dependencies -DoutputDirectory="$(CURDIR)/build/registry"
+	@touch $@
+
+spark-kafka: build/spark-kafka/ready  ## Spark's connector for Kafka, for make test-spark, in build/spark-kafka, which needs Java 17 and Maven
+
+build/spark-kafka/ready: tools/spark-kafka/pom.xml $(SPARK)/ready
+	@echo "fetching Spark's connector for Kafka into build/spark-kafka (once)"
+	@rm -rf build/spark-kafka
+	@mvn -q -B -f tools/spark-kafka/pom.xml -Dpyspark=$$($(SPARK)/bin/python -c 'import pyspark; print(pyspark.__version__)') \
+		org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeGroupIds=org.apache.spark,org.apache.kafka,org.apache.commons \
+		-DexcludeArtifactIds=spark-tags_2.13 -DoutputDirectory="$(CURDIR)/build/spark-kafka"
 	@touch $@
 
 pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit's figures with

@@ -19,7 +19,7 @@ if find_spec("hypothesis"):  # the environment of Spark does without
     settings.load_profile("check")  # unless --hypothesis-profile names another
 
 NEEDED = {
-    "broker": {"nats_program", "mosquitto_program", "kafka_program", "postgres_program"},
+    "broker": {"nats_program", "mosquitto_program", "kafka_program", "postgres_program", "registry_program"},
     "browser": {"browser"},
     "long": {"measured"},
 }

@@ -30,14 +30,16 @@ the [page](docs/page.md) has uPlot in it, under the [MIT licence](src/shoal/web/
 """
 _TAIL = """
 Packages that shoal itself needs have permissive licences. Copyleft by file (MPL-2.0) is met among the tools that test it and
-build its documents; they are neither changed nor passed on. `shoal bench zanon` can run the package zanon (GPL-3.0) beside
-shoal's own filter where somebody has installed it; shoal does not need it, and no extra names it.
+build its documents; they are neither changed nor passed on. psycopg (LGPL-3.0), which the extra `postgres` brings, is imported
+as it is. `shoal bench zanon` can run the package zanon (GPL-3.0) beside shoal's own filter where somebody has installed it;
+shoal does not need it, and no extra names it.
 """
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "HPND", "ISC", "LLVM-exception", "MIT", "MIT-0",
-    "MIT-CMU", "PSF-2.0", "Python-2.0", "Python-2.0.1", "Unicode-3.0", "Unlicense", "Zlib", "BSL-1.0",
+    "MIT-CMU", "PSF-2.0", "Python-2.0", "Python-2.0.1", "Unicode-3.0", "Unlicense", "Zlib", "BSL-1.0", "CNRI-Python",
 }  # fmt: skip
 BY_FILE = {"MPL-2.0", "EPL-2.0"}
+BY_LIBRARY = {"LGPL-3.0-only"}  # of a library that an extra imports unchanged, and that anyone can replace
 _CALLED = {
     "apache software license": "Apache-2.0", "apache 2.0": "Apache-2.0", "apache license 2.0": "Apache-2.0",
     "apache license, version 2.0": "Apache-2.0", "apache 2": "Apache-2.0", "bsd license": "BSD", "bsd": "BSD",
@@ -87,7 +89,7 @@ def is_compatible(package: Package) -> bool:
     >>> is_compatible(Package("a", "MIT OR GPL-3.0-only", (RUN,))), is_compatible(Package("b", "MPL-2.0", (RUN,)))
     (True, False)
     """
-    fine = PERMISSIVE if RUN in package.needed else PERMISSIVE | BY_FILE
+    fine = PERMISSIVE if RUN in package.needed else PERMISSIVE | BY_FILE | BY_LIBRARY
     choices = re.sub(r"[()]", "", package.licence).split(" OR ")
     return any(all(part in fine for part in re.split(r" AND | WITH ", choice)) for choice in choices)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from shoal.date_text import column_forms, forms_of
 from shoal.number_text import PLAIN, Marks
 
@@ -29,6 +32,16 @@ def is_missing(text: str) -> bool:
     [True, True, True, True, False, False]
     """
     return text.lower() in _MISSING_TEXTS
+
+
+def missing_among(texts: pa.Array) -> list[str]:
+    """Those of the texts that usually stand for a missing value.
+
+    >>> missing_among(pa.array(["NA", "Oslo", "?"]))
+    ['NA', '?']
+    """
+    known = pa.array(sorted(_MISSING_TEXTS), texts.type)
+    return texts.filter(pc.is_in(pc.utf8_lower(texts), known)).to_pylist()
 
 
 def number_cause(text: str, marks: Marks = PLAIN) -> str:

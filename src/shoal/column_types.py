@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 MARK = b"shoal"  # the key of a mark in the metadata of a field
 JSON = {MARK: b"json"}  # the mark of a string column whose values are JSON texts, to be published unchanged
 CODED = {MARK: b"coded"}  # the mark of a dictionary column that was read as strings, and is published as strings
+NESTED = {MARK: b"nested"}  # the mark of a schema whose names are paths, to be written as objects inside objects
 ENDS = ("lo", "hi")
 IMPUTED = ("value", "of", "had")
 DOUBT = "or_missing"  # under `nulls_match: blurred`, the last field of the struct: whether the value may be missing instead
@@ -31,6 +32,16 @@ def is_json(field: pa.Field) -> bool:
 def is_coded(field: pa.Field) -> bool:
     """Whether a column was read as strings."""
     return bool(field.metadata) and field.metadata.get(MARK) == CODED[MARK]
+
+
+def is_nested(schema: pa.Schema) -> bool:
+    """Whether the names of columns are paths, to be written as objects inside objects."""
+    return bool(schema.metadata) and schema.metadata.get(MARK) == NESTED[MARK]
+
+
+def as_nested(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with the mark."""
+    return batch.replace_schema_metadata({**(batch.schema.metadata or {}), **NESTED})
 
 
 def interval(kind: pa.DataType) -> pa.StructType:
@@ -75,3 +86,13 @@ def doubt(column: pa.StructArray) -> pa.BooleanArray:
 def is_blurred_label(kind: pa.DataType) -> bool:
     """Whether a type is that of published labels under `blurred`. A struct that is passed through holds no dictionary."""
     return is_struct_of(kind, BLURRED_LABEL) and bool(pa.types.is_dictionary(kind.field(0).type))
+
+
+def holds_dictionary(kind: pa.DataType) -> bool:
+    """Whether a dictionary lies inside a struct, a list or a map, which Arrow reads from Parquet within a row group alone.
+
+    >>> holds_dictionary(pa.struct([("value", pa.dictionary(pa.int32(), pa.string()))])), holds_dictionary(pa.string())
+    (True, False)
+    """
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(pa.types.is_dictionary(each) or holds_dictionary(each) for each in inner)

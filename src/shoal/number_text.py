@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -36,11 +37,16 @@ class Marks(NamedTuple):
         >>> Marks(",", ".").plain("1.234,5"), Marks(",").plain("2,5"), Marks(",").plain("2.5")
         ('1234.5', '2.5', None)
         """
-        if not re.fullmatch(self.pattern, text):
+        if not _compiled(self).fullmatch(text):
             return None
         for mark in (_SPACES if self.thousands and self.thousands in _SPACES else self.thousands) or "":
             text = text.replace(mark, "")
         return text.replace(self.decimal, ".")
+
+
+@lru_cache
+def _compiled(marks: Marks) -> re.Pattern[str]:
+    return re.compile(marks.pattern)
 
 
 PLAIN = Marks()

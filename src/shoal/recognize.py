@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _BIRTH = ("birth", "geburt", "geboorte", "naissance", "nacimiento", "nascita", "nascimento")
+_BORN = frozenset({"born", "bday", "bdate", "geboren", "geb", "gebdat"})
 PREFIXES = ("dob", "race", "educ", "ethnic", "hisp", "marit", "occup", "national", *_BIRTH)
 _OWN_ENDINGS = ("persid", "personid")
 _ENDING = re.compile(r"[a-z]{1,8}id")
@@ -125,7 +126,7 @@ def is_quasi(name: str) -> bool:
     [True, True, True, False, False]
     """
     found = words(name)
-    return bool(found & QUASI) or any(map(_prefixed, found)) or any(phrase <= found for phrase in _PLACED)
+    return bool(found & (QUASI | _BORN)) or any(map(_prefixed, found)) or any(phrase <= found for phrase in _PLACED)
 
 
 def is_coded(name: str) -> bool:
@@ -140,8 +141,13 @@ def is_coded(name: str) -> bool:
 
 
 def is_birth(name: str) -> bool:
-    """Whether the name is that of a date or a year of birth."""
-    return any(word.startswith(("dob", "yob", *_BIRTH)) for word in words(name))
+    """Whether the name is that of a date or a year of birth.
+
+    >>> [is_birth(name) for name in ("date_of_birth", "born", "Geburtsdatum", "visited")]
+    [True, True, True, False]
+    """
+    found = words(name)
+    return bool(found & _BORN) or any(word.startswith(("dob", "yob", *_BIRTH)) for word in found)
 
 
 def is_sensitive(name: str) -> bool:
@@ -200,7 +206,7 @@ def form(values: Iterable[str]) -> str | None:
     for kind, pattern in _COMPILED.items():
         if any(map(pattern.fullmatch, values)):
             return kind
-    return "free text" if any(map(_is_prose, values)) else None
+    return "free text" if _has_prose(values) else None
 
 
 def is_word(text: str) -> bool:
@@ -212,5 +218,6 @@ def is_word(text: str) -> bool:
     return text.lower() in _WORDS
 
 
-def _is_prose(text: str) -> bool:
-    return len(text) > LONGEST or len(text.split()) > MOST_WORDS or "\n" in text
+def _has_prose(values: list[str]) -> bool:
+    longest, most = max(map(len, values), default=0), max(map(len, map(str.split, values)), default=0)
+    return longest > LONGEST or most > MOST_WORDS or "\n" in "".join(values)

@@ -98,3 +98,18 @@ def test_a_snapshot_carries_it_without_values() -> None:
     second.restore(first.snapshot())
     second.push_batch(batch.slice(77))
     assert second.stats.kept == whole.stats.kept  # type: ignore[union-attr]
+
+
+def test_records_one_by_one_count_as_in_one_batch() -> None:
+    """Some notes are missing, so that columns change their type; more records than are counted together; a snapshot between."""
+    made = [{"pid": i % 7, "ts": i, "age": i % 90, "note": f"n{i % 40}" if i % 3 else None, "ill": "flu"} for i in range(600)]
+    whole, alone = Anonymizer(Policy.parse(POLICY)), Anonymizer(Policy.parse(POLICY))
+    whole.push_batch(pa.RecordBatch.from_pylist(made))
+    for record in made[:450]:
+        alone.push(record)
+    other = Anonymizer(Policy.parse(POLICY))
+    other.restore(alone.snapshot())
+    for record in made[450:]:
+        other.push(record)
+    assert other.stats.kept == whole.stats.kept  # type: ignore[union-attr]
+    assert whole.stats.kept["note"].of == 400  # type: ignore[union-attr]

@@ -75,7 +75,7 @@ Plant = Callable[[Blurred], None]
 
 
 def line(row: int, what: str, field: str = "pulse") -> str:
-    return f"output row {row}, input row {row}, '{field}': {what}"
+    return f"output row {row + 1}, input row {row + 1}, '{field}': {what}"
 
 
 def reuse(cluster: int, pulse: float | None) -> Plant:
@@ -172,7 +172,7 @@ def test_what_a_group_shows_that_no_member_has(shown: Any) -> None:
 def test_without_a_trace_a_doubt_tells_rows_apart() -> None:
     bad = mixed()
     bad.show([0], pulse=[60, 70])
-    few = [f"output row {row}: fewer than k=3 rows look like it" for row in (0, 1, 2)]
+    few = [f"output row {row + 1}: fewer than k=3 rows look like it" for row in (0, 1, 2)]
     assert said(bad.report(traced=False)) == {"k persons": few}
 
 

@@ -42,19 +42,19 @@ def test_a_group_that_shares_what_it_can(nulls_match: str, pulse: Any, traced: b
 def test_a_value_for_one_who_has_none(nulls_match: str) -> None:
     scene = scene_of(nulls_match, without=(1,))
     scene.leave(range(4), 3)
-    assert said(scene.report()) == {"true": ["output row 1, input row 1, 'pulse': a missing value became a value"]}
+    assert said(scene.report()) == {"true": ["output row 2, input row 2, 'pulse': a missing value became a value"]}
 
 
 def test_a_member_that_shows_more_than_its_group() -> None:
     scene = scene_of("extended", without=(1,))
     scene.leave(range(4), 3, pulse=None)
     scene.output[2]["pulse"] = [60, 80]
-    assert said(scene.report()) == {"alike": [f"output row 2, input row 2, 'pulse': {TORN}"]}
-    assert said(scene.report(traced=False)) == {"k persons": ["output row 2: fewer than k=2 rows look like it"]}
+    assert said(scene.report()) == {"alike": [f"output row 3, input row 3, 'pulse': {TORN}"]}
+    assert said(scene.report(traced=False)) == {"k persons": ["output row 3: fewer than k=2 rows look like it"]}
 
 
 def test_a_row_of_roots_and_nulls_does_not_look_suppressed() -> None:
-    for nulls_match, few in (("maybe", []), ("extended", ["output row 0: fewer than k=2 rows look like it"])):
+    for nulls_match, few in (("maybe", []), ("extended", ["output row 1: fewer than k=2 rows look like it"])):
         scene = scene_of(nulls_match, without=(0,))
         scene.leave([0], 3, age=[0, 100], pulse=None)
         scene.suppress([1, 2, 3], 3)
@@ -66,7 +66,7 @@ def test_most_members_show_what_one_does_not_have() -> None:
     scene.leave(range(4), 3)
     scene.output[1]["pulse"] = None
     messages = said(scene.report())
-    assert messages == {"alike": [f"output row {row}, input row {row}, 'pulse': {TORN}" for row in (0, 2, 3)]}
+    assert messages == {"alike": [f"output row {row + 1}, input row {row + 1}, 'pulse': {TORN}" for row in (0, 2, 3)]}
 
 
 @pytest.mark.parametrize("how", ["cluster", "reuse"])
@@ -74,14 +74,14 @@ def test_one_that_is_blanked_alone(how: str) -> None:
     scene = scene_of("extended")
     scene.leave([0, 1, 2], 3)
     scene.leave([3], 3, how, pulse=None)
-    assert said(scene.report()) == {"alike": [f"output row 3, input row 3, 'pulse': {TORN}"]}
+    assert said(scene.report()) == {"alike": [f"output row 4, input row 4, 'pulse': {TORN}"]}
 
 
 def test_a_reuse_by_one_who_lacks_what_the_group_shows() -> None:
     scene = scene_of("extended", without=(3,))
     scene.leave([0, 1, 2], 3)
     scene.leave([3], 3, "reuse", pulse=None)
-    assert said(scene.report()) == {"alike": [f"output row 3, input row 3, 'pulse': {TORN}"]}
+    assert said(scene.report()) == {"alike": [f"output row 4, input row 4, 'pulse': {TORN}"]}
 
 
 @pytest.mark.parametrize("traced", [True, False])
@@ -91,8 +91,8 @@ def test_a_null_where_the_root_must_stand(traced: bool) -> None:
     for row in (1, 2):
         scene.output[row]["pulse"] = None
     messages = said(scene.report(traced))
-    source = {row: f", input row {row}" if traced else "" for row in (1, 2)}
-    assert messages["true"] == [f"output row {row}{source[row]}, 'pulse': {BARE}" for row in (1, 2)]
+    source = {row: f", input row {row + 1}" if traced else "" for row in (1, 2)}
+    assert messages["true"] == [f"output row {row + 1}{source[row]}, 'pulse': {BARE}" for row in (1, 2)]
     assert list(messages) == ["true"]
 
 
@@ -101,7 +101,7 @@ def test_a_root_that_not_all_of_the_group_show() -> None:
     scene.leave(range(4), 3, pulse=PULSE)
     scene.output[0]["pulse"] = [60, 80]
     assert said(scene.report()) == {
-        "alike": ["output row 0, input row 0, 'pulse': shows another generalization than its group"]
+        "alike": ["output row 1, input row 1, 'pulse': shows another generalization than its group"]
     }
 
 
@@ -119,7 +119,7 @@ def test_a_dropped_line_among_blanked_ones() -> None:
     scene.leave(range(4), 3, pulse=None)
     scene.leave(range(4, 8), 7, cluster=1, pulse=[64, 67])
     del scene.output[3]
-    assert said(scene.report()) == {"once": ["input row 3: left by the trace, but is not in the output"]}
+    assert said(scene.report()) == {"once": ["input row 4: left by the trace, but is not in the output"]}
 
 
 def test_the_pattern_of_nulls_tells_nothing_where_a_group_shares_it() -> None:
@@ -157,7 +157,9 @@ def test_what_too_few_of_a_group_have(pulse: list[int], broken: bool) -> None:
     scene.people[4]["pulse"] = 60.0
     report = scene.report()
     what = "'pulse': is not the root, though fewer than min_support=3 persons of its group have it"
-    assert said(report) == ({"support": [f"output row {row}, input row {row}, {what}" for row in (0, 1, 4)]} if broken else {})
+    assert said(report) == (
+        {"support": [f"output row {row + 1}, input row {row + 1}, {what}" for row in (0, 1, 4)]} if broken else {}
+    )
     assert report["support"].figures == {"min_support": 3, "groups": 1}
     assert scene.report(traced=False)["support"].verdict == Verdict.NOT_CHECKABLE
 

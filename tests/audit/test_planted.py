@@ -41,7 +41,7 @@ def test_an_interval_that_is_too_narrow(tmp_path: Path) -> None:
     bad.output[row]["pulse"] = [value - 5, value - 1] if value > 50 else [value + 1, value + 5]
     messages = the_only(bad.report(), "true")
     source = bad.trace[row]["row"]
-    assert messages == [f"output row {row}, input row {source}, 'pulse': the value lies outside what is published"]
+    assert messages == [f"output row {row + 1}, input row {source + 1}, 'pulse': the value lies outside what is published"]
 
 
 @pytest.mark.parametrize(("city", "shown"), [("Paris", "Norway"), ("Oslo", "France")])
@@ -50,7 +50,9 @@ def test_a_node_that_is_too_low(city: str, shown: str, tmp_path: Path) -> None:
     row = next(row for row, line in enumerate(bad.trace) if outsider(bad, row, "city") == city and line["how"] == "cluster")
     bad.output[row]["city"] = shown
     found = the_only(bad.report(), "true")
-    assert found == [f"output row {row}, input row {bad.trace[row]['row']}, 'city': the value lies outside what is published"]
+    assert found == [
+        f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}, 'city': the value lies outside what is published"
+    ]
 
 
 def test_a_value_that_became_null(tmp_path: Path) -> None:
@@ -58,7 +60,9 @@ def test_a_value_that_became_null(tmp_path: Path) -> None:
     row = wide(bad, "age")
     bad.output[row]["age"] = None
     report = bad.report()
-    assert the_only(report, "true") == [f"output row {row}, input row {bad.trace[row]['row']}, 'age': the value became null"]
+    assert the_only(report, "true") == [
+        f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}, 'age': the value became null"
+    ]
     figures = report["true"].figures
     assert figures["missing_published"] == figures["missing"] + 1 - figures_hidden(bad)
 
@@ -84,7 +88,7 @@ def test_a_missing_value_that_became_a_value(tmp_path: Path) -> None:
     row = next(row for row in group if bad.output[row]["pulse"] is None)
     bad.output[row]["pulse"] = shown
     messages = the_only(bad.report(), "true")
-    assert messages == [f"output row {row}, input row {bad.trace[row]['row']}, 'pulse': a missing value became a value"]
+    assert messages == [f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}, 'pulse': a missing value became a value"]
 
 
 def test_a_suppressed_tuple_that_shows_its_nulls(tmp_path: Path) -> None:
@@ -93,7 +97,9 @@ def test_a_suppressed_tuple_that_shows_its_nulls(tmp_path: Path) -> None:
     bad.output[row]["city"] = None
     messages = the_only(bad.report(), "true")
     source = bad.trace[row]["row"]
-    assert messages == [f"output row {row}, input row {source}, 'city': the tuple is suppressed, but does not show the root"]
+    assert messages == [
+        f"output row {row + 1}, input row {source + 1}, 'city': the tuple is suppressed, but does not show the root"
+    ]
 
 
 def test_counts_of_an_imputed_group(tmp_path: Path) -> None:
@@ -114,7 +120,7 @@ def test_a_member_with_a_generalization_of_its_own(algorithm: str, tmp_path: Pat
     bad.output[row]["age"] = [0, 100]
     messages = the_only(bad.report(), "alike")
     assert messages == [
-        f"output row {row}, input row {bad.trace[row]['row']}, 'age': shows another generalization than its group"
+        f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}, 'age': shows another generalization than its group"
     ]
 
 
@@ -127,7 +133,7 @@ def test_a_reuse_that_wears_something_else(tmp_path: Path) -> None:
     bad.output[row]["city"] = "Europe"
     messages = the_only(bad.report(), "alike")
     source = bad.trace[row]["row"]
-    assert messages == [f"output row {row}, input row {source}, 'city': shows another generalization than its group"]
+    assert messages == [f"output row {row + 1}, input row {source + 1}, 'city': shows another generalization than its group"]
 
 
 def test_a_dropped_line(tmp_path: Path) -> None:
@@ -152,7 +158,7 @@ def test_a_dropped_line_whose_release_is_dropped_too(tmp_path: Path) -> None:
     row = bad.row("reuse")
     source = bad.trace[row]["row"]
     del bad.output[row], bad.trace[row]
-    assert the_only(bad.report(), "once") == [f"input row {source}: never left"]
+    assert the_only(bad.report(), "once") == [f"input row {source + 1}: never left"]
 
 
 def test_a_dropped_line_without_a_trace(tmp_path: Path) -> None:
@@ -164,21 +170,21 @@ def test_a_dropped_line_without_a_trace(tmp_path: Path) -> None:
 def test_a_line_that_is_published_twice(tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.output.insert(100, dict(bad.output[100]))
-    assert the_only(bad.report(), "once") == ["output row 101: the trace has no line for it"]
+    assert the_only(bad.report(), "once") == ["output row 102: the trace has no line for it"]
 
 
 def test_a_tuple_that_left_twice(tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.output.insert(101, dict(bad.output[100]))
     bad.trace.insert(101, dict(bad.trace[100]))
-    assert the_only(bad.report(), "once") == [f"output row 101, input row {bad.trace[100]['row']}: left before"]
+    assert the_only(bad.report(), "once") == [f"output row 102, input row {bad.trace[100]['row'] + 1}: left before"]
 
 
 def test_a_rejected_record_that_left(tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.output.append({**dict.fromkeys(bad.output[0]), **ROOT})
     bad.trace.append({**bad.trace[-1], "row": 97, "how": "suppressed", "cluster": None})
-    assert the_only(bad.report(), "once") == ["output row 395: left, but is no accepted record"]
+    assert the_only(bad.report(), "once") == ["output row 396: left, but is no accepted record"]
 
 
 def suppress(bad: Case, row: int) -> None:
@@ -196,7 +202,8 @@ def test_a_group_of_fewer_than_k(tmp_path: Path) -> None:
     messages = the_only(report, "k persons")
     left = group[:-1]
     assert messages[: K - 1] == [
-        f"output row {row}, input row {bad.trace[row]['row']}: left in a group of fewer than k=4 persons" for row in left
+        f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}: left in a group of fewer than k=4 persons"
+        for row in left
     ]
     reuses = [row for row, line in enumerate(bad.trace) if line["cluster"] == cluster and line["how"] == "reuse"]
     assert report["k persons"].broken == K - 1 + len(reuses)
@@ -223,7 +230,7 @@ def test_a_group_that_a_later_tuple_completes(tmp_path: Path) -> None:
     moved["released"] = bad.trace[last + 1]["released"]
     bad.trace.insert(last + 2, moved)
     messages = the_only(bad.report(), "k persons")
-    assert [line.split(",")[0] for line in messages[: K - 1]] == [f"output row {row}" for row in group[:-1]]
+    assert [line.split(",")[0] for line in messages[: K - 1]] == [f"output row {row + 1}" for row in group[:-1]]
 
 
 def test_a_reuse_of_a_group_that_never_was(tmp_path: Path) -> None:
@@ -231,7 +238,9 @@ def test_a_reuse_of_a_group_that_never_was(tmp_path: Path) -> None:
     row = bad.row("reuse")
     bad.trace[row]["cluster"] = 9999
     messages = the_only(bad.report(), "k persons")
-    assert messages == [f"output row {row}, input row {bad.trace[row]['row']}: reuses a group that was not published before"]
+    assert messages == [
+        f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}: reuses a group that was not published before"
+    ]
 
 
 def test_a_reuse_before_its_group(tmp_path: Path) -> None:
@@ -242,14 +251,14 @@ def test_a_reuse_before_its_group(tmp_path: Path) -> None:
     bad.output.insert(first, shown)
     bad.trace.insert(first, {**line, "released": line["arrived"]})
     found = the_only(bad.report(), "k persons")
-    assert found == [f"output row {first}, input row {line['row']}: reuses a group that was not published before"]
+    assert found == [f"output row {first + 1}, input row {line['row'] + 1}: reuses a group that was not published before"]
 
 
 def test_a_class_that_is_too_small_without_a_trace(tmp_path: Path) -> None:
     bad = case(tmp_path, complete=True)
     row = bad.row("reuse")
     bad.output[row].update(age=[35, 40], pulse=[61, 62], city="Valletta")
-    assert the_only(bad.report(traced=False), "k persons") == [f"output row {row}: fewer than k=4 rows look like it"]
+    assert the_only(bad.report(traced=False), "k persons") == [f"output row {row + 1}: fewer than k=4 rows look like it"]
 
 
 def test_a_late_tuple(tmp_path: Path) -> None:
@@ -257,7 +266,7 @@ def test_a_late_tuple(tmp_path: Path) -> None:
     row = bad.row("reuse")
     bad.trace[row]["released"] = bad.trace[row]["arrived"] + 61
     messages = the_only(bad.report(), "in time")
-    assert messages == [f"output row {row}, input row {bad.trace[row]['row']}: left past its deadline of 60 arrivals"]
+    assert messages == [f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}: left past its deadline of 60 arrivals"]
 
 
 def test_a_late_group_in_seconds(tmp_path: Path) -> None:
@@ -276,7 +285,7 @@ def test_a_trace_that_lies_about_an_arrival(tmp_path: Path) -> None:
     bad.trace[30]["arrived"] += 1
     messages = the_only(bad.report(), "in time")
     source = bad.trace[30]["row"]
-    assert messages == [f"output row 30, input row {source}: the trace gives it another arrival than the input"]
+    assert messages == [f"output row 31, input row {source + 1}: the trace gives it another arrival than the input"]
 
 
 def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
@@ -285,10 +294,12 @@ def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
     source = bad.trace[row]["row"]
     bad.trace[row]["arrived"] += 5
     messages = the_only(bad.report(), "in time")
-    assert messages == [f"output row {row}, input row {source}: the trace lets it arrive after a record that came later"]
+    assert messages == [
+        f"output row {row + 1}, input row {source + 1}: the trace lets it arrive after a record that came later"
+    ]
     bad.trace[row]["arrived"] -= 6
     messages = the_only(bad.report(), "in time")
-    assert f"output row {row}, input row {source}: the trace lets it arrive before its own time" in messages
+    assert f"output row {row + 1}, input row {source + 1}: the trace lets it arrive before its own time" in messages
 
 
 @pytest.mark.parametrize(
@@ -302,7 +313,7 @@ def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
 def test_an_altered_value(field: str, value: object, said: str, tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.output[77][field] = value
-    assert the_only(bad.report(), "unaltered") == [f"output row 77, input row {bad.trace[77]['row']}, {said}"]
+    assert the_only(bad.report(), "unaltered") == [f"output row 78, input row {bad.trace[77]['row'] + 1}, {said}"]
 
 
 def test_an_altered_value_without_a_trace(tmp_path: Path) -> None:
@@ -351,7 +362,7 @@ def test_a_raw_value_instead_of_an_interval(tmp_path: Path) -> None:
     row = wide(bad, "age")
     bad.output[row]["age"] = outsider(bad, row, "age")
     report = bad.report(traced=False)
-    assert str(report["silent"].violations[0]) == f"output row {row}, 'age': what is published is no interval"
+    assert str(report["silent"].violations[0]) == f"output row {row + 1}, 'age': what is published is no interval"
 
 
 @pytest.mark.parametrize(
@@ -448,7 +459,7 @@ def test_an_output_with_a_malformed_line(tmp_path: Path) -> None:
     lines = bad.target.read_text().splitlines()
     lines[9] = lines[9][:-5]
     bad.target.write_text("\n".join(lines))
-    with pytest.raises(InputError, match=r"out.jsonl: row 9 is malformed; give the output as it was written"):
+    with pytest.raises(InputError, match=r"out.jsonl: row 10 is malformed; give the output as it was written"):
         audit(bad.policy, bad.source, bad.target, bad.trace_file)
 
 
@@ -465,7 +476,7 @@ def test_a_tuple_that_stands_behind_those_that_left_later(tmp_path: Path) -> Non
     bad.trace.append(bad.trace.pop(row))
     last = len(bad.output) - 1
     messages = the_only(bad.report(), "in time")
-    assert messages == [f"output row {last}, input row {bad.trace[last]['row']}: the trace lets it leave out of order"]
+    assert messages == [f"output row {last + 1}, input row {bad.trace[last]['row'] + 1}: the trace lets it leave out of order"]
 
 
 def test_phone_numbers_beside_a_grid(tmp_path: Path) -> None:
@@ -477,7 +488,7 @@ def test_phone_numbers_beside_a_grid(tmp_path: Path) -> None:
     trace = pa.table({"row": [0, 1], "how": ["cluster"] * 2, "cluster": [0, 0], "arrived": [0, 1], "released": [1, 1]})
     raw = pa.table({"phone": [[31612345678, 31612345679]] * 2})
     messages = the_only(audit(chosen, people, raw, trace), "silent")
-    assert messages[0] == "output row 0, input row 0, 'phone': an end of the interval is not on the grid"
+    assert messages[0] == "output row 1, input row 1, 'phone': an end of the interval is not on the grid"
     assert audit(chosen, people, pa.table({"phone": [[31612345670, 31612345680]] * 2}), trace).held
 
 
@@ -509,7 +520,7 @@ def test_a_number_that_became_a_truth_value(tmp_path: Path) -> None:
     bad = case(tmp_path)
     row = next(row for row, line in enumerate(bad.output) if line["note"] == 1)
     bad.output[row]["note"] = True
-    said = f"output row {row}, input row 1, 'note': the value is not the one that came"
+    said = f"output row {row + 1}, input row 2, 'note': the value is not the one that came"
     assert the_only(bad.report(), "unaltered") == [said]
 
 
@@ -518,7 +529,7 @@ def test_an_output_of_malformed_lines_alone(tmp_path: Path) -> None:
     source, target = tmp_path / "none.jsonl", tmp_path / "out.csv"
     source.touch()
     target.write_text("ts,age,pulse,city,illness,note\np17,33\np18,34\n")
-    with pytest.raises(InputError, match=r"out\.csv: row 0 is malformed; give the output as it was written"):
+    with pytest.raises(InputError, match=r"out\.csv: row 1 is malformed; give the output as it was written"):
         audit(bad.policy, source, target)
 
 

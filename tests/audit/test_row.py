@@ -16,7 +16,7 @@ TIME = {"time": {"field": "ts", "publish": "generalize", "grid": 5}}
 
 
 def where(bad: Case, row: int, what: str) -> str:
-    return f"output row {row}, input row {bad.trace[row]['row']}, 'ts': {what}"
+    return f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}, 'ts': {what}"
 
 
 def test_a_row_with_a_time_of_its_own(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_suppressed_tuple_that_shows_a_time() -> None:
     made.output[2]["ts"] = None
     assert said(made.report()) == {}
     made.output[2]["ts"] = [0.0, 5.0]
-    assert said(made.report()) == {"one time": ["output row 2, input row 2, 'ts': is suppressed, but shows a time"]}
+    assert said(made.report()) == {"one time": ["output row 3, input row 3, 'ts': is suppressed, but shows a time"]}
 
 
 def test_a_row_that_shows_no_time(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_reuse_outside_of_the_time() -> None:
     assert said(made.report()) == {}
     made.people[4]["ts"] = 6.0
     outside = "its own time lies outside the time that is shown"
-    assert said(made.report()) == {"one time": [f"output row 3, input row 4, 'ts': {outside}"]}
+    assert said(made.report()) == {"one time": [f"output row 4, input row 5, 'ts': {outside}"]}
 
 
 @pytest.mark.parametrize("one_in_k", [True, False])
@@ -102,7 +102,7 @@ def test_a_person_with_more_than_its_share(one_in_k: bool) -> None:
     made.leave([4, 5], 20, cluster=1)
     share = "its person has more than 1/2 of the rows that show its group"
     assert said(made.report()) == (
-        {"one in k": [f"output row {row}, input row {row}: {share}" for row in (0, 2)]} if one_in_k else {}
+        {"one in k": [f"output row {row + 1}, input row {row + 1}: {share}" for row in (0, 2)]} if one_in_k else {}
     )
 
 
@@ -115,7 +115,7 @@ def test_a_person_that_reuses_its_own_group_too_early() -> None:
     made.leave([4, 5], 20, cluster=1)
     report = made.report()
     share = "its person has more than 1/2 of the rows that show its group"
-    assert said(report) == {"one in k": [f"output row 2, input row 2: {share}"]}
+    assert said(report) == {"one in k": [f"output row 3, input row 3: {share}"]}
     assert report["one in k"].figures == {"k": 2, "largest_share": 2 / 3}
 
 

@@ -36,7 +36,7 @@ def test_tuples_that_wait_though_k_persons_are_there() -> None:
     scene = scene_of([1, 2, 3, 4, 5, 6, 7])
     scene.leave(range(7), 6)
     report = scene.report()
-    assert said(report) == {"in time": [f"output row {row}, input row {row}: {KEPT}" for row in (0, 1)]}
+    assert said(report) == {"in time": [f"output row {row + 1}, input row {row + 1}: {KEPT}" for row in (0, 1)]}
 
 
 def test_exactly_k_persons_are_enough_to_leave() -> None:
@@ -44,7 +44,7 @@ def test_exactly_k_persons_are_enough_to_leave() -> None:
         scene = scene_of(persons)
         scene.leave(range(6), 5)
         messages = said(scene.report()).get("in time", [])
-        assert messages == [f"output row {row}, input row {row}: {KEPT}" for row in kept]
+        assert messages == [f"output row {row + 1}, input row {row + 1}: {KEPT}" for row in kept]
 
 
 def test_one_that_is_late_is_named_once() -> None:
@@ -52,8 +52,8 @@ def test_one_that_is_late_is_named_once() -> None:
     scene.leave([0], 6)
     scene.leave(range(1, 7), 6)
     messages = said(scene.report())["in time"]
-    assert messages[0] == "output row 0, input row 0: left past its deadline of 5 arrivals"
-    assert messages[1:] == [f"output row 1, input row 1: {KEPT}"]
+    assert messages[0] == "output row 1, input row 1: left past its deadline of 5 arrivals"
+    assert messages[1:] == [f"output row 2, input row 2: {KEPT}"]
 
 
 def test_those_who_left_at_the_deadline_of_another_are_not_there_any_more() -> None:
@@ -72,7 +72,7 @@ def test_a_tuple_past_the_longest_window(stretch: float, deadline: int) -> None:
         scene.suppress([row], max(row, 4 + deadline - 3))
     scene.trace.sort(key=lambda line: (line["released"], line["row"]))
     messages = said(scene.report())
-    assert messages == {"in time": [f"output row 0, input row 0: left past its deadline of {deadline} arrivals"]}
+    assert messages == {"in time": [f"output row 1, input row 1: left past its deadline of {deadline} arrivals"]}
 
 
 @pytest.mark.parametrize("algorithm", ["xband", "fast"])

@@ -75,7 +75,7 @@ def test_a_suppressed_row_that_shows_a_value_under_blank(field: str, tmp_path: P
     line = next(each for each in hidden(bad) if read(bad.source)[bad.trace[each]["row"]][field] is not None)
     row = bad.trace[line]["row"]
     bad.output[line][field] = read(bad.source)[row][field]
-    place = f"output row {line}, input row {row}, '{field}'"
+    place = f"output row {line + 1}, input row {row + 1}, '{field}'"
     assert said(bad.report(), "unaltered") == [f"{place}: the tuple is suppressed, but its value is shown"]
 
 
@@ -84,7 +84,7 @@ def test_a_row_that_is_missing_under_blank(tmp_path: Path) -> None:
     line = hidden(bad)[-1]
     row = bad.trace[line]["row"]
     del bad.output[line]
-    assert said(bad.report(), "once") == [f"input row {row}: left by the trace, but is not in the output"]
+    assert said(bad.report(), "once") == [f"input row {row + 1}: left by the trace, but is not in the output"]
 
 
 def test_a_suppressed_row_that_is_blank_under_publish(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_suppressed_row_that_is_blank_under_publish(tmp_path: Path) -> None:
     row = bad.trace[line]["row"]
     bad.output[line]["note"] = None
     assert said(bad.report(), "unaltered") == [
-        f"output row {line}, input row {row}, 'note': the value is not the one that came"
+        f"output row {line + 1}, input row {row + 1}, 'note': the value is not the one that came"
     ]
 
 
@@ -114,7 +114,9 @@ def test_a_row_of_a_group_that_is_missing_under_drop(tmp_path: Path) -> None:
     line = bad.group()[0]
     assert all(each["how"] != "suppressed" for each in bad.trace[:line])
     del bad.output[line]
-    assert said(bad.report(), "once") == [f"input row {bad.trace[line]['row']}: left by the trace, but is not in the output"]
+    assert said(bad.report(), "once") == [
+        f"input row {bad.trace[line]['row'] + 1}: left by the trace, but is not in the output"
+    ]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "arrow"])

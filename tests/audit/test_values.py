@@ -56,7 +56,7 @@ def test_diversity_of_a_group(asked: Any, illnesses: Sequence[Any], holds: bool,
     assert list(messages) == ["diversity"]
     assert len(messages["diversity"]) == len(illnesses)
     if str(asked) in NAMES:
-        place = "output row 0, input row 0, 'illness': left in" if traced else "output row 0, 'illness': looks like"
+        place = "output row 1, input row 1, 'illness': left in" if traced else "output row 1, 'illness': looks like"
         assert messages["diversity"][0] == f"{place} a group whose values do not differ by {NAMES[str(asked)]}"
 
 
@@ -84,7 +84,7 @@ class TestWithheld:
         scene = self.scene(["a", "a", "a"])
         scene.output[3]["illness"] = scene.output[4]["illness"] = scene.output[5]["illness"] = None
         assert list(said(scene.report())) == ["diversity"]
-        assert said(scene.report())["diversity"][0].startswith("output row 0")
+        assert said(scene.report())["diversity"][0].startswith("output row 1")
 
     @pytest.mark.parametrize("member", [0, 1, 2])
     def test_but_for_one(self, member: int) -> None:
@@ -92,7 +92,7 @@ class TestWithheld:
         shown[member] = "a"
         found = said(self.scene(shown).report())
         assert len(found["diversity"]) == 3
-        others = [f"output row {row}" for row in range(3) if row != member]
+        others = [f"output row {row + 1}" for row in range(3) if row != member]
         assert [line.split(",")[0] for line in found["unaltered"]] == others
         assert all(line.endswith("the value is not the one that came") for line in found["unaltered"])
 
@@ -118,7 +118,7 @@ class TestWithheld:
         scene = stage("aaa", {"l": 2, "k": 3})
         scene.suppress([0, 1, 2], 2)
         scene.output[1]["illness"] = None
-        assert [line.split(",")[0] for line in said(scene.report())["unaltered"]] == ["output row 1"]
+        assert [line.split(",")[0] for line in said(scene.report())["unaltered"]] == ["output row 2"]
 
     def test_without_a_trace_more_values_than_came(self) -> None:
         scene = self.scene([None, None, "b"])
@@ -131,7 +131,7 @@ def test_a_reuse_that_tips_the_balance_and_one_that_restores_it() -> None:
     scene.leave([2], 2, "reuse")
     scene.leave([3], 3, "reuse")
     assert said(scene.report()) == {
-        "diversity": ["output row 2, input row 2, 'illness': left in a group whose values do not differ by entropy l=2"]
+        "diversity": ["output row 3, input row 3, 'illness': left in a group whose values do not differ by entropy l=2"]
     }
     assert said(scene.report(traced=False)) == {}
     assert scene.report()["diversity"].figures["illness"]["least"] == pytest.approx(math.exp(math.log(3) - 2 / 3 * math.log(2)))
@@ -143,14 +143,14 @@ def test_who_reuses_a_group_counts_alone_even_at_one_instant(last: str) -> None:
     scene.leave([0, 1], 3)
     scene.leave([2], 3, "reuse")
     scene.leave([3], 3, last)
-    assert [line.split(",")[0] for line in said(scene.report())["diversity"]] == ["output row 2"]
+    assert [line.split(",")[0] for line in said(scene.report())["diversity"]] == ["output row 3"]
 
 
 def test_a_group_that_a_later_member_makes_diverse() -> None:
     scene = stage("aab", {"l": 2})
     scene.leave([0, 1], 1)
     scene.leave([2], 2)
-    assert [line.split(",")[0] for line in said(scene.report())["diversity"]] == ["output row 0", "output row 1"]
+    assert [line.split(",")[0] for line in said(scene.report())["diversity"]] == ["output row 1", "output row 2"]
 
 
 def test_groups_do_not_help_each_other_and_the_suppressed_are_in_none() -> None:
@@ -206,7 +206,7 @@ def test_closeness_to_a_distribution(
         messages = said(report)
         assert list(messages) == ([] if holds else ["closeness"])
         if not holds and traced:
-            place = "output row 0, input row 0, 'illness': left in a group whose values"
+            place = "output row 1, input row 1, 'illness': left in a group whose values"
             assert messages["closeness"][0] == f"{place} are further than t={t:g} from those of all"
 
 
@@ -230,7 +230,7 @@ def test_closeness_of_a_reuse_counts_all_who_wear_it() -> None:
     scene.leave([2], 3, "reuse")
     scene.leave([3], 3, "reuse")
     messages = said(scene.report())["closeness"]
-    assert [line.split(",")[0] for line in messages] == ["output row 2"]
+    assert [line.split(",")[0] for line in messages] == ["output row 3"]
 
 
 def test_of_several_arrivals_at_one_instant_any_may_have_been_the_newest() -> None:

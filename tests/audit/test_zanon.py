@@ -32,7 +32,7 @@ def named(sample: Case, traced: bool = True) -> list[str]:
 
 
 def place(sample: Case, row: int) -> str:
-    return f"output row {row}, input row {sample.trace[row]['row']}"
+    return f"output row {row + 1}, input row {sample.trace[row]['row'] + 1}"
 
 
 def at(sample: Case, how: str, after: int = 0) -> int:
@@ -79,7 +79,7 @@ def test_users_are_counted_by_their_text(tmp_path):
     assert [line["how"] for line in sample.trace] == ["withheld", "withheld", "released"]
     assert sample.report().held
     sample.output[1]["site"], sample.trace[1]["how"] = "amazon", "released"
-    assert named(sample) == ["z users: output row 1, input row 1: fewer than z=2 users had exposed what is published"]
+    assert named(sample) == ["z users: output row 2, input row 2: fewer than z=2 users had exposed what is published"]
 
 
 def test_a_release_with_too_few_users(tmp_path):
@@ -96,11 +96,11 @@ def test_one_user_too_few_at_that_moment_though_enough_come_later(tmp_path):
     assert [line["how"] for line in sample.trace] == ["withheld"] * 2 + ["released"] * 4
     sample.output[1]["site"], sample.trace[1]["how"] = "amazon", "released"
     few = "fewer than z=3 users had exposed what is published"
-    assert named(sample) == [f"z users: output row 1, input row 1: {few}"]
+    assert named(sample) == [f"z users: output row 2, input row 2: {few}"]
     assert named(sample, traced=False) == [
-        f"z users: output row 1: {few}",
-        "exact: output row 1: is not what the input and the policy lead to",
-        "exact: input row 1: should have left, but is not in the output",
+        f"z users: output row 2: {few}",
+        "exact: output row 2: is not what the input and the policy lead to",
+        "exact: input row 2: should have left, but is not in the output",
     ]
 
 
@@ -167,7 +167,7 @@ def test_a_pseudonym_that_does_not_rotate(tmp_path, odd):
     assert named(sample, traced=False) == named(sample)
     sample.output[40]["t"] += 0.25
     unlinked = [each for each in named(sample, traced=False) if each.startswith("pseudonyms")]
-    assert unlinked == [f"pseudonyms: output row {row}, {what}" for row in again]
+    assert unlinked == [f"pseudonyms: output row {row + 1}, {what}" for row in again]
 
 
 def test_a_pseudonym_of_two_users(tmp_path):
@@ -190,7 +190,7 @@ def test_an_altered_time(tmp_path):
     sample = case(tmp_path)
     sample.output[40]["t"] += 0.25
     assert named(sample) == [f"unaltered: {place(sample, 40)}, 't': the value is not the one that came"]
-    assert named(sample, traced=False) == ["unaltered: output row 40, 't': no observation has this time"]
+    assert named(sample, traced=False) == ["unaltered: output row 41, 't': no observation has this time"]
 
 
 def test_an_altered_kept_value(tmp_path):
@@ -209,7 +209,7 @@ def test_an_observation_twice(tmp_path):
 def test_a_row_without_a_line_in_the_trace(tmp_path):
     sample = case(tmp_path)
     sample.output.insert(41, sample.output[40])
-    assert named(sample) == ["once: output row 41: the trace has no line for it"]
+    assert named(sample) == ["once: output row 42: the trace has no line for it"]
 
 
 def test_an_input_without_a_readable_observation(tmp_path):
@@ -223,7 +223,7 @@ def test_an_input_without_a_readable_observation(tmp_path):
 def test_one_missing_in_the_output(tmp_path):
     sample = case(tmp_path)
     del sample.output[40]
-    assert named(sample) == [f"once: input row {sample.trace[40]['row']}: left by the trace, but is not in the output"]
+    assert named(sample) == [f"once: input row {sample.trace[40]['row'] + 1}: left by the trace, but is not in the output"]
 
 
 @pytest.mark.parametrize("withheld", ["blank", "drop"])
@@ -236,7 +236,7 @@ def test_one_missing_everywhere(tmp_path, withheld, least):
     missing = sample.trace[row]["row"]
     del sample.output[row], sample.trace[row]
     what = {"blank": "once: {}: never left", "drop": "exact: {}: withheld, but the item or an ancestor had z users"}
-    assert named(sample) == [what[withheld].format(f"input row {missing}")]
+    assert named(sample) == [what[withheld].format(f"input row {missing + 1}")]
 
 
 def test_blank_where_it_should_be_dropped(tmp_path):
@@ -279,7 +279,7 @@ def test_one_far_behind_the_stream_needs_z_users_too(tmp_path):
     assert report["exact"].note == "2 observations more than a window behind the stream are not judged"
     sample.output[3]["site"], sample.trace[3]["how"] = "amazon", "released"
     few = "fewer than z=3 users had exposed what is published"
-    assert named(sample) == [f"z users: output row 3, input row 3: {few}"]
+    assert named(sample) == [f"z users: output row 4, input row 4: {few}"]
 
 
 def test_a_withheld_item_in_the_dictionary(tmp_path):
@@ -345,19 +345,22 @@ def test_too_few_users_without_a_trace(tmp_path, hierarchy):
     source = [json.loads(line) for line in sample.source.read_text().splitlines()]
     record = sample.trace[row]["row"]
     sample.output[row]["site"] = source[record]["site"].strip()
-    assert exactly(sample) == [f"exact: output row {row}: {LEADS}", f"exact: input row {record}: {GONE}"]
+    assert exactly(sample) == [f"exact: output row {row + 1}: {LEADS}", f"exact: input row {record + 1}: {GONE}"]
     dropped = untraced(tmp_path, "drop", hierarchy)
     row = next(row for row, line in enumerate(dropped.trace) if line["row"] > record)
     dropped.output.insert(row, {"t": source[record]["t"], "user": 32 * "a", "site": source[record]["site"].strip(), "note": 0})
     dropped.output[row]["note"] = source[record]["note"]
-    assert exactly(dropped) == [f"exact: output row {row}: {LEADS}"]
+    assert exactly(dropped) == [f"exact: output row {row + 1}: {LEADS}"]
 
 
 def test_a_farther_ancestor_without_a_trace(tmp_path):
     sample = untraced(tmp_path, "drop", hierarchy=True)
     row = next(row for row, line in enumerate(sample.output) if line["site"] in ANCESTORS)
     sample.output[row]["site"] = ANCESTORS[sample.output[row]["site"]][0]
-    assert exactly(sample) == [f"exact: output row {row}: {LEADS}", f"exact: input row {sample.trace[row]['row']}: {GONE}"]
+    assert exactly(sample) == [
+        f"exact: output row {row + 1}: {LEADS}",
+        f"exact: input row {sample.trace[row]['row'] + 1}: {GONE}",
+    ]
 
 
 @pytest.mark.parametrize("hierarchy", [True, False])
@@ -368,12 +371,12 @@ def test_a_late_one_withheld_without_need_and_without_a_trace(tmp_path, withheld
     late = [time < max(times[: i + 1]) - 20 for i, time in enumerate(times)]
     row = next(row for row, line in enumerate(sample.trace) if line["how"] == "released" and late[line["row"]])
     record = sample.trace[row]["row"]
-    expected = [f"exact: input row {record}: {GONE}"]
+    expected = [f"exact: input row {record + 1}: {GONE}"]
     if withheld == "drop":
         del sample.output[row]
     else:
         sample.output[row]["site"] = None
-        expected.insert(0, f"exact: output row {row}: {LEADS}")
+        expected.insert(0, f"exact: output row {row + 1}: {LEADS}")
     assert exactly(sample) == expected
 
 

@@ -76,11 +76,12 @@ def test_figures_are_written_between_the_markers(measured: Report, tmp_path: Pat
     figures.write_text(measured.to_json())
     page.write_text("before\n<!-- figures -->\nold\n<!-- /figures -->\nafter\n")
     for _ in range(2):
-        done = subprocess.run([sys.executable, script, figures, page], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, script, figures, page, "seen.svg"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     text = page.read_text()
     assert text.startswith("before\n<!-- figures -->\nAdult, 14 quasi-identifiers") and text.endswith("-->\nafter\n")
     assert "| fads |" in text and "\nold\n" not in text
+    assert "Measured by `shoal bench" in text and "![Speed, loss against cost, and growth](seen.svg)" in text
     page.write_text("no markers")
     done = subprocess.run([sys.executable, script, figures, page], capture_output=True, text=True)
     assert done.returncode == 1 and "lacks <!-- figures -->" in done.stderr

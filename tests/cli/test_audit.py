@@ -77,7 +77,7 @@ def test_a_broken_promise(shoal: Shoal, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     told = done.stdout.splitlines()
     assert "broken: unaltered: 1 violation, 100 values checked" in told
-    assert f"unaltered: output row 4, input row {row}, 'disease': the value is not the one that came" in told
+    assert f"unaltered: output row 5, input row {row + 1}, 'disease': the value is not the one that came" in told
     assert "broken: silent: 1 violation, 200 values checked" in told
     assert "silent: 'shoe': the policy does not list this field" in told
     assert told[0].startswith("red: out.jsonl: 2 promises broken: unaltered, silent")
@@ -161,5 +161,5 @@ def test_z_anonymity(shoal: Shoal, folder: Path) -> None:
     (folder / "z.jsonl").write_text("".join(lines[:50] + lines[51:]))
     done = shoal("audit", *files, "--trace", "z-trace.jsonl")
     assert done.returncode == 1
-    assert "once: input row 56: left by the trace, but is not in the output" in done.stdout.splitlines()
+    assert "once: input row 57: left by the trace, but is not in the output" in done.stdout.splitlines()
     assert done.stdout.splitlines()[0] == "red: z.jsonl: 1 promise broken: once"

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from connectors.kafka_broker import Cluster, cluster, why_absent
-from connectors.processes import Broker, mosquitto, nats_server, postgres, postgres_programs, running
+from connectors.processes import Broker, free_port, mosquitto, nats_server, postgres, postgres_programs, running
+from connectors.registry_server import registry_server
+from connectors.registry_server import why_absent as registry_absent
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +66,19 @@ def kafka_cluster(kafka_program: None, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="session")
+def registry_program() -> None:
+    if reason := registry_absent():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def registry(registry_program: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a schema registry."""
+    with registry_server(tmp_path_factory.mktemp("registry")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
 def postgres_program() -> Path:
     programs = postgres_programs()
     if programs is None:
@@ -75,3 +90,21 @@ def postgres_program() -> Path:
 def postgres_server(postgres_program: Path) -> Iterator[Broker]:
     with postgres(postgres_program) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def s3_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bucket of moto's server; its credentials are in the environment, as those of a store are."""
+    port = free_port()
+    program = Path(sysconfig.get_path("scripts")) / "moto_server"
+    with running(Broker([str(program), "-H", "127.0.0.1", "-p", str(port)], port)), pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "a secret",
+            "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }.items():  # fmt: skip
+            patch.setenv(name, value)
+        import boto3
+
+        boto3.client("s3").create_bucket(Bucket="lake")
+        yield "s3://lake"

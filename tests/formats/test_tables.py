@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import random
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,14 @@ def test_small_batches_share_a_row_group(tmp_path: Path) -> None:
     assert pq.read_table(path).num_rows == 5000
 
 
+def as_read(path: Path, schema: pa.Schema) -> pa.Schema:
+    """The schema of a file: Parquet has texts in place of labels inside structs."""
+    if path.suffix == ".arrow":
+        return schema
+    kind = pa.struct([pa.field("value", pa.string(), nullable=False), pa.field("or_missing", pa.bool_(), nullable=False)])
+    return schema.set(schema.get_field_index("city"), pa.field("city", kind))
+
+
 def test_values_in_doubt_come_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "GROUP", 1)
     parts = [
@@ -241,7 +250,7 @@ def test_values_in_doubt_come_back(path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
     batches = [pa.record_batch(part) for part in parts]
     found = got(write(path, *batches))
-    assert found.schema == batches[0].schema
+    assert found.schema == as_read(path, batches[0].schema)
     assert found.to_pylist() == [row for batch in batches for row in batch.to_pylist()]
 
 
@@ -252,5 +261,51 @@ def test_values_in_doubt_share_a_table(path: Path) -> None:
         for age, city in ((whole, "Oslo"), (half, "Rome"))
     ]
     found = got(write(path, *batches))
-    assert found.schema == batches[1].schema
+    assert found.schema == as_read(path, batches[1].schema)
     assert found.to_pylist() == [row for batch in batches for row in batch.to_pylist()]
+
+
+def cities() -> list[tuple[str, bool] | None]:
+    names = [*((name, doubt) for name in ("Oslo", "Rome", "Lyon", "World") for doubt in (True, False)), None]
+    return random.Random(1).choices(names, k=3 * tables.GROUP)
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with labels inside structs, in three row groups."""
+    size, rows = tables.GROUP, cities()
+    parts = [pa.record_batch({"city": blurred_labels(*rows[start : start + size])}) for start in range(0, len(rows), size)]
+    path = write(tmp_path_factory.mktemp("labels") / "out.parquet", *parts)
+    assert pq.read_metadata(path).num_row_groups == 3
+    return path
+
+
+@pytest.mark.parametrize("reader", ["arrow", "arrow as a whole", "pandas", "polars", "duckdb", "shoal"])
+def test_labels_inside_structs_are_read_by_all(labels: Path, reader: str) -> None:
+    if reader == "arrow":
+        found = pq.read_table(labels)["city"].to_pylist()
+    elif reader == "arrow as a whole":  # which refuses a dictionary there
+        found = pq.ParquetFile(labels).read()["city"].to_pylist()
+    elif reader == "pandas":
+        found = pytest.importorskip("pandas").read_parquet(labels)["city"].tolist()
+    elif reader == "polars":
+        found = pytest.importorskip("polars").read_parquet(labels)["city"].to_list()
+    elif reader == "duckdb":
+        found = [row for (row,) in pytest.importorskip("duckdb").read_parquet(str(labels)).fetchall()]
+    else:
+        found = values(read(labels, ["city"], passed=["city"], rows=2 * tables.GROUP), "city")
+    assert found == [row and {"value": row[0], "or_missing": row[1]} for row in cities()]
+
+
+@pytest.mark.parametrize("rows", [7, 64, 1000])
+def test_structs_and_lists_may_hold_dictionaries(path: Path, rows: int) -> None:
+    coded = pa.array([None if i % 5 == 0 else f"v{i % 7}" for i in range(300)]).dictionary_encode()
+    structs = pa.StructArray.from_arrays(
+        [coded, pa.array(range(300))], ["x", "y"], mask=pa.array([i % 4 == 0 for i in range(300)])
+    )
+    lists = pa.ListArray.from_arrays(pa.array(range(301)), coded)
+    table = pa.table({"s": structs, "l": lists})
+    put(path, table, **({"row_group_size": 90} if path.suffix == ".parquet" else {}))
+    blocks = read(path, ["l", "s"], passed=["l", "s"], rows=rows)
+    assert numbers(blocks) == list(range(300))
+    assert values(blocks, "s") == table["s"].to_pylist() and values(blocks, "l") == table["l"].to_pylist()

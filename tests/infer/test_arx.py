@@ -150,5 +150,5 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "no.deid").write_text("no archive")
     told = "no.deid: is no archive as ARX writes it, or a damaged one; save the project again\n"
     assert shoal_run("infer", "--from-arx", "no.deid", cwd=tmp_path).stderr == told
-    both = "infer: give INPUT, or --from-arx FILE with or without --hierarchies; not both\n"
+    both = "infer: give INPUT, --schema FILE, or --from-arx FILE with or without --hierarchies; not several\n"
     assert shoal_run("infer", cwd=tmp_path).stderr == both

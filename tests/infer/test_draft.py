@@ -295,3 +295,33 @@ def test_sets_are_proposed_where_they_lose_less_in_the_sample(tmp_path: Path) ->
     assert policy.attributes["sex"].sets is None
     why = "generalize: set, since 20 rows of the sample have 4.1 of them on average: a set of these loses 0.29, a node 0.98"
     assert why in " ".join(text.replace("#", " ").split())
+
+
+def test_dates_of_birth_are_no_times_of_records(tmp_path: Path) -> None:
+    days = [f"{1930 + n * 7 % 70}-0{n % 9 + 1}-{n % 28 + 1:02}" for n in range(300)]
+    for name, is_published in (("born", True), ("Geburtsdatum", True), ("column_2", False)):
+        policy = Policy.parse(
+            drafted(tmp_path, [{"pid": f"p{n % 99}", name: day, "age": n % 60} for n, day in enumerate(days)])
+        )
+        assert policy.time is None
+        assert (name in policy.attributes) == is_published
+
+
+def test_dates_of_some_years_are_times_of_records(tmp_path: Path) -> None:
+    days = [f"{2020 + n % 5}-0{n % 9 + 1}-{n % 28 + 1:02}" for n in range(300)]
+    policy = Policy.parse(drafted(tmp_path, [{"pid": f"p{n % 99}", "seen": day, "age": n % 60} for n, day in enumerate(days)]))
+    assert policy.time and policy.time.field == "seen"
+
+
+def test_an_amount_is_sensitive_even_if_each_row_has_its_own(tmp_path: Path) -> None:
+    text = drafted(tmp_path, [{"pid": f"p{n % 99}", "income": 1000 + 7 * n, "age": n % 60} for n in range(300)])
+    assert "\n  #income: {sensitive: true}\n" in text
+
+
+def test_numbers_that_can_be_read_in_two_ways_say_so(tmp_path: Path) -> None:
+    rows = [{"pid": f"p{n % 99}", "paid": f"{n + 1},{n:03}", "age": n % 60} for n in range(300)]
+    text = " ".join(drafted(tmp_path, rows).replace("\n  # ", " ").split())
+    assert (
+        "'paid' is left out: its values are no numbers as they are read; is the decimal mark a comma? (input.decimal) or does "
+        "a comma stand between thousands? (input.thousands)."
+    ) in text

@@ -18,7 +18,7 @@ from tests.lab.base import people
 
 TOKEN = "0123456789abcdef"
 PATHS = (
-    "/api/lab", "/api/sample", "/api/hierarchy", "/api/draft", "/api/propose", "/api/check", "/api/trial",
+    "/api/lab", "/api/sample", "/api/reading", "/api/hierarchy", "/api/draft", "/api/propose", "/api/check", "/api/trial",
     "/api/risk", "/api/compare/{algorithm}", "/api/chances", "/api/policy", "/api/save", "/api/report", "/api/calls",
 )  # fmt: skip
 

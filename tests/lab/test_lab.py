@@ -16,7 +16,7 @@ from shoal.audit import audit
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_writer
 from shoal.infer import draft
-from shoal.lab import Form, Lab
+from shoal.lab import Form, Lab, Reading
 from shoal.lab.upload import TEXT
 from tests.lab.base import people, visits
 
@@ -233,3 +233,36 @@ def test_without_a_sample_nothing_is_tried() -> None:
             lab.trial(Form())
         with pytest.raises(InputError, match="start it with --save FILE"):
             lab.save(Form(fields=[{"name": "a", "role": "numeric", "low": "0", "high": "1"}]))
+
+
+def test_a_file_that_was_misread_is_read_in_another_way(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("pid;age;paid\n" + "".join(f"p{n % 90};{20 + n % 40};{n},{n % 1000:03}\n" for n in range(1, 301)), "cp1252")
+    with Lab(path) as lab:
+        found = lab.state()["sample"]["reading"]
+        assert found == {"separator": ";", "encoding": "utf-8", "decimal": ".", "thousands": ""}
+        assert [field.name for field in lab.draft().fields] == ["pid", "age", "paid"]
+        again = lab.read_as(Reading(separator=";", encoding="cp1252", decimal=","))["sample"]
+        assert again["reading"] == {"separator": ";", "encoding": "cp1252", "decimal": ",", "thousands": ""}
+        assert lab.draft().more == 'input: {separator: ";", encoding: cp1252, decimal: ","}\n'
+        assert lab.propose("paid", "numeric").high == "320"
+        thousands = lab.read_as(Reading(separator=";", thousands=","))["sample"]
+        assert thousands["reading"]["thousands"] == "," and lab.propose("paid", "numeric").high == "320000"
+        assert lab.read_as(Reading(separator="|"))["sample"]["fields"] == ["pid;age;paid"]
+        with pytest.raises(InputError) as caught:
+            lab.read_as(Reading(encoding="utf-16"))
+        said = "people.csv: has no mark of UTF-16 at its beginning; save it as UTF-8, or correct input.encoding"
+        assert str(caught.value) == said
+        with pytest.raises(InputError) as caught:
+            lab.read_as(Reading(decimal=",", thousands=","))
+        assert str(caught.value) == "reading: the decimal mark cannot stand between thousands, too; choose another"
+
+
+def test_only_csv_is_read_in_another_way(tmp_path: Path) -> None:
+    path = tmp_path / "people.jsonl"
+    path.write_text("".join(f'{{"pid": {n % 90}, "age": {n % 60}}}\n' for n in range(300)))
+    with Lab(path) as lab:
+        assert lab.state()["sample"]["reading"] is None
+        with pytest.raises(InputError) as caught:
+            lab.read_as(Reading(separator=";"))
+        assert str(caught.value) == "people.jsonl: says itself how it is written; only CSV is read in other ways"

@@ -88,7 +88,7 @@ def jsonl(table: pa.Table, path: Path) -> None:
     if "age_lo" in table.schema.names:
         rows = [
             {
-                "t": {"lo": row["t_lo"], "hi": row["t_hi"]},
+                "t": None if row["t_lo"] is None else {"lo": row["t_lo"], "hi": row["t_hi"]},
                 "age": None
                 if row["age_lo"] is None
                 else {"lo": row["age_lo"], "hi": row["age_hi"], "or_missing": row["age_or_missing"]},

@@ -30,7 +30,7 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"zzz": 1},
         "zzz: unknown key; "
-        "known are version, person, person_missing, time, input, nulls, item, attributes, privacy, window, weights, "
+        "known are version, person, person_missing, time, input, nulls, item, attributes, nesting, privacy, window, weights, "
         "suppressed, sparse, lanes, algorithm",
     ),
     ({"time": "ts"}, "time: is not a mapping; write the records' own time, such as {field: ts}"),

@@ -26,6 +26,7 @@ def test_it_is_json_and_names_every_section() -> None:
         "nulls",
         "item",
         "attributes",
+        "nesting",
         "privacy",
         "window",
         "weights",

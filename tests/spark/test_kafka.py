@@ -67,6 +67,14 @@ def test_a_connector_that_is_not_there_is_named(spark: Any, tmp_path: Path, monk
 
 
 def test_what_the_connector_has_not_is_refused(tmp_path: Path) -> None:
+    with_fields = "{kafka: {brokers: 'a:9092', topic: raw, group: mine, timestamp: t, headers: [h], envelope: debezium}}"
+    with_key = "{kafka: {brokers: 'a:9092', topic: clean, key: age}}"
+    with pytest.raises(PolicyError) as raised:
+        pipe(parsed(tmp_path, with_fields, with_key), "local[2]")
+    assert raised.value.problems == tuple(
+        f"{place}: is not there on Spark; remove it"
+        for place in ("source.kafka.timestamp", "source.kafka.headers", "source.kafka.envelope", "sink.kafka.key")
+    )
     with_options = "{kafka: {brokers: 'a:9092', topic: raw, group: mine, format: arrow, options: {security.protocol: ssl}}}"
     with pytest.raises(PolicyError) as raised:
         pipe(parsed(tmp_path, with_options), "local[2]")

@@ -55,6 +55,16 @@ CASES = [
     Ugly("cr.csv", table(end="\r").encode(), PLAIN, {}, 5, NAMES),
     Ugly("no-last-end.csv", table().encode().rstrip(), PLAIN, {}, 5, NAMES),
     Ugly("blank-lines.csv", table().replace("\n", "\n\n").encode(), PLAIN, {}, 5, NAMES),
+    Ugly(
+        "titles.csv",
+        ("Our guests\nof 2025\n\n" + table(";", decimal=",")).encode(),
+        error="its first 3 lines are no header: those below have more fields; remove what stands above the header",
+    ),
+    Ugly(
+        "title.csv",
+        ("Our guests\n" + table()).encode(),
+        error="its first line is no header: those below have more fields; remove what stands above the header",
+    ),
     Ugly("semicolon.csv", table(";").encode(), "semicolons between fields, UTF-8, a header", SEMICOLON, 5, NAMES),
     Ugly("bar.csv", table("|").encode(), "bars between fields, UTF-8, a header", {"separator": "|"}, 5, NAMES),
     Ugly("tab.csv", table("\t").encode(), "tabs between fields, UTF-8, a header", {"separator": "\t"}, 5, NAMES),

@@ -137,6 +137,30 @@ def test_what_cannot_be_read_is_told(visit: Open, address: str) -> None:  # noqa
     expect(page.locator("#drop")).to_be_visible()
 
 
+def test_a_file_that_cannot_be_read_leaves_no_old_one_behind(visit: Open, address: str, tmp_path: Path) -> None:  # noqa: F811
+    page = visit(address)
+    page.locator("#choose").set_input_files(people(tmp_path))
+    expect(page.locator("#bench")).to_be_visible()
+    page.evaluate(DROP, ["people.json", "[]"])
+    expect(page.locator("#alert")).to_contain_text("JSON is read line by line")
+    expect(page.locator("#bench")).to_be_hidden()
+    expect(page.locator("#drop")).to_be_visible()
+
+
+def test_how_a_file_is_written_is_corrected_in_boxes(visit: Open, address: str, tmp_path: Path) -> None:  # noqa: F811
+    page = visit(address)
+    path = tmp_path / "guests.csv"
+    path.write_text("pid;age;size\n" + "".join(f"p{n % 90};{20 + n % 40};1,{n % 90 + 10}\n" for n in range(300)))
+    page.locator("#choose").set_input_files(path)
+    expect(page.get_by_label("Between fields")).to_have_value(";")
+    expect(page.get_by_label("Decimal mark")).to_have_value(",")
+    page.get_by_label("Encoding").select_option("latin-1")
+    expect(page.locator("#policy")).to_contain_text('input: {separator: ";", encoding: latin-1, decimal: ","}')
+    page.get_by_label("Encoding").select_option("utf-16")
+    expect(page.locator("#alert")).to_contain_text("has no mark of UTF-16")
+    expect(page.get_by_label("Encoding")).to_have_value("latin-1")
+
+
 def test_algorithms_are_compared_and_chosen(
     visit: Open, bench: Lab, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:  # fmt: skip

@@ -48,9 +48,7 @@ class Tree:
             shutil.copy2(ROOT / name, self.path / name)
         (self.path / ".venv").symlink_to(ROOT / ".venv")
         (self.path / "build").mkdir()
-        (self.path / "build/kafka").symlink_to(
-            ROOT / "build/kafka"
-        )  # else the tests on Kafka are skipped
+        (self.path / "build/kafka").symlink_to(ROOT / "build/kafka")  # else the tests on Kafka are skipped
         self.environment = {
             **os.environ, "PYTHONPATH": f"{self.path}/src", "SHOAL_CACHE": str(PLACE / "cache"), "PYTHONHASHSEED": "0",
         }  # fmt: skip

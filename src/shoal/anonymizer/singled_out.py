@@ -21,6 +21,7 @@ from shoal.policy import Policy
 
 ROOM = 16_384
 _FEW = 1_024
+_TOGETHER = 256
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -134,10 +135,14 @@ class KeptField:
 
 
 class KeptFields:
-    """All kept and sensitive fields of a stream, and the time if it is published as it is."""
+    """All kept and sensitive fields of a stream, and the time if it is published as it is.
+
+    Single records are counted `_TOGETHER` at a time, or when somebody asks.
+    """
 
     def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
         self._key = key
+        self._waiting: list[tuple[pa.RecordBatch, NDArray[np.uint64]]] = []
         self._fields = {name: KeptField(policy.privacy.k) for name in policy.reasons}
         self._nulls = {name: policy.nulls_of(name) for name in self._fields}
 
@@ -145,11 +150,26 @@ class KeptFields:
         """Take in accepted records: the columns that are passed through, and the two words of each person."""
         if not self._fields or not kept.num_rows:
             return
+        if self._waiting and not kept.schema.equals(self._waiting[0][0].schema, check_metadata=True):
+            self._count()
+        self._waiting.append((kept, person))
+        if kept.num_rows + len(self._waiting) > _TOGETHER:
+            self._count()
+
+    def _count(self) -> None:
+        """Count the records that wait for it."""
+        if not self._waiting:
+            return
+        batches, persons = zip(*self._waiting, strict=True)
+        self._waiting = []
+        kept, person = pa.Table.from_batches(batches), np.concatenate(persons)
         with np.errstate(over="ignore"):
             word = person[:, 0] * _ODD + person[:, 1]
         for name, field in self._fields.items():
             place = kept.schema.get_field_index(name)
-            values, code = self._coded(kept.column(place), is_json(kept.schema.field(place)), self._nulls[name])
+            values, code = self._coded(
+                kept.column(place).combine_chunks(), is_json(kept.schema.field(place)), self._nulls[name]
+            )
             field.see(values, code, word)
 
     def _coded(self, column: pa.Array, as_text: bool, nulls: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -163,13 +183,16 @@ class KeptFields:
 
     @property
     def found(self) -> dict[str, SingledOut]:
+        self._count()
         return {name: field.found for name, field in self._fields.items()}
 
     def saved(self) -> dict[str, NDArray[Any]]:
+        self._count()
         fields: Iterable[KeptField] = self._fields.values()
         return {f"kept{i}.{name}": array for i, field in enumerate(fields) for name, array in field.saved().items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._waiting = []
         for i, field in enumerate(self._fields.values()):
             start = f"kept{i}."
             field.restore({name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)})

@@ -7,6 +7,7 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.exposure import Exposure
 from shoal.audit.finding import Finding, Verdict, Violation
 from shoal.audit.judge import Progress, audit, gather, judge
+from shoal.audit.manifest import read_manifest
 from shoal.audit.observations.evidence import Observed
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.audit.utility import losses
@@ -15,5 +16,5 @@ from shoal.audit.verdict import Headline, outside_k, percent
 __all__ = [
     "Answers", "Attack", "Evidence", "Exposure", "FilterReport", "Finding", "Headline", "Observed", "Progress", "Reading",
     "Report", "Verdict", "Violation", "WindowReport", "answers", "audit", "gather", "judge", "losses", "outside_k", "percent",
-    "promised",
+    "promised", "read_manifest",
 ]  # fmt: skip

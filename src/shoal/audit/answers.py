@@ -164,7 +164,8 @@ def _having(sure: int, doubtful: int, missing: int, k: int) -> float:
 def _edges(attribute: Attribute, half: float) -> Floats:
     low, high = attribute.low - half, attribute.high + half
     whole = half > 0 and high - low <= _EDGES and low + half == round(low + half)
-    return np.linspace(low, high, round(high - low) + 1 if whole else _EDGES + 1)
+    told_apart = (high - low) / np.spacing(max(abs(low), abs(high)))  # doubles in the range, if it is short and far from 0
+    return np.linspace(low, high, 1 + max(1, min(round(high - low) if whole else _EDGES, int(told_apart / 8))))
 
 
 def _below(lo: Floats, hi: Floats, weight: Floats, edges: Floats) -> Floats:

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.audit.textfiles import texts_of
-from shoal.audit.values import Flags, Ints, canonical, distinct, is_text
+from shoal.audit.textfiles import decimals, texts_of
+from shoal.audit.values import Flags, Ints, canonical, distinct, is_number, is_text
 
 NOTHING = 0  # the number of null and of empty text, see `joint`
 _WRITTEN = {text: text for text in ("Infinity", "-Infinity")}
@@ -260,8 +260,10 @@ class Passed:
             parts = [part.cast(kind) if pa.types.is_null(part.type) else part for part in self._parts]
             whole = pa.chunked_array(parts)
             return whole.unify_dictionaries() if pa.types.is_dictionary(kind) else whole
-        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
-        if numbers:
+        if all(is_number(kind) for kind in kinds):
+            exact = decimals([value for part in self._parts for value in part.to_pylist()]) if _is_long(self._parts) else None
+            if exact is not None:
+                return pa.chunked_array([exact])
             return pa.chunked_array([part.cast(pa.float64(), safe=False) for part in self._parts])
         return pa.chunked_array([texts_of(part) for part in self._parts], pa.string())
 
@@ -275,6 +277,14 @@ class Passed:
             values = chunk.dictionary.take(pc.unique(chunk.indices).drop_null()) if is_coded else pc.unique(chunk)
             used.update(values.to_pylist())
         return len({each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in self._unused} - used)
+
+
+def _is_long(numbers: Iterable[pa.Array]) -> bool:
+    """Whether some have more digits than a double holds."""
+    return any(
+        pa.types.is_decimal(part.type) or (pc.max(pc.abs(part.cast(pa.float64(), safe=False))).as_py() or 0) >= 2**53
+        for part in numbers
+    )
 
 
 def _compact(column: pa.Array) -> pa.Array:

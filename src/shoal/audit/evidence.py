@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from shoal.audit.alignment import Tuples, placed, shows_roots
 from shoal.audit.files import Source
 from shoal.audit.finding import Judged
+from shoal.audit.manifest import Span
+from shoal.audit.nested import flat
 from shoal.audit.original import Category, Numeric, Tree, original
-from shoal.audit.published import Alike, Band, Node, alike, published
-from shoal.audit.trace import SUPPRESSED, Replay, Trace, read_trace, replay
+from shoal.audit.published import Alike, Band, Node, Published, alike, published
+from shoal.audit.trace import CLUSTER, NO_ROW, REUSE, SUPPRESSED, Replay, Trace, read_trace, replay
 from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Policy
 
@@ -34,6 +36,9 @@ class Evidence(Judged):
     moment: Band | None  # the generalized time, of the output
     trace: Trace | None
     releases: Trace | None
+    excused: (
+        Flags  # of each accepted record: it may have left before the span that is judged, or leaves with what is not judged
+    )
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
     cache: dict[str, Any] = field(default_factory=dict, repr=False)  # results that several checks need
 
@@ -88,6 +93,16 @@ def _shown(policy: Policy, releases: Trace, rows: int) -> Ints:
     return lines[releases.how != SUPPRESSED] if policy.suppressed == "drop" and rows != len(lines) else lines
 
 
+def _of_new_groups(policy: Policy, after: Published, releases: Trace, excused: Flags) -> tuple[Published, Trace]:
+    """Without the tuples that reuse a group from before the span: its members are not known. Their records are excused."""
+    known = np.isin(releases.cluster, releases.cluster[releases.how == CLUSTER])
+    judged = (releases.how != REUSE) | known
+    left = releases.row[~judged]
+    excused[left[left != NO_ROW]] = True
+    shown = judged[_shown(policy, releases, after.rows)]
+    return (after.at(shown) if len(shown) == after.rows else after), releases.at(np.flatnonzero(judged))
+
+
 def gather(
     policy: Policy,
     source: Source,
@@ -96,12 +111,18 @@ def gather(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
     ahead: float | None = None,
+    span: Span | None = None,
 ) -> Evidence:
     """Read the input, the output and, if there is one, the trace."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
-    before = original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead)
-    after = published(policy, target, trees, lambda rows: on_rows("output", rows))
-    releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows))
+    before = original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead, span)
+    with flat(policy, target) as output:
+        after = published(policy, output, trees, lambda rows: on_rows("output", rows), span)
+    releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows), span)
+    excused = np.zeros(len(before.line), bool)
+    if span is not None and span.begin.released and releases is not None:
+        excused = before.line < span.begin.received
+        after, releases = _of_new_groups(policy, after, releases, excused)
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
     place = np.full(after.rows, -1, np.int64)
     if releases is not None:
@@ -126,8 +147,11 @@ def gather(
         unlisted=after.unlisted,
         absent=after.absent,
         spare=after.spare,
+        forms=after.forms,
+        span=span,
         trace=matched,
         releases=releases,
         place=place,
+        excused=excused,
         suppressed=roots if matched is None else np.where(place < 0, roots, matched.how == SUPPRESSED),
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.audit.manifest import Span
 from shoal.audit.trace import NO_ROW
 from shoal.policy import Policy
 
@@ -28,7 +29,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Violation:
-    """One place where a promise was broken, without any value. Rows count from 0, without the header of a CSV."""
+    """One place where a promise was broken, without any value. Rows count from 0 here, and from 1 where they are shown."""
 
     what: str
     output_row: int | None = None
@@ -39,11 +40,11 @@ class Violation:
         """The place and what is wrong there.
 
         >>> str(Violation("the value lies outside what is published", 7, 12, "age"))
-        "output row 7, input row 12, 'age': the value lies outside what is published"
+        "output row 8, input row 13, 'age': the value lies outside what is published"
         """
         places = [
-            f"output row {self.output_row}" if self.output_row is not None else "",
-            f"input row {self.input_row}" if self.input_row is not None else "",
+            f"output row {self.output_row + 1}" if self.output_row is not None else "",
+            f"input row {self.input_row + 1}" if self.input_row is not None else "",
             f"'{self.field}'" if self.field is not None else "",
         ]
         place = ", ".join(filter(None, places))
@@ -82,6 +83,8 @@ class Judged:
     unlisted: list[str]  # fields of the output that the policy does not list
     absent: list[str]  # fields that the policy lists and the output does not have
     spare: dict[str, int]  # how many values lie in the dictionary of a field of the output that no row shows
+    forms: Mapping[str, NDArray[np.int64]]  # rows of the output that are written in another form, as a whole or in a field
+    span: Span | None  # of a stream that goes on; None: it has ended, and all of it is judged
     trace: Lines | None  # of each row of the output
     releases: Lines | None  # the trace as it was written, line by line
     place: NDArray[np.int64]  # the line of the trace for each row of the output, -1 where there is none

@@ -14,6 +14,7 @@ from shoal.audit.evidence import gather as gather_tuples
 from shoal.audit.exposure import exposures
 from shoal.audit.figures import STEPS, figures
 from shoal.audit.files import Source
+from shoal.audit.manifest import Span
 from shoal.audit.observations.evidence import Observed, observe
 from shoal.audit.observations.figures import transactions
 from shoal.audit.observations.promises import PROMISES
@@ -44,6 +45,7 @@ def audit(
     late: float | None = None,
     population: Source | None = None,
     ahead: float | None = None,
+    span: Span | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
     """Judge whether the promises of a policy held.
@@ -62,6 +64,8 @@ def audit(
     ahead
         Seconds by which a record's own time may be ahead of the newest before it and of most of the hundred behind it, where
         a run or a pipeline rejected others.
+    span
+        What is judged of a pipeline that still runs, as `read_manifest` reads it from the pipeline's manifest.
     on_progress
         Called after each block that is read and before each check.
 
@@ -77,7 +81,9 @@ def audit(
         read[what] = read.get(what, 0) + rows
         on_progress(Progress(f"reading the {what}", read[what], None))
 
-    evidence = gather(policy, input, output, trace, count, late, ahead)
+    if span is not None and trace is None:
+        raise InputError("the manifest: needs the trace too; name the one that the pipeline writes")
+    evidence = gather(policy, input, output, trace, count, late, ahead, span)
     around = None
     if population is not None:
         if policy.is_filter:
@@ -94,9 +100,10 @@ def gather(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
     ahead: float | None = None,
+    span: Span | None = None,
 ) -> Evidence | Observed:
     """Read the input, the output and, if there is one, the trace. Raises InputError if one of them cannot be used."""
-    return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late, ahead)
+    return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late, ahead, span)
 
 
 def judge(

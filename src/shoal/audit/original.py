@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.audit.block import Block, inside
 from shoal.audit.equality import Passed
 from shoal.audit.files import Source, blocks
+from shoal.audit.manifest import Span
 from shoal.audit.values import Flags, Floats, Ints, Marks, canonical_column, days, joined, numbers, seconds, texts, years
 from shoal.policy import Attribute, Hierarchy, Policy
 
@@ -114,27 +115,29 @@ class Original(NamedTuple):
 
 def original(
     policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], late: float | None = None,
-    ahead: float | None = None,
+    ahead: float | None = None, span: Span | None = None,
 ) -> Original:  # fmt: skip
     """Read the input as the policy says.
 
     If `late` is given, without records that are further behind the newest before them; if `ahead` is given, without those
     that are further ahead of the newest before them and of most of the hundred behind them.
     """
-    wrong = np.zeros(0, np.int64) if ahead is None or policy.time is None else _ahead(policy, source, ahead)
+    wrong = np.zeros(0, np.int64) if ahead is None or policy.time is None else _ahead(policy, source, ahead, span)
     reader = _Reader(policy, trees, math.inf if late is None else late, wrong)
-    for block in blocks(source, reader.fields, policy.input):
+    found = blocks(source, reader.fields, policy.input)
+    for block in found if span is None else span.input(found):
         reader.take(block)
         on_rows(block.rows)
     return reader.done()
 
 
-def _ahead(policy: Policy, source: Source, allow: float) -> Ints:
+def _ahead(policy: Policy, source: Source, allow: float, span: Span | None) -> Ints:
     """The lines of records that the stream does not follow: their times are ahead of those before and behind them."""
     assert policy.time is not None
     field, times, lines = policy.time.field, [], []
     nulls, form = frozenset(policy.nulls_of(field)), policy.input.times.get(field)
-    for block in blocks(source, [field], policy.input):
+    read_in = blocks(source, [field], policy.input)
+    for block in read_in if span is None else span.input(read_in):
         read = seconds(_column(block, field), nulls, form)
         times += np.where(read.bad | (np.abs(read.value) > _LATEST), math.nan, read.value).tolist()
         lines += block.line.tolist()

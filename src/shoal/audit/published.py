@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from shoal.audit.blurred import apart
 from shoal.audit.equality import Passed, Spare
 from shoal.audit.files import Source, blocks
+from shoal.audit.form import odd_forms
+from shoal.audit.manifest import Span
 from shoal.audit.original import Tree
 from shoal.audit.sets import Sets, member_table
-from shoal.audit.values import Flags, Floats, Integers, distinct, is_text, joined, numbers, seconds
+from shoal.audit.values import Flags, Floats, Integers, Ints, distinct, is_text, joined, numbers, seconds
 from shoal.errors import InputError
 from shoal.policy import Attribute, Policy
 
@@ -246,23 +248,47 @@ class Published(NamedTuple):
     unlisted: list[str]
     absent: list[str]
     spare: dict[str, int]  # how many values a field's dictionary holds that no row shows
+    forms: Mapping[str, Ints]  # rows that are written in another form than most, see `odd_forms`
     rows: int
 
+    def at(self, keep: Flags) -> Published:
+        """Some of the rows."""
 
-def published(policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None]) -> Published:
+        def only(column: Any) -> Any:
+            parts = {name: each[keep] for name, each in column._asdict().items() if isinstance(each, np.ndarray)}
+            return column._replace(**parts)
+
+        place = np.cumsum(keep) - 1
+        return self._replace(
+            quasi={name: only(column) for name, column in self.quasi.items()},
+            passed={name: column.filter(pa.array(keep)) for name, column in self.passed.items()},
+            moment=self.moment and only(self.moment),
+            forms={name: place[rows[keep[rows]]] for name, rows in self.forms.items()},
+            rows=int(keep.sum()),
+        )
+
+
+def published(
+    policy: Policy, source: Source, trees: dict[str, Tree], on_rows: Callable[[int], None], span: Span | None = None
+) -> Published:
     """Read an output as the policy says it looks."""
     reader = _Reader(policy, trees)
     rows = 0
-    for block in blocks(source):
+    found = blocks(source)
+    for block in found if span is None else span.output(found):
         rows += block.rows
         if block.end != rows:
             name = fspath(source) if isinstance(source, str | PathLike) else "output"
             bad = np.setdiff1d(np.arange(block.end), block.line)
             first = int(bad[bad >= rows - block.rows][0])
-            raise InputError(f"{name}: row {first} is malformed; give the output as it was written")
+            raise InputError(f"{name}: row {first + 1} is malformed; give the output as it was written")
         reader.take(dict(block.columns), block.rows)
         on_rows(block.rows)
-    return reader.done()
+    moment = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
+    odd = odd_forms(source, [*(name for name, _ in policy.quasi), *moment])
+    if span is not None:
+        odd = {name: within - span.begin.sequence for name, each in odd.items() if len(within := span.rows(each))}
+    return reader.done(odd)
 
 
 class _Reader:
@@ -312,7 +338,7 @@ class _Reader:
             passed.take(columns.pop(name, pa.nulls(rows)))
         self._unlisted.update(dict.fromkeys(columns))
 
-    def done(self) -> Published:
+    def done(self, forms: Mapping[str, Ints]) -> Published:
         quasi: dict[str, Band | Node] = {}
         for name, attribute in self._policy.quasi:
             parts = self._parts.pop(name)
@@ -328,7 +354,7 @@ class _Reader:
         absent = [name for name in (*quasi, *passed, *self._parts) if name not in self._seen and self._rows]
         spare = {name: count for name, each in self._spare.items() if (count := each.count())}
         spare |= {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
-        return Published(quasi, passed, moment, list(self._unlisted), absent, spare, self._rows)
+        return Published(quasi, passed, moment, list(self._unlisted), absent, spare, forms, self._rows)
 
 
 def _band(parts: list[Part]) -> tuple[Floats, Floats, Flags]:

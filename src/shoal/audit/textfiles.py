@@ -9,6 +9,7 @@ from bisect import bisect_left
 from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -277,7 +278,26 @@ def _array(values: list[Any]) -> pa.Array:
             array = pa.array(values)
             if not _is_coarse(pa.chunked_array([array])):
                 return array
-    return _texts(values)
+    found = decimals(values)
+    return _texts(values) if found is None else found
+
+
+def decimals(values: list[Any]) -> pa.Array | None:
+    """Whole and broken numbers, each with all its digits; None if there is another value, or one that is too long.
+
+    >>> decimals([2**53 + 1, 7.0, 0.5, None]).to_pylist()
+    [Decimal('9007199254740993.0'), Decimal('7.0'), Decimal('0.5'), None]
+    """
+    if any(isinstance(value, bool) or not isinstance(value, int | float | Decimal | None) for value in values):
+        return None
+    try:
+        exact = [
+            None if value is None or value != value else Decimal(repr(value) if isinstance(value, float) else value)
+            for value in values
+        ]
+        return pa.array(exact)
+    except (pa.ArrowException, ArithmeticError, ValueError):
+        return None
 
 
 def texts_of(column: pa.Array) -> pa.Array:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.block import Block
 from shoal.audit.files import Source, blocks
+from shoal.audit.manifest import Span
 from shoal.audit.values import Flags, Floats, Ints, numbers, texts
 from shoal.errors import InputError
 
@@ -56,7 +57,7 @@ def _at(columns: Iterable[NDArray[Any]], blank: Iterable[float], lines: Ints) ->
     return [np.append(column, column.dtype.type(none))[lines] for column, none in zip(columns, blank, strict=True)]
 
 
-def read_trace(source: Source, line: Ints, on_rows: Callable[[int], None]) -> Trace:
+def read_trace(source: Source, line: Ints, on_rows: Callable[[int], None], span: Span | None = None) -> Trace:
     """Read the trace of a window; `line` holds the input row of each accepted record. Groups are numbered anew."""
     fields = (
         _Field("row"),
@@ -64,16 +65,16 @@ def read_trace(source: Source, line: Ints, on_rows: Callable[[int], None]) -> Tr
         _Field("arrived", is_whole=False),
         _Field("released", is_whole=False),
     )
-    how, number = _read(source, _TUPLES, fields, on_rows)
+    how, number = _read(source, _TUPLES, fields, on_rows, span)
     written = number["cluster"]
     cluster, named = np.full(len(written), NO_CLUSTER), ~np.isnan(written)
     cluster[named] = np.unique(written[named], return_inverse=True)[1]
     return Trace(_record(number["row"], line), how, cluster, number["arrived"], number["released"])
 
 
-def read_filter_trace(source: Source, line: Ints, on_rows: Callable[[int], None]) -> FilterTrace:
+def read_filter_trace(source: Source, line: Ints, on_rows: Callable[[int], None], span: Span | None = None) -> FilterTrace:
     """Read the trace of a filter; `line` holds the input row of each readable observation."""
-    how, number = _read(source, _OBSERVATIONS, (_Field("row"), _Field("z")), on_rows)
+    how, number = _read(source, _OBSERVATIONS, (_Field("row"), _Field("z")), on_rows, span)
     return FilterTrace(_record(number["row"], line), how, number["z"].astype(np.int64))
 
 
@@ -99,12 +100,15 @@ class _Lines(NamedTuple):
     number: dict[str, Floats]  # of each field; NaN where it is missing
 
 
-def _read(source: Source, words: Sequence[str], fields: Sequence[_Field], on_rows: Callable[[int], None]) -> _Lines:
+def _read(
+    source: Source, words: Sequence[str], fields: Sequence[_Field], on_rows: Callable[[int], None], span: Span | None
+) -> _Lines:
     """The lines of a trace that has these fields, and one of these words in `how`."""
     name = fspath(source) if isinstance(source, str | PathLike) else "trace"
     parts = [_Lines(np.empty(0, np.int8), {field.name: np.empty(0) for field in fields})]
     start = 0
-    for block in blocks(source, [_HOW, *(field.name for field in fields)]):
+    names = [_HOW, *(field.name for field in fields)]
+    for block in blocks(source, names) if span is None else span.trace(source, names):
         parts.append(_part(block, words, fields, name, start))
         start += block.rows
         on_rows(block.rows)

@@ -360,8 +360,22 @@ def codes(column: pa.ChunkedArray) -> Codes:
         whole = whole.dictionary_encode()
     place = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     number = _as_numbers(whole.dictionary)
-    rank = _ranks(whole.dictionary) if number is None else np.unique(number, return_inverse=True)[1]
+    rank = _ranks(whole.dictionary) if number is None else _number_ranks(whole.dictionary, number)
     return Codes(np.append(rank, -1)[place] + 1, number is not None)
+
+
+def _number_ranks(values: pa.Array, number: Floats) -> Ints:
+    """The order of numbers, also of those with more digits than a double holds.
+
+    >>> values = pa.array([2**53 + 1, 2**53, 3])
+    >>> _number_ranks(values, values.cast(pa.float64(), safe=False).to_numpy()).tolist()
+    [2, 1, 0]
+    """
+    if not np.isfinite(number).all() or not (np.abs(number) >= 2**53).any():
+        return np.unique(number, return_inverse=True)[1]
+    exact = [Decimal(str(value.decode() if isinstance(value, bytes) else value)) for value in values.to_pylist()]
+    place = {value: rank for rank, value in enumerate(sorted({*exact}))}
+    return np.array([place[value] for value in exact])
 
 
 def _ranks(values: pa.Array) -> Ints:

@@ -1,4 +1,4 @@
-"""The figures as a picture: bars for the speeds, curves for the growth and for sparse streams."""
+"""The figures as a picture: bars for the speeds, loss against cost, curves for the growth and for sparse streams."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import extras
 from shoal.bench.machine import described
 from shoal.bench.report import Report
-from shoal.bench.speed import AXES
+from shoal.bench.speed import AXES, BLURRED
 from shoal.bench.table import count, rate
 from shoal.errors import InputError
 
@@ -36,7 +36,7 @@ def plot(report: Report, path: str | PathLike[str]) -> None:
     check_plot(path, list(report.parts))
     pyplot = extras.pyplot()
     drawn = [part for part in DRAWN if part in report.parts]
-    heights = {"speed": 0.42 * len(report.parts.get("speed", {"rows": []})["rows"]) + 1.2, "growth": 4.6, "sparse": 4.6}
+    heights = {"speed": 0.42 * len(report.parts.get("speed", {"rows": []})["rows"]) + 1.6, "growth": 4.6, "sparse": 4.6}
     ratios = [heights[part] for part in drawn]
     with pyplot.rc_context(_FONT):
         figure = pyplot.figure(figsize=(13, sum(ratios) + 0.9), layout="constrained")
@@ -54,7 +54,8 @@ def plot(report: Report, path: str | PathLike[str]) -> None:
 
 
 def _speed(figure: Any, result: Any) -> None:
-    axes: Axes = figure.subplots()
+    axes, other = figure.subplots(1, 2, width_ratios=(3, 2))
+    _loss_against_cost(other, result["rows"])
     rows = result["rows"][::-1]
     labels = [row["algorithm"] for row in rows]
     for shift, size, colour in ((0.2, "small", "#9ecae1"), (-0.2, "large", "#0072b2")):
@@ -71,6 +72,24 @@ def _speed(figure: Any, result: Any) -> None:
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
     axes.legend(loc="lower right", framealpha=1)
+
+
+def _loss_against_cost(axes: Axes, rows: Any) -> None:
+    """Each algorithm as a point, under both readings of nulls: down and to the left is better."""
+    for i, row in enumerate(rows):
+        points = ((row["large"]["ns"], row["loss"]), (row[BLURRED]["ns"], row[f"{BLURRED}_loss"]))
+        axes.plot(*zip(*points, strict=True), color=COLOURS[i % 9], linewidth=0.6)
+        for (cost, loss), face in zip(points, ("none", COLOURS[i % 9]), strict=True):
+            axes.plot(cost, loss, linestyle="", color=COLOURS[i % 9], marker=MARKS[i % 9], markerfacecolor=face)
+        axes.annotate(row["algorithm"], points[1], xytext=(6, 4), textcoords="offset points", fontsize=9)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("ns a tuple; filled: blurred, hollow: maybe")
+    axes.set_ylabel("loss")
+    axes.set_title("Loss against cost", loc="left")
+    axes.margins(x=0.15)
+    axes.grid(alpha=0.3)
 
 
 def _growth(figure: Any, result: Any) -> None:

@@ -48,7 +48,8 @@ def measure_speed(bench: Benchmark) -> Figures:
         rows.append({
             "algorithm": variant.label, "small": short.timing, "large": long.timing, BLURRED: blurred.timing,
             "growth": long.timing["ns"] / short.timing["ns"],  # of the cost of a tuple, with the length of the stream
-            "loss": stats.loss, "groups": stats.groups, "reused": stats.reused, "suppressed": stats.suppressed,
+            "loss": stats.loss, f"{BLURRED}_loss": blurred.result.loss,
+            "groups": stats.groups, "reused": stats.reused, "suppressed": stats.suppressed,
             "twin": ratios.get(variant.label),  # how many times as long the naive twin takes for a tuple
         })  # fmt: skip
     return {"rows": rows, "strings": last.timing, "absent": twins["absent"]}  # strings: the first algorithm on plain strings

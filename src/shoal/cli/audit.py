@@ -22,6 +22,7 @@ Examples:
   shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
   shoal audit policy.yaml people.parquet anonymized.parquet --json report.json
   shoal audit policy.yaml people.csv anonymized.csv --population everyone.csv
+  shoal audit policy.yaml raw.jsonl clean.jsonl --trace trace.jsonl --manifest trace.manifest.json
 """
 BROKEN = 1
 
@@ -35,6 +36,16 @@ def audit(
     ] = None,
     late: Annotated[
         str | None, typer.Option(help="What a pipeline's late.allow says.", metavar="SPAN", show_default=False)
+    ] = None,
+    manifest: Annotated[
+        str | None,
+        typer.Option(help="Judge a pipeline that runs, by the manifest beside its trace.", metavar="FILE", show_default=False),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="With a manifest: what left after this time.", metavar="TIME", show_default=False)
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="With a manifest: what left up to this time.", metavar="TIME", show_default=False)
     ] = None,
     population: Annotated[
         str | None,
@@ -55,15 +66,18 @@ def audit(
     """
     with reported(policy):
         from shoal.audit import audit as judged
-        from shoal.cli.options import seconds
+        from shoal.audit import read_manifest
+        from shoal.cli.options import moment, seconds
         from shoal.cli.terminal import errors, output, write
 
         with _shown(errors()) as on_progress:
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
+            span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
-                policy, source, target, trace, late=allowed, ahead=future, population=population, on_progress=on_progress
-            )
+                policy, source, target, trace, late=allowed, ahead=future, population=population, span=span,
+                on_progress=on_progress,
+            )  # fmt: skip
         _show(report, target, errors() if json == "-" else output())
         if json:
             write(json, report.to_json())

@@ -1,9 +1,11 @@
-"""Options that several commands share: those of the live page, and durations."""
+"""Options that several commands share: those of the live page, durations and times."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -64,3 +66,18 @@ def seconds(option: str, text: str) -> float:
         return float(span(text))
     except PydanticCustomError:
         raise InputError(f"{option}: not a duration; write it like 30s, 5m, 2h, 1d") from None
+
+
+def moment(option: str, text: str | None) -> float | None:
+    """A time of the command line, in seconds since 1970.
+
+    >>> moment("--since", "1970-01-01T00:01:00Z")
+    60.0
+    """
+    if text is None or text == "now":
+        return None if text is None else time.time()
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{option}: is no time; write now, or a time such as 2026-01-31T12:00:00Z") from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

@@ -6,9 +6,7 @@ import logging
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.failure import reported
-from shoal.cli.options import Host, TokenFile, served
+from shoal.cli.options import Host, TokenFile, moment, served
 
 if TYPE_CHECKING:
     from shoal.pipeline import Pipe
@@ -68,7 +66,7 @@ def pipe(
         elif on is not None:
             _pipe_on(pipeline, on)
         else:
-            prepared = partial(_prepared, drain=drain, accept_loss=accept_loss, set_clock=_moment(set_clock))
+            prepared = partial(_prepared, drain=drain, accept_loss=accept_loss, set_clock=moment("--set-clock", set_clock))
             _pipe(pipeline, prepared, verbose, None if page is None else (host, page), token_file)
 
 
@@ -79,25 +77,6 @@ def _prepared(pipe: Pipe, drain: bool, accept_loss: bool, set_clock: float | Non
         pipe.accept_loss()
     if set_clock is not None:
         pipe.set_clock(set_clock)
-
-
-def _moment(text: str | None) -> float | None:
-    """A time of the command line, in seconds since 1970.
-
-    >>> _moment("1970-01-01T00:01:00Z")
-    60.0
-    """
-    from shoal.errors import InputError
-
-    if text is None:
-        return None
-    if text == "now":
-        return time.time()
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError("--set-clock: is no time; write now, or a time such as 2026-01-31T12:00:00Z") from None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def _pipe(

@@ -10,6 +10,7 @@ from shoal.columns.floats import only_used
 from shoal.columns.periods import periods
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection, Rejections
+from shoal.columns.shape import shape
 from shoal.columns.time_bounds import TimeBounds
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations", "Plain",
     "Pseudonyms", "Publisher", "Rejection", "Rejections", "TimeBounds", "column", "event_times", "keys_of", "numbers",
-    "one_word", "only_used", "periods", "plain", "texts", "times", "unreadable", "year_numbers",
+    "one_word", "only_used", "periods", "plain", "shape", "texts", "times", "unreadable", "year_numbers",
 ]  # fmt: skip
 
 

@@ -3,10 +3,12 @@
 from shoal.connectors.connector import Delivery, Payload, Position, Sink, Source
 from shoal.connectors.file import FileSink
 from shoal.connectors.http_limits import ConnectionLimits
+from shoal.connectors.protobuf_messages import compiled as compiled_schema
 from shoal.connectors.registry import SINKS, SOURCES, connector_class
+from shoal.connectors.schema_registry import Found
 from shoal.connectors.settings import LocalPath, Secret, is_loopback
 
 __all__ = [
-    "SINKS", "SOURCES", "ConnectionLimits", "Delivery", "FileSink", "LocalPath", "Payload", "Position", "Secret", "Sink",
-    "Source", "connector_class", "is_loopback",
+    "SINKS", "SOURCES", "ConnectionLimits", "Delivery", "FileSink", "Found", "LocalPath", "Payload", "Position", "Secret",
+    "Sink", "Source", "compiled_schema", "connector_class", "is_loopback",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ import pyarrow as pa
 from shoal.dialect import USUAL, Dialect
 from shoal.errors import ConnectorError
 from shoal.formats import Block
+from shoal.shapes import Shape
 
 MOST = 64 << 20  # bytes after which a delivery ends: the journal keeps it as one piece, which must be far below 2 GiB
 
@@ -50,6 +51,9 @@ class Source(ABC):
     replays: bool
     """Whether it can repeat its deliveries. If not, the journal keeps the payloads, as bytes, and `acknowledge` follows each
     delivery at once; otherwise it follows a checkpoint."""
+
+    numbers_blocks = True
+    """Whether rows of its blocks are numbered from the beginning of the stream; otherwise from that of the delivery."""
 
     format: Format = "json"  # of its payloads
     columns: Sequence[str] = ()  # the names of the columns of CSV
@@ -107,6 +111,7 @@ class Sink(ABC):
 
     identity: tuple[str, ...] = ()  # the settings that identify it: with another value it is another sink, which is empty
     fields: Sequence[str] = ()  # the fields of the tuples
+    shape: Shape = Shape(())  # what these hold
     schema: pa.Schema | None = None  # their types, as far as the policy tells; null for others
     spool: Path | None = None  # a file of the state for tuples that were written and are not stored yet
     remembers: bool

@@ -8,7 +8,9 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-RESERVE = 64  # descriptors that connections must leave for the state, files and brokers
+RESERVE = 128  # descriptors that connections must leave for the state, files, brokers, and those that are about to be closed
+SERVERS = 3  # of a process at most, for records, the page and the metrics: none can take the descriptors of another
+BURST = 8  # connections that are accepted at once, before one of them is looked at
 
 
 class ConnectionLimits:
@@ -18,8 +20,6 @@ class ConnectionLimits:
     closed. A connection is idle while no request has come whole, up to its body. One that stays idle is closed after a while.
     """
 
-    _all = 0  # connections to all servers of the process
-
     def __init__(self, most: int, each: int, patience: float) -> None:
         self._most, self._each, self._patience = most, each, patience
         self._open: dict[Any, str] = {}  # by protocol, in the order in which they were opened: the peer
@@ -28,6 +28,7 @@ class ConnectionLimits:
     def apply(self, config: Any) -> None:
         """Limit the connections of a server with this configuration of uvicorn."""
         config.load()
+        config.backlog = BURST
         limits = self
 
         class Limited(config.http_protocol_class):  # type: ignore[misc]
@@ -52,12 +53,11 @@ class ConnectionLimits:
             return
         self._open[protocol] = peer
         self._peers[peer] += 1
-        ConnectionLimits._all += 1
         protocol.loop.call_later(self._patience, self._look, protocol, None)
 
     @property
     def _is_full(self) -> bool:
-        return len(self._open) >= self._most or ConnectionLimits._all >= _room()
+        return len(self._open) >= min(self._most, _room())
 
     def _make_room(self, peer: str | None) -> None:
         idle = (each for each, whose in self._open.items() if peer in (None, whose) and _is_idle(each))
@@ -79,7 +79,6 @@ class ConnectionLimits:
         peer = self._open.pop(protocol, None)
         if peer is not None:
             self._peers[peer] -= 1
-            ConnectionLimits._all -= 1
             if not self._peers[peer]:
                 del self._peers[peer]
 
@@ -90,7 +89,7 @@ def _is_idle(protocol: Any) -> bool:
 
 @cache
 def _room() -> int:
-    """How many connections the process may have open; the limit of descriptors is raised as far as it may be."""
+    """How many connections a server may have open; the limit of descriptors is raised as far as it may be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         try:
@@ -98,7 +97,7 @@ def _room() -> int:
             soft = hard
         except (OSError, ValueError):
             pass
-    return max(soft - RESERVE, 1) if soft != resource.RLIM_INFINITY else 1 << 20
+    return max((soft - RESERVE) // SERVERS, 1) if soft != resource.RLIM_INFINITY else 1 << 20
 
 
 class Body:

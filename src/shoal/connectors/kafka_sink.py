@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from pydantic import Field, model_validator
@@ -13,11 +13,12 @@ from pydantic import Field, model_validator
 from shoal.config import Name, refusal
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.kafka_link import PATIENCE, Cluster, answered, connected, partitions, silent
-from shoal.connectors.message import Message, messages
+from shoal.connectors.message import Message, messages, records_as_messages
 from shoal.connectors.registry import library
+from shoal.connectors.schema_registry import FORMATS, Registry, SchemaRegistry, with_id
 from shoal.connectors.settings import OutputFormat
 from shoal.errors import ConnectorError
-from shoal.formats import dumps, lines
+from shoal.formats import RecordEncoder, dumps, lines, record_encoder
 
 LARGEST = 900_000  # bytes of a payload, unless the client's message.max.bytes says otherwise; its default is a million
 HEADERS = 4_096  # bytes of a message for its headers
@@ -40,13 +41,24 @@ class KafkaSink(Sink):
     class Settings(Cluster, OutputFormat):
         id: Name = Field(default="shoal", description="the transactional id and the group of the sink, one for each pipeline")
         key: Name | None = Field(
-            default=None, description="a published field whose value, as JSON, is the key; format json only"
+            default=None, description="a published field whose value, as JSON, is the key; not with format arrow"
+        )
+
+        format: Literal["json", "arrow", "avro", "protobuf", "json-schema"] = Field(  # type: ignore[assignment]
+            default="json",
+            description="one JSON object, or one Arrow batch, per message; or avro, protobuf, json-schema with a registry",
+        )
+        registry: Registry | None = Field(
+            default=None,
+            description="where the schema of the tuples is registered, as TOPIC-value; such as {url: http://localhost:8081}",
         )
 
         @model_validator(mode="after")
         def _key_of_a_tuple(self) -> KafkaSink.Settings:
-            if self.key and self.format != "json":
-                raise refusal(("key", "goes with format: json, where a message is one tuple; leave it out"))
+            if self.key and self.format == "arrow":
+                raise refusal(("key", "does not go with format: arrow, where a message is many tuples; leave it out"))
+            if self.format in FORMATS and self.registry is None:
+                raise refusal(("registry", f"is missing, which format: {self.format} needs; write {{url: ADDRESS}}"))
             return self
 
     def __init__(self, settings: Settings) -> None:
@@ -55,6 +67,8 @@ class KafkaSink(Sink):
         self._reader: Any = None
         self._has = 0
         self._failure: Any = None  # why a message of the transaction was not stored
+        self._records: RecordEncoder | None = None  # with a registry
+        self._before = b""  # what stands before each record
         self._begun = 0.0  # when the transaction was begun
 
     def begin(self, mark: Position | None, sequence: int) -> None:
@@ -63,6 +77,7 @@ class KafkaSink(Sink):
         given = self._settings.client()
         self._largest = int(given.get("message.max.bytes", LARGEST + HEADERS)) - HEADERS
         self._timeout = float(given.get("transaction.timeout.ms", TIMEOUT)) / 1000
+        self._open_registry(register=True)
         self._open_producer()
         partitions(self._kafka, self._producer, self._settings.topic)
         self._open_reader()
@@ -73,6 +88,17 @@ class KafkaSink(Sink):
         if self._settings.key and self._settings.key not in self.fields:
             known = ", ".join(self.fields) or "none"
             raise ConnectorError(f"kafka: key: {self._settings.key!r} is not published; choose among {known}")
+
+    def _open_registry(self, register: bool) -> None:
+        """Register the schema of the tuples, or only check that this could be done."""
+        if self._settings.registry is None or self._settings.format not in FORMATS:
+            return
+        encoder = self._records = record_encoder(self._settings.format, self.shape)
+        registry, subject = SchemaRegistry(self._settings.registry), f"{self._settings.topic}-value"
+        if register:
+            self._before = with_id(registry.register(subject, encoder.kind, encoder.schema), encoder.kind)
+        else:
+            registry.check(subject, encoder.kind, encoder.schema)
 
     def _open_producer(self) -> None:
         mine = {"transactional.id": self._settings.id, "on_delivery": self._delivered}
@@ -89,6 +115,7 @@ class KafkaSink(Sink):
         self._check_key()
         try:
             self._kafka = library("confluent_kafka", "kafka")
+            self._open_registry(register=False)
             self._open_reader()
             partitions(self._kafka, self._reader, self._settings.topic)
             self._look(mark, sequence)
@@ -167,7 +194,11 @@ class KafkaSink(Sink):
         had = max(0, min(len(batch), self._has - sequence))
         left = batch.slice(had)
         keys = _keys(left, self._settings.key)
-        some = list(messages(left, sequence + had, self._settings.format, self._largest))
+        if self._records:
+            found = self._records.records(left)
+            some = records_as_messages(found, self._before, sequence + had, self._largest)
+        else:
+            some = list(messages(left, sequence + had, self._settings.format, self._largest))
         for first in range(0, len(some), FLIGHT):
             flight = some[first : first + FLIGHT]
             while not self._transact(flight, keys[first : first + FLIGHT]):
@@ -262,5 +293,5 @@ def _keys(batch: pa.RecordBatch, field: str | None) -> list[bytes | None]:
     """
     if field is None:
         return []
-    values = [json.loads(line)[field] for line in lines(batch.select([field])).split(b"\n")[:-1]]
+    values = [json.loads(line)[field] for line in lines(batch.select([field]).replace_schema_metadata()).split(b"\n")[:-1]]
     return [None if value is None else value.encode() if isinstance(value, str) else dumps(value).encode() for value in values]

@@ -13,9 +13,12 @@ from pydantic import Field, model_validator
 
 from shoal.config import Name, refusal
 from shoal.connectors.connector import Delivery, Payload, Position, Source
+from shoal.connectors.debezium import row_after
 from shoal.connectors.kafka_link import Cluster, answered, connected, partitions, silent, topic_id, with_fields
 from shoal.connectors.registry import library
+from shoal.connectors.schema_registry import PREFIX, Registry, SchemaRegistry, id_of
 from shoal.connectors.settings import InputFormat
+from shoal.connectors.wire import Raw, WireReader
 from shoal.errors import ConnectorError
 
 MOST = 8_192  # messages of a delivery
@@ -35,14 +38,26 @@ class KafkaSource(Source):
     identity = ("topic",)
     replays = True
     begin_is_harmless = True
+    numbers_blocks = False
 
     class Settings(Cluster, InputFormat):
         group: Name = Field(description="the consumer group, under which positions are committed; one for each pipeline")
         timestamp: Name | None = Field(
-            default=None, description="a field to put the time of the message into, in seconds since 1970; format json only"
+            default=None,
+            description="a field to put the time of the message into, in seconds since 1970; not with csv and arrow",
         )
         headers: tuple[Name, ...] = Field(
-            default=(), description="headers to put into fields of the same names; others are dropped; format json only"
+            default=(), description="headers to put into fields of the same names; others are dropped; not with csv and arrow"
+        )
+        format: Literal["json", "csv", "arrow", "avro", "protobuf", "json-schema"] = Field(  # type: ignore[assignment]
+            default="json",
+            description="JSON or CSV lines, or an Arrow stream; or avro, protobuf, json-schema in a registry's wire format",
+        )
+        registry: Registry | None = Field(
+            default=None, description="the schema registry of avro and protobuf, such as {url: http://localhost:8081}"
+        )
+        envelope: Literal["debezium"] | None = Field(
+            default=None, description="debezium: a message is a change of a row, of which the row afterwards is the record"
         )
         deleted: Literal["refuse", "skip"] = Field(
             default="refuse", description="if messages were deleted before they were read: refuse to go on, or skip them"
@@ -50,20 +65,28 @@ class KafkaSource(Source):
 
         @model_validator(mode="after")
         def _fields_in_json(self) -> KafkaSource.Settings:
-            if self.format != "json" and (self.timestamp or self.headers):
-                raise refusal("puts timestamp and headers into JSON objects alone; use format: json, or leave them out")
+            if self.format in ("csv", "arrow") and (self.timestamp or self.headers or self.envelope):
+                raise refusal("has no timestamp, headers and envelope with format: csv or arrow; leave them out")
+            if self.format in ("avro", "protobuf") and self.registry is None:
+                raise refusal(("registry", f"is missing, which format: {self.format} needs; write {{url: ADDRESS}}"))
             return self
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.format, self.columns = settings.format, settings.columns or ()
+        self.format = settings.format if settings.format in ("csv", "arrow") else "json"
+        self.columns = settings.columns or ()
+        self._wire: WireReader | None = None
         self._consumer: Any = None
         self._fetched: list[Any] = []  # messages that were fetched and not delivered yet
         self._ends: dict[int, int] = {}  # offsets at which a partition ended
+        self._deletes = self._tombstones = 0
         self._lost = 0  # how often in a row the brokers said that there is no such topic
 
     def begin(self, position: Position | None) -> Position:
         self._kafka = library("confluent_kafka", "kafka")
+        if self._settings.registry and self._settings.format in ("avro", "protobuf"):
+            registry, envelope = SchemaRegistry(self._settings.registry), self._settings.envelope is not None
+            self._wire = WireReader(registry, self._settings.format, self.fields, envelope)
         mine = {
             "group.id": self._settings.group,
             "enable.auto.commit": False,
@@ -81,7 +104,9 @@ class KafkaSource(Source):
                 "bring the old one back, or begin with a new state and an empty sink"
             )
         known = dict(position["offsets"]) if position else self._committed(numbers)
-        self._messages = int(position["messages"]) if position else 0
+        self._messages, self._deletes, self._tombstones = (
+            int((position or {}).get(name, 0)) for name in ("messages", "deletes", "tombstones")
+        )
         self._offsets = {number: int(known.get(str(number), -1)) for number in numbers}
         self._offsets.update({number: self._first(number) for number, offset in self._offsets.items() if offset < 0})
         self._consumer.assign([self._place(number, offset) for number, offset in self._offsets.items()])
@@ -109,7 +134,9 @@ class KafkaSource(Source):
 
     def _position(self) -> Position:
         offsets = {str(number): offset for number, offset in self._offsets.items()}
-        return {"offsets": offsets, "messages": self._messages, **({"id": self._id} if self._id else {})}
+        removed = {"deletes": self._deletes, "tombstones": self._tombstones}
+        counted = {name: count for name, count in removed.items() if count}
+        return {"offsets": offsets, "messages": self._messages, **counted, **({"id": self._id} if self._id else {})}
 
     def _fetch(self, seconds: float) -> None:
         """Wait for a message, and take all that have arrived."""
@@ -153,26 +180,46 @@ class KafkaSource(Source):
         )
 
     def _delivered(self, some: list[Any]) -> list[Payload]:
-        """The payloads of messages in order, which counts them as read; tombstones, which have no payload, do not count."""
+        """The payloads of messages in order, which counts them as read. Tombstones, which have no payload, and deletes of
+        Debezium count by themselves."""
         some.sort(key=lambda message: (message.partition(), message.offset()))
         for message in some:
             self._offsets[message.partition()] = message.offset() + 1
+        there = [message for message in some if message.value() is not None]
+        self._tombstones += len(some) - len(there)
         payloads: list[Payload]
-        if self._settings.timestamp or self._settings.headers:
-            payloads = [self._with_fields(message) for message in some if message.value() is not None]
+        if self._wire:
+            blocks, deletes = self._wire.blocks([Raw(message.value(), self._fields_of(message)) for message in there])
+            payloads, count = list(blocks), len(there) - deletes
         else:
-            payloads = [value for message in some if (value := message.value()) is not None]
-        self._messages += len(payloads)
+            found = [payload for message in there if (payload := self._payload(message)) is not None]
+            payloads, count, deletes = list(found), len(found), len(there) - len(found)
+        self._deletes += deletes
+        self._messages += count
         return payloads
 
-    def _with_fields(self, message: Any) -> bytes:
-        """The payload with the time and the headers of the message as fields."""
+    def _payload(self, message: Any) -> bytes | None:
+        """A JSON object with the time and the headers of the message as fields, or lines of CSV, or an Arrow stream; None if
+        it is a delete."""
+        value: bytes | None = message.value()
+        assert value is not None
+        if self._settings.format == "json-schema" and id_of(value) is not None:
+            value = value[PREFIX:]
+        if self._settings.envelope:
+            value = row_after(value)
+        fields = self._fields_of(message)
+        return with_fields(value, fields) if fields and value is not None else value
+
+    def _fields_of(self, message: Any) -> dict[str, Any]:
+        """The time and the headers of a message, as fields."""
+        if not (self._settings.timestamp or self._settings.headers):
+            return {}
         found = dict(message.headers() or ()) if self._settings.headers else {}
         fields: dict[str, Any] = {name: _text(found.get(name)) for name in self._settings.headers}
         if self._settings.timestamp:
             kind, milliseconds = message.timestamp()
             fields[self._settings.timestamp] = milliseconds / 1000 if kind else None
-        return with_fields(message.value(), fields)
+        return fields
 
     def replay(self, until: Position) -> Sequence[Payload]:
         bounds = {int(number): int(offset) for number, offset in until["offsets"].items()}
@@ -245,6 +292,8 @@ class KafkaSource(Source):
         if self._consumer is not None:
             consumer, self._consumer = self._consumer, None
             consumer.close()
+            if self._deletes or self._tombstones:
+                log.info("kafka: %d deletes and %d tombstones were not published", self._deletes, self._tombstones)
 
 
 def _text(value: bytes | None) -> str | None:

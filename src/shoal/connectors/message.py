@@ -45,6 +45,15 @@ def messages(batch: pa.RecordBatch, sequence: int, form: str, largest: int) -> I
             yield Message(sequence, len(batch), _fitting(payload, sequence, largest))
 
 
+def records_as_messages(records: list[bytes], before: bytes, sequence: int, largest: int) -> list[Message]:
+    """One message per record, with some bytes before each.
+
+    >>> records_as_messages([b"a"], b"0", 7, 1000)
+    [Message(sequence=7, tuples=1, payload=b'0a')]
+    """
+    return [Message(number, 1, _fitting(before + record, number, largest)) for number, record in enumerate(records, sequence)]
+
+
 def numbered(message: Message, key: str, form: str) -> Message:
     r"""A message that holds its own number: as a field of its object, or in the metadata of its Arrow schema.
 

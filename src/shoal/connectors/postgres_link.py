@@ -19,16 +19,21 @@ TIMEOUT = 10  # seconds for one attempt
 T = TypeVar("T")
 
 
-class Server(FrozenModel):
-    """Where a table is."""
+class Login(FrozenModel):
+    """The server and the login."""
 
     host: Name | None = Field(default=None, description="the server, or the folder of its socket; without it what libpq takes")
     port: Count = Field(default=5432, description="the port")
     database: Name = Field(description="the database")
     user: Name | None = Field(default=None, description="the user; without it what libpq takes")
     password: Secret | None = Field(default=None, description="the password, {env: NAME} or {file: PATH}")
-    table: Name = Field(description="the table, with its schema unless that is public, such as people or clean.people")
     options: Options = Field(default_factory=dict, description="options of libpq, such as sslmode and sslrootcert")
+
+
+class Server(Login):
+    """Where a table is."""
+
+    table: Name = Field(description="the table, with its schema unless that is public, such as people or clean.people")
 
     @property
     def names(self) -> tuple[str, str]:
@@ -40,7 +45,7 @@ class Server(FrozenModel):
 class Link:
     """One connection, which is made anew if it breaks. No message of the server is shown, since it could hold data."""
 
-    def __init__(self, settings: Server, autocommit: bool = False) -> None:
+    def __init__(self, settings: Login, autocommit: bool = False) -> None:
         self.psycopg: Any = library("psycopg", "postgres")
         self._given, self._autocommit = settings, autocommit
         self.connection: Any = None

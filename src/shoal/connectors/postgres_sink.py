@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+from pydantic import Field
 
 from shoal.connectors.postgres_link import Link, Server
 from shoal.connectors.rolling import Roll, Rolled, RollingSink
@@ -31,7 +32,9 @@ class PostgresSink(RollingSink):
     is_flat = True
 
     class Settings(Server, Rolled):
-        roll: Roll = Roll.model_validate({"rows": "100k", "every": "1s"})
+        roll: Roll = Field(
+            default=Roll(rows=100_000, every=1.0), description="when tuples are stored, such as {rows: 100k, every: 1s}"
+        )
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)

@@ -10,11 +10,13 @@ from shoal.errors import ConnectorError
 
 SOURCES = {
     "file": "file.FileSource",
+    "folder": "folder_source.FolderSource",
     "stdin": "stdio.StdinSource",
     "kafka": "kafka_source.KafkaSource",
     "nats": "nats_source.NatsSource",
     "mqtt": "mqtt.MqttSource",
     "http": "http.HttpSource",
+    "postgres": "postgres_source.PostgresSource",
 }
 SINKS = {
     "file": "file.FileSink",

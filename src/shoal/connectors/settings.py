@@ -17,7 +17,7 @@ from shoal.storage import is_address
 
 _SECRETS = (  # endings of the names of options whose values are secret
     "password", "passphrase", "token", "secret", "key.pem", "seed_str", "authorization", "api-key", "api_key", "apikey",
-    "cookie",
+    "cookie", "user.info",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
+from shoal.column_types import as_nested
 from shoal.columns import column, texts, times
 from shoal.errors import InputError, RecordError, RejectedError, ShoalError
 from shoal.files.absent import Expected
@@ -162,7 +163,7 @@ def run(
         tracer = stack.enter_context(open_writer(fspath(trace), private=True)) if trace is not None else None
 
         def write(published: pa.RecordBatch) -> None:
-            writer.write(published)
+            writer.write(as_nested(published) if policy.nesting == "keep" else published)
             if tracer:
                 tracer.write(anonymizer.trace)
 

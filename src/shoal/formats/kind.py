@@ -14,7 +14,7 @@ _KNOWN = (
     f"{', '.join(_TEXTS)} (each also {', '.join(PACKED[:-1])} or {PACKED[-1]}), {', '.join([*_TABLES, *_BOOKS])}, "
     "or be - for JSON lines"
 )
-_WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather")
+_WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather", ".avro")
 
 
 WRITABLE = tuple(each for each in SUFFIXES if each.startswith(_WRITABLE))
@@ -33,6 +33,9 @@ def kind(path: str) -> str:
         return found
     if suffix(path.lower().removesuffix(packing(path))) in {**_TABLES, **_BOOKS}:
         raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without {packing(path)}")
+    if path.lower().removesuffix(packing(path)).endswith(".json"):
+        remedy = "name it .jsonl if each line is a record; an array becomes such lines by jq -c '.[]' in.json > out.jsonl"
+        raise InputError(f"{path}: JSON is read line by line; {remedy}")
     raise InputError(f"{path}: unknown kind of file; its name must end in one of {_KNOWN}")
 
 

@@ -12,7 +12,7 @@ from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.entry import Entry, categorical, numeric, rounded_range
 from shoal.infer.ready import addresses, dates, is_addresses, phones, places, postcodes
 from shoal.infer.sample import RARE, Column, support
-from shoal.recognize import PHONES, direct, form, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, words
+from shoal.recognize import PHONES, direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, words
 from shoal.text import counted, percent
 
 K = 20
@@ -69,7 +69,7 @@ def _withheld(column: Column, context: Context) -> str | None:
 def _ready(column: Column) -> Entry | None:
     """The entry of a field with a ready hierarchy."""
     kind = direct(column.name)
-    shape = form(column.values) if column.numbers is None and not column.is_moment else None
+    shape = column.shape if column.numbers is None and not column.is_moment else None
     if kind == "postcodes":
         return postcodes(column)
     if kind == "coordinates" or shape == "coordinates":
@@ -86,7 +86,7 @@ def _hidden(column: Column, context: Context) -> str | None:
     kind = direct(column.name)
     if kind:
         return f"by its name it holds {kind}; never publish it"
-    shape = "dates" if column.is_moment else form(column.values) if column.numbers is None else None
+    shape = "dates" if column.is_moment else column.shape if column.numbers is None else None
     if shape == "dates":
         return "some values are dates of different forms; bring them to one form, such as 2025-03-31"
     if shape:
@@ -95,7 +95,10 @@ def _hidden(column: Column, context: Context) -> str | None:
         return "it has one value only, so that there is nothing to generalize"
     if len(np.unique(context.persons[column.codes >= 0])) < RARE:
         return f"fewer than {RARE} {context.noun}s of the sample have a value"
-    if column.is_almost_unique and (column.numbers is None or column.is_whole):
+    if column.is_almost_unique and column.numbers is None and column.doubt:
+        return f"its values are no numbers as they are read; {column.doubt}"
+    is_amount = column.numbers is not None and is_sensitive(column.name)
+    if column.is_almost_unique and (column.numbers is None or column.is_whole) and not is_amount:
         return "almost every row has a value of its own, as identifiers and free text have"
     return None
 

@@ -8,9 +8,10 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from shoal.config import quoted_name, yaml_scalar
+from shoal.formats import Detected
 from shoal.infer.attribute import Context, K, attribute
 from shoal.infer.entry import Entry, flow, prose
-from shoal.infer.roles import Persons, Times, find_nulls, find_person, find_time, nulls_entry
+from shoal.infer.roles import BLANK, Persons, Times, find_nulls, find_person, find_time, nulls_entry
 from shoal.infer.sample import RARE, Column, Sample, person_numbers, sample
 from shoal.policy import MOST_QUASI
 from shoal.text import counted
@@ -35,7 +36,7 @@ def written(path: str, seen: Study) -> str:
     for entries in (_input(seen), seen.person.entries, seen.time.entries, [nulls]):
         lines += [line for entry in entries for line in entry.lines()]
         lines += [""] * bool(entries)
-    lines += [*_attributes(seen.entries), "", *_closing()]
+    lines += [*attributes_section(seen.entries), "", *closing()]
     return "\n".join(lines) + "\n"
 
 
@@ -59,14 +60,15 @@ class Study(NamedTuple):
         return names | {self.person.column.name if self.person.column else "", self.time.name or ""} - {""}
 
 
-def study(path: str, rows: int) -> Study:
-    """Look at the first rows of a file."""
-    found = sample(path, rows)
+def study(path: str, rows: int, written: Detected | None = None) -> Study:
+    """Look at the first rows of a file; how it is written may be given."""
+    found = sample(path, rows, written)
     marks = found.written.marks
-    looked = {field.name: find_nulls(field, marks) for field in found.fields if field.name not in found.nested}
+    plain = [Column(field, (), marks, field.name in found.nested) for field in found.fields]
+    looked = {column.name: find_nulls(column, marks) for column in plain if not column.nested}
     nulls = {name: missing for name, (missing, _) in looked.items()}
     words = {name: kept for name, (_, kept) in looked.items() if kept}
-    columns = [Column(field, tuple(nulls.get(field.name, ("",))), marks, field.name in found.nested) for field in found.fields]
+    columns = [column.reading(nulls.get(column.name, [BLANK])) for column in plain]
     person = find_person(columns)
     time = find_time([column for column in columns if column is not person.column])
     noun = "person" if person.counted else "row"
@@ -125,7 +127,7 @@ def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
         )
 
 
-def _attributes(entries: dict[str, Entry]) -> Iterator[str]:
+def attributes_section(entries: dict[str, Entry]) -> Iterator[str]:
     active = [entry for entry in entries.values() if entry.active]
     rest = [entry for entry in entries.values() if not entry.active]
     full = f"Left out: a policy has at most {MOST_QUASI} quasi-identifiers."
@@ -157,7 +159,7 @@ def placeholder(taken: set[str]) -> Entry:
     return Entry(note, [f"{yaml_scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
 
 
-def _closing() -> Iterator[str]:
+def closing() -> Iterator[str]:
     for note, setting in (
         (
             "The fewest persons among whom a record hides. More is safer and blurs more. Where a value is sensitive, "

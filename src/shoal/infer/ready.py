@@ -12,7 +12,7 @@ from shoal.config import quoted_name, yaml_scalar
 from shoal.date_text import years
 from shoal.infer.entry import Entry, numeric, rounded_range
 from shoal.infer.sample import Column
-from shoal.recognize import form, is_birth, words
+from shoal.recognize import is_birth, words
 
 _LATITUDE, _LONGITUDE = frozenset({"lat", "latitude"}), frozenset({"lon", "lng", "long", "longitude"})
 _WIDEST = 16  # the shortest prefix of a network whose addresses are all leaves
@@ -101,7 +101,7 @@ def places(column: Column) -> Entry | None:
         bounds = f"range: [{low:g}, {high:g}], grid: {step:g}"
         note = "Degrees, generalized to cells of the grid together with the other coordinate."
         return Entry(note, [f"{yaml_scalar(column.name)}: {{quasi: numeric, {bounds}, out_of_range: clip}}"], active=True)
-    if values is None and form(column.values) == "coordinates":
+    if values is None and column.shape == "coordinates":
         note = f"{quoted_name(column.name)} is left out: coordinates can single persons out. Enabled, they become cells"
         return _from_data(column.name, note, "cells --levels 0.1,1,10")
     return None

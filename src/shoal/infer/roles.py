@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.causes import is_missing
+from shoal.causes import is_missing, missing_among
 from shoal.config import quoted_name, yaml_scalar
 from shoal.date_text import forms_of
-from shoal.formats import Field
 from shoal.infer.entry import Entry, flow
 from shoal.infer.sample import EARLIEST, LATEST_USUAL, Column
 from shoal.number_text import Marks
@@ -24,6 +24,8 @@ _RISK = (
 )
 _USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"})
 _MOST = 6
+_DAY = 86400.0
+_DECADES = 20 * 365 * _DAY
 
 
 class Persons(NamedTuple):
@@ -116,11 +118,18 @@ def find_time(columns: Sequence[Column]) -> Times:
 def _is_time(column: Column) -> bool:
     if column.nested or not column.known or column.seconds is None or np.isnan(column.seconds).any() or is_birth(column.name):
         return False
+    if not is_time(column.name) and _are_days_of_lives(column.seconds):
+        return False
     if column.numbers is None:
-        return column.is_moment or bool(column.forms) or form(column.values) == "dates"
+        return column.is_moment or bool(column.forms) or column.shape == "dates"
     if column.forms:
         return True
     return is_time(column.name) and bool(np.all((column.numbers > EARLIEST) & (column.numbers < LATEST_USUAL)))
+
+
+def _are_days_of_lives(seconds: NDArray[np.float64]) -> bool:
+    """Whether these are whole days that lie decades apart, as dates of birth do, and not times of records."""
+    return bool((seconds % _DAY == 0).all()) and float(np.ptp(seconds)) > _DECADES
 
 
 def _setting(name: str) -> str:
@@ -130,16 +139,15 @@ def _setting(name: str) -> str:
 BLANK = ""
 
 
-def find_nulls(field: Field, marks: Marks) -> tuple[list[str], list[str]]:
+def find_nulls(column: Column, marks: Marks) -> tuple[list[str], list[str]]:
     """The texts of a field that look like "missing", the empty text first; and those that are words, and so may be values.
 
     Among numbers and dates a word means missing; among other texts, such as diagnoses, "none" is a value.
     """
-    column = Column(field, (), marks)
-    found = sorted(text for text in column.values if text and is_missing(text))
-    rest = [text for text in column.values if not is_missing(text)]
+    found = sorted(filter(None, missing_among(column.texts)))
     as_words = [text for text in found if is_word(text)]
-    if not as_words or (rest and all(_is_measured(text, marks) for text in rest)):
+    rest = (text for text in column.values if not is_missing(text))
+    if not as_words or (len(column.values) > len(found) and all(_is_measured(text, marks) for text in rest)):
         return [BLANK, *found], []
     return [BLANK, *(text for text in found if text not in as_words)], as_words
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.causes import number_cause
@@ -18,11 +20,12 @@ from shoal.date_text import UNITS, column_forms
 from shoal.errors import InputError
 from shoal.formats import Detected, Field, detected, first_rows
 from shoal.number_text import PLAIN, Marks
-from shoal.recognize import is_time
+from shoal.recognize import form, is_time
 
 RARE = 5  # a value of fewer persons than this could identify them, and is never written down
 LONGEST_NAME = 120
 LOOKED_AT = 1000  # different values that are no numbers, whose likely cause is looked for
+GLANCE = 50  # different values that are tried first: most columns are told apart by them
 EARLIEST, LATEST_USUAL = 1e8, 4e9  # seconds since 1970: 1973 to 2096
 ALMOST = 0.9
 FEWEST = 20
@@ -43,11 +46,11 @@ class Sample(NamedTuple):
     seldom: int = 0  # fields of so few records that the name itself could identify a person
 
 
-def sample(path: str, rows: int) -> Sample:
-    """At most `rows` rows of a file, or of JSON lines on standard input if the path is `-`."""
+def sample(path: str, rows: int, written: Detected | None = None) -> Sample:
+    """At most `rows` rows of a file, or of JSON lines on standard input if the path is `-`; how it is written may be given."""
     if rows < 1:
         raise InputError("rows: is below 1; look at one row at least")
-    written = detected(path)
+    written = written or detected(path)
     found = first_rows(path, rows, written.dialect)
     if not found.rows:
         broken = f"none of its first {found.bad:,} rows can be read; correct them" if found.bad else "has no records"
@@ -69,21 +72,24 @@ class Column:
         self._arrays = field.arrays
         self.nulls = tuple(nulls)
         self._marks = marks
+        self._coded = _without(_coded(field.arrays), self.nulls)
+
+    def reading(self, nulls: Sequence[str]) -> Column:
+        """The same column, of which these texts are missing, too."""
+        other = copy(self)
+        other.__dict__ = {name: getattr(self, name) for name in ("name", "nested", "_arrays", "_marks")}
+        other.nulls, other._coded = (*self.nulls, *nulls), _without(self._coded, nulls)
+        return other
 
     @cached_property
-    def text(self) -> pa.Array:
-        """Each row's text, null where it is missing."""
-        parts = [texts(array, self.nulls).cast(pa.large_string()) for array in self._arrays]
-        return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
-
-    @cached_property
-    def _coded(self) -> pa.DictionaryArray:
-        return self.text.dictionary_encode()
+    def texts(self) -> pa.Array:
+        """The different texts, in the order in which they first appear."""
+        return self._coded.dictionary
 
     @cached_property
     def values(self) -> list[str]:
         """The different texts."""
-        return self._coded.dictionary.to_pylist()
+        return self.texts.to_pylist()
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
@@ -92,11 +98,11 @@ class Column:
 
     @property
     def rows(self) -> int:
-        return len(self.text)
+        return len(self._coded)
 
     @property
     def missing(self) -> int:
-        return self.text.null_count
+        return self._coded.indices.null_count
 
     @property
     def known(self) -> int:
@@ -118,25 +124,43 @@ class Column:
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The values that are not missing, if all of them are numbers."""
-        found = self._numbers
-        return None if self.is_moment or found.wrong.any() else found.values[~np.isnan(found.values)]
+        if self.is_moment or numbers(self.texts[:GLANCE], self.nulls, self._marks).wrong.any() or self._numbers.wrong.any():
+            return None
+        found = self._numbers.values[self.codes[self.codes >= 0]]
+        return found[~np.isnan(found)]
 
     @cached_property
     def _numbers(self) -> Numbers:
-        return numbers(self.text, self.nulls, self._marks)
+        """The numbers of the different texts."""
+        return numbers(self.texts, self.nulls, self._marks)
+
+    @cached_property
+    def _counts(self) -> NDArray[np.int64]:
+        """The number of rows with each of the different texts."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
 
     @cached_property
     def likely_causes(self) -> dict[str, int]:
         """Why some values may be no numbers, and in how many rows; the most frequent first."""
-        wrong = self.text.filter(pa.array(self._numbers.wrong)).value_counts()
         causes: Counter[str] = Counter()
-        for each in wrong.to_pylist()[:LOOKED_AT]:
-            causes[number_cause(each["values"], self._marks)] += each["counts"]
+        for place in np.flatnonzero(self._numbers.wrong)[:LOOKED_AT].tolist():
+            causes[number_cause(self.values[place], self._marks)] += int(self._counts[place])
         return dict(causes.most_common())
+
+    @property
+    def doubt(self) -> str:
+        """Which setting of the input would make numbers of its first values; empty if none is likely."""
+        causes = {number_cause(value, self._marks) for value in self.values[:GLANCE]}
+        return sorted(causes, key=len)[-1] if causes and all("(input." in cause for cause in causes) else ""
 
     @cached_property
     def share_of_numbers(self) -> float:
-        return 1 - float(self._numbers.wrong.sum()) / max(self.known, 1)
+        return 1 - float(self._counts[self._numbers.wrong].sum()) / max(self.known, 1)
+
+    @cached_property
+    def shape(self) -> str | None:
+        """The form of some of its values, if it is one that is never published."""
+        return form(self.values)
 
     @cached_property
     def is_whole(self) -> bool:
@@ -174,15 +198,43 @@ class Column:
         return self._seconds(self.forms[0] if self.forms else None)
 
     def _seconds(self, form: str | None) -> NDArray[np.float64] | None:
-        found = [times(array, self.nulls, form) for array in self._arrays]
-        values = np.concatenate([part.values for part in found]) if found else np.empty(0)
-        wrong = any(bool(part.wrong.any()) for part in found)
+        if not all(map(_is_text, self._arrays)):
+            found = [times(array, self.nulls, form) for array in self._arrays]
+            values = np.concatenate([part.values for part in found]) if found else np.empty(0)
+            wrong = any(bool(part.wrong.any()) for part in found)
+        elif times(self.texts[:GLANCE], self.nulls, form).wrong.any():
+            return None
+        else:
+            is_counted = form is None and self._marks == PLAIN and self.numbers is not None
+            each = self._numbers if is_counted else times(self.texts, self.nulls, form)
+            values, wrong = np.append(each.values, np.nan)[self.codes], bool(each.wrong.any())
         return None if wrong or not (np.isnan(values) | (np.abs(values) <= LATEST)).all() else values
 
     @cached_property
     def is_date(self) -> bool:
         """Whether all values are dates or times, and not plain numbers."""
         return self.seconds is not None and (self.is_moment or (self.numbers is None and self.known > 0))
+
+
+def _coded(arrays: Sequence[pa.Array]) -> pa.DictionaryArray:
+    """The text of each row, as a place among the different ones; null where it is missing."""
+    parts = [texts(array, ()).cast(pa.large_string()) for array in arrays]
+    return (pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())).dictionary_encode()
+
+
+def _without(coded: pa.DictionaryArray, nulls: Sequence[str]) -> pa.DictionaryArray:
+    """The same rows, null where the text is one of these."""
+    stays = pc.invert(pc.is_in(coded.dictionary, pa.array(nulls, coded.dictionary.type)))
+    if not nulls or pc.all(stays).as_py():
+        return coded
+    kept = stays.to_numpy(zero_copy_only=False)
+    place = pa.array(np.cumsum(kept) - 1, pa.int32(), mask=~kept)
+    return pa.DictionaryArray.from_arrays(place.take(coded.indices), coded.dictionary.filter(stays))
+
+
+def _is_text(array: pa.Array) -> bool:
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def person_numbers(column: Column | None, rows: int) -> NDArray[np.int64]:
@@ -194,5 +246,7 @@ def person_numbers(column: Column | None, rows: int) -> NDArray[np.int64]:
 
 def support(column: Column, person: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many persons have each of the column's values."""
-    pairs = np.unique(np.stack([column.codes, person]), axis=1)[0]
-    return np.bincount(pairs[pairs >= 0], minlength=len(column.values))
+    there = column.codes >= 0
+    most = int(person.max(initial=0)) + 1
+    pairs = np.unique(column.codes[there] * most + person[there])
+    return np.bincount(pairs // most, minlength=len(column.values))

@@ -40,12 +40,9 @@ def _more(seen: Study) -> str:
 
 
 def about(sample: Sample) -> str:
-    """How the file is written, and the fields that may identify persons, if several might."""
-    who, written = sample.study.person, str(sample.study.sample.written)
-    said = [f"The file has {written}."] if written else []
-    if not who.column and who.candidates:
-        said.append(f"May tell persons apart: {', '.join(who.candidates)}.")
-    return " ".join(said)
+    """The fields that may identify persons, if several might."""
+    who = sample.study.person
+    return f"May tell persons apart: {', '.join(who.candidates)}." if not who.column and who.candidates else ""
 
 
 def _entry(name: str, drafted: Drafted) -> FormField:

@@ -22,6 +22,7 @@ from shoal.lab.curves import algorithm_curves, z_curves
 from shoal.lab.draft import about, draft
 from shoal.lab.form import Form, FormField, Message, Role, located
 from shoal.lab.policy_text import as_policy, commands, policy_text, python
+from shoal.lab.reading import FOUND, Reading
 from shoal.lab.sample import ROWS, Sample
 from shoal.lab.tree_text import tree_text
 from shoal.lab.trial import Trial, risks
@@ -57,6 +58,7 @@ class Lab:
         self._folder = TemporaryDirectory(prefix="shoal-lab-")
         self._worker = Worker("check", "trial", "risk", "z")
         self._sample: Sample | None = None
+        self._whole = True
         self._last: tuple[Sample, str, Trial, Report | None] | None = None
         if source is not None:
             self._open(Path(source), Path(source).name)
@@ -92,6 +94,8 @@ class Lab:
                 "complete": sample.complete,
                 "fields": sample.batch.schema.names,
                 "about": about(sample),
+                "written": str(sample.written),
+                "reading": sample.reading,
             },
             "algorithms": {name: is_compiled(name) for name in NAMES},
             "suffixes": list(SUFFIXES),
@@ -116,6 +120,16 @@ class Lab:
             raise
         if before and before.path.is_relative_to(self.folder):
             rmtree(before.path.parent, ignore_errors=True)
+        return self.state()
+
+    def read_as(self, reading: Reading) -> dict[str, Any]:
+        """Read the file anew, written in this way."""
+        sample = self._held()
+        if sample.reading is None:
+            raise InputError(f"{sample.name}: says itself how it is written; only CSV is read in other ways")
+        if reading.decimal and reading.decimal == reading.thousands:
+            raise InputError("reading: the decimal mark cannot stand between thousands, too; choose another")
+        self._open(sample.path, sample.name, self._whole, reading)
         return self.state()
 
     def draft(self) -> Form:
@@ -180,12 +194,12 @@ class Lab:
         name = self._held().name
         return {"cli": commands(name, form.is_filter), "python": python(name, form.is_filter)}
 
-    def _open(self, path: Path, name: str, complete: bool = True) -> Sample | None:
-        """Take a file as the sample, and return the previous one."""
-        found = Sample.read(path, name, self._rows)
+    def _open(self, path: Path, name: str, complete: bool = True, reading: Reading = FOUND) -> Sample | None:
+        """Take a file as the sample, and return the previous one; `complete` is false if only its beginning is there."""
+        found = Sample.read(path, name, self._rows, reading)
         found = replace(found, complete=found.complete and complete)
         draft(found)  # refuses a file that no draft can be made of
-        before, self._sample, self._last = self._sample, found, None
+        before, self._sample, self._last, self._whole = self._sample, found, None, complete
         return before
 
     def _held(self) -> Sample:

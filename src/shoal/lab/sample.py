@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from shoal.columns import column, texts
 from shoal.errors import InputError
-from shoal.formats import FirstRows, detected, first_rows
+from shoal.formats import Detected, FirstRows, first_rows, kind
 from shoal.infer import RARE, Column, Study, person_numbers, rounded_range, study, support
 from shoal.lab.form import FormField, Role
+from shoal.lab.reading import FOUND, Reading
 
 ROWS = 20_000
 MOST_LEAVES = 2000
@@ -41,20 +42,32 @@ class Sample:
     malformed: int
     complete: bool  # whether these are all rows
     limit: int
+    written: Detected
 
     @classmethod
-    def read(cls, path: Path, name: str, rows: int = ROWS) -> Sample:
+    def read(cls, path: Path, name: str, rows: int = ROWS, reading: Reading = FOUND) -> Sample:
         """The first rows of a file; an InputError if it cannot be read, or has no records."""
         with named(path, name):
-            return cls._read(path, name, rows)
+            return cls._read(path, name, rows, reading.of(path))
 
     @classmethod
-    def _read(cls, path: Path, name: str, rows: int) -> Sample:
-        first = first_rows(str(path), rows, detected(str(path)).dialect)
+    def _read(cls, path: Path, name: str, rows: int, written: Detected) -> Sample:
+        first = first_rows(str(path), rows, written.dialect)
         if not first.rows:
             broken = "none of its first rows can be read" if first.bad else "has no records"
             raise InputError(f"{name}: {broken}; give another file")
-        return cls(path, name, _batch(first), first.bad, first.complete, rows)
+        return cls(path, name, _batch(first), first.bad, first.complete, rows, written)
+
+    @property
+    def reading(self) -> dict[str, str] | None:
+        """How the fields and numbers of a CSV are written; None for other formats."""
+        if kind(str(self.path)) != "csv":
+            return None
+        dialect, marks = self.written.dialect.named(str(self.path)), self.written.marks
+        return {
+            "separator": dialect.separator, "encoding": dialect.encoding, "decimal": marks.decimal,
+            "thousands": marks.thousands,
+        }  # fmt: skip
 
     @property
     def rows(self) -> int:
@@ -64,7 +77,7 @@ class Sample:
     def study(self) -> Study:
         """The study of `shoal infer`."""
         with named(self.path, self.name):
-            return study(str(self.path), self.limit)
+            return study(str(self.path), self.limit, self.written)
 
     def values(self, fields: list[str], rows: list[int]) -> list[list[str]]:
         """Some rows of some fields as text, empty where missing."""

@@ -28,8 +28,9 @@ def part_digests(policy: Policy, file: PipelineFile) -> dict[str, str]:
 
 def file_digests(file: PipelineFile) -> dict[str, str]:
     """A digest of the path of each file that is written beside the sink."""
-    paths = {"trace": file.trace, "dead_letters": file.dead_letters and file.dead_letters.file}
-    return {name: _sha256(_from_state(path, file)) for name, path in paths.items() if path}
+    paths = {"trace": file.trace and file.trace.file, "dead_letters": file.dead_letters and file.dead_letters.file}
+    rotated = {"trace": f" {file.trace.rotate}" if file.trace and file.trace.rotate else ""}
+    return {name: _sha256(_from_state(path, file) + rotated.get(name, "")) for name, path in paths.items() if path}
 
 
 def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -35,11 +35,17 @@ class Intake:
     def blocks(self, payloads: Sequence[Payload], received: int) -> Iterator[Block]:
         """The records of a delivery, after `received` others. Blocks of a table are numbered already."""
         if payloads and isinstance(payloads[0], Block):
-            yield from (payload for payload in payloads if isinstance(payload, Block))
+            for block in payloads:
+                if isinstance(block, Block):
+                    yield block if self._source.numbers_blocks else _moved(block, received)
             return
         if self._parser is None:
             source, self._before = self._source, received
             self._parser = parser(source.format, source.fields, source.passed, source.columns, source.dialect)
         for block in self._parser.blocks([payload for payload in payloads if isinstance(payload, bytes)]):
-            bad = [(row + self._before, reason) for row, reason in block.bad]
-            yield block._replace(rows=block.rows + self._before, bad=bad)
+            yield _moved(block, self._before)
+
+
+def _moved(block: Block, rows: int) -> Block:
+    """The block, so many rows later."""
+    return block._replace(rows=block.rows + rows, bad=[(row + rows, reason) for row, reason in block.bad])

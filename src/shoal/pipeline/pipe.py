@@ -22,7 +22,9 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer, FilterStats, Rejection, Stats
-from shoal.connectors import SINKS, SOURCES, FileSink, Payload, Position, Sink, Source, connector_class
+from shoal.column_types import as_nested
+from shoal.columns import shape
+from shoal.connectors import SINKS, SOURCES, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block
 from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests
@@ -34,6 +36,7 @@ from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
 from shoal.pipeline.published import published_schema
 from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
 from shoal.pipeline.stream_time import StreamClock, time_bounds
+from shoal.pipeline.trace import Moment, TraceSink
 from shoal.policy import Policy
 
 TICK = 0.01  # seconds from one tick to the next, while tuples wait for the clock
@@ -87,6 +90,7 @@ class Pipe:
         self._bounds = time_bounds(file)
         self._set_back: float | None = None
         self._next_tick = 0.0
+        self._ticked = -math.inf  # the stream's time at the newest tick
         self._accepts_loss = False
         self._stop = threading.Event()
         self._drain = False
@@ -101,8 +105,9 @@ class Pipe:
         self.source = self._new_source()
         self.sink: Sink = connector_class(SINKS, file.sink.name)(file.sink.settings)
         self.sink.fields, self.sink.schema = self.policy.published, published_schema(self.policy)
+        self.sink.shape = shape(self.policy)
         self.sink.spool = file.state.dir / SPOOL
-        self._trace = FileSink(FileSink.Settings(path=file.trace), private=True) if file.trace else None
+        self._trace = TraceSink(file.trace.file, file.trace.rotate) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None
 
     def _new_source(self) -> Source:
@@ -171,6 +176,7 @@ class Pipe:
         self._journal = store.journal()
         self._note()
         store.save(self._checkpoint(), store.number)
+        self._note_moment(self._moment())
         self._covered = [self._position]
         if self._set_back is not None:
             self._input(Entry("clock", self._set_back), ())
@@ -300,6 +306,7 @@ class Pipe:
         """Pass an entry to the anonymizer, live or in a replay; `ticks` came while the delivery was taken in before."""
         if entry.kind == "tick":
             self._clock.reached(entry.at)
+            self._ticked = max(self._ticked, entry.at)
             self._publish(self.anonymizer.tick(entry.at))
         elif entry.kind == "flush":
             if self._letters:
@@ -341,6 +348,7 @@ class Pipe:
             log.warning("the clock is not ahead of that time; it stays as it is")
             return
         self.anonymizer.set_clock(moment)
+        self._ticked = min(self._ticked, moment)
         self._bounds.newest = min(self._bounds.newest, moment)
         self._clock.set_back(moment)
         log.warning("the clock is set back by %.3f s", before - moment)
@@ -363,6 +371,7 @@ class Pipe:
         self._publish(answer)
 
     def _publish(self, answer: pa.RecordBatch) -> None:
+        answer = as_nested(answer) if self.policy.nesting == "keep" else answer
         if len(answer):
             self._sync()
             self.sink.write(answer, self.sequence)
@@ -393,15 +402,27 @@ class Pipe:
         checkpoint = self._checkpoint()
         self._journal = store.journal()
         self._note()
-        number = store.number
+        number, moment = store.number, self._moment()
 
         def written() -> tuple[float, int]:
             for _, sink in self.sinks():
                 sink.make_durable()
-            return self._monotonic() - begun, store.save(checkpoint, number)
+            seconds, size = self._monotonic() - begun, store.save(checkpoint, number)
+            self._note_moment(moment)
+            return seconds, size
 
         self._covered = [*self._covered, self._position][-KEPT:]  # the source may forget what the oldest covers
         self._saving = pool.submit(written)
+
+    def _moment(self) -> Moment:
+        """How far it has come."""
+        clock = max(self._bounds.newest, self._ticked)
+        lines = self._trace.lines if self._trace else 0
+        return Moment(self._today(), self.anonymizer.received, lines, self.sequence, clock if math.isfinite(clock) else None)
+
+    def _note_moment(self, moment: Moment) -> None:
+        if self._trace:
+            self._trace.note(moment)
 
     def _saved(self, wait: bool = False) -> None:
         """After a checkpoint is written, the source may forget what the previous one covers."""

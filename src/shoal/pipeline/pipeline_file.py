@@ -8,7 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, Field, PlainValidator, ValidationError, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from shoal.config import Count, FrozenModel, Span, dotted, nested_owner, problems, read_yaml, refusal
 from shoal.connectors import SINKS, SOURCES, LocalPath, Secret, connector_class
@@ -74,6 +83,17 @@ class Ahead(FrozenModel):
     then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further ahead")
 
 
+class Trace(FrozenModel):
+    """How each tuple left, for the audit; private."""
+
+    file: Lines = Field(description="a .jsonl file")
+    rotate: Count | None = Field(default=None, description="lines after which a new file begins, such as 1000000")
+
+
+def _trace(value: object) -> object:
+    return {"file": value} if isinstance(value, str | Path) else value
+
+
 class DeadLetters(FrozenModel):
     """Where rejected records are listed."""
 
@@ -121,7 +141,9 @@ class PipelineFile(FrozenModel):
     late: Late | None = Field(default=None, description="records out of order, such as {allow: 10s, then: reject}")
     ahead: Ahead = Field(default=Ahead(), description="records from the future, such as {allow: 1h, then: reject}")
     dead_letters: DeadLetters | None = Field(default=None, description="rejected records, such as {file: rejected.jsonl}")
-    trace: Lines | None = Field(default=None, description="a .jsonl file that tells how each tuple left; private")
+    trace: Annotated[Trace, BeforeValidator(_trace)] | None = Field(
+        default=None, description="a .jsonl file that tells how each tuple left, such as {file: trace.jsonl}; private"
+    )
     telemetry: Telemetry | None = Field(default=None, description="figures, such as {prometheus: 127.0.0.1:9464}")
 
     @classmethod
@@ -154,7 +176,7 @@ def refuse_same(file: PipelineFile) -> None:
         "policy": file.policy,
         "source": getattr(file.source.settings, "path", None) if file.source.name == "file" else None,
         "sink": getattr(file.sink.settings, "path", None) if file.sink.name == "file" else None,
-        "trace": file.trace,
+        "trace": file.trace and file.trace.file,
         "dead_letters": file.dead_letters and file.dead_letters.file,
     }
     seen: dict[Path, str] = {}

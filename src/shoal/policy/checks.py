@@ -21,6 +21,8 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
     `filters` says that the algorithm releases or withholds observations at once, without a window.
     """
     yield from _fields(sections, names)
+    if sections.get("nesting") == "keep":
+        yield from _nesting(sections, names)
     attributes = sections.get("attributes") or None
     if filters:
         yield from _filter(sections, attributes or {})
@@ -64,6 +66,17 @@ def _fields(sections: Mapping[str, Any], names: Collection[object]) -> Iterator[
                 yield f"attributes.{name}: is the item, which is published anyway; remove it"
             if name in others and name != NOBODY:
                 yield f"item.{item.place}: is also {others[name]}; name another field"
+
+
+def _nesting(sections: Mapping[str, Any], names: Collection[object]) -> Iterator[str]:
+    """A field cannot hold a value and other fields."""
+    time, item = sections.get("time"), sections.get("item")
+    others = [time.field] if time and time.publish != "drop" else []
+    published = [*others, *(item.names if item else ()), *(name for name in names if isinstance(name, str))]
+    for name in published:
+        for other in published:
+            if other.startswith(f"{name}."):
+                yield f"nesting: {name!r} cannot be a value and hold {other!r}; use flat, or publish one of them"
 
 
 def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterator[str]:

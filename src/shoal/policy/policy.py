@@ -46,6 +46,7 @@ class Policy:
     own_nulls: Mapping[str, tuple[str, ...]]
     item: Item | None
     attributes: Mapping[str, Attribute]
+    nesting: Literal["flat", "keep"]  # how fields inside fields are written
     privacy: Privacy  # it and the window are None if `is_filter`
     window: Window
     weights: Mapping[str, float]
@@ -100,6 +101,7 @@ class Policy:
             own_nulls=FrozenMap(sections["nulls"].own),
             item=sections["item"],
             attributes=FrozenMap(sections["attributes"]),
+            nesting=sections["nesting"],
             privacy=privacy,
             window=window,
             weights=FrozenMap(sections["weights"]),
@@ -233,6 +235,8 @@ class Policy:
             parts["own_nulls"] = sorted([name, sorted(texts)] for name, texts in self.own_nulls.items())
         if self.input != USUAL:
             parts["input"] = self.input.plain()
+        if self.nesting != "flat":
+            parts["nesting"] = self.nesting
         if self.item:
             parts["item"] = self.item.plain()
         else:

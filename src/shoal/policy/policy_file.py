@@ -129,6 +129,11 @@ class PolicyFile(FrozenModel):
     attributes: Annotated[dict[Name, Attribute], BeforeValidator(_attributes)] = Field(
         default={}, description="what is published and how; nothing else is published"
     )
+    nesting: Literal["flat", "keep"] = Field(
+        default="flat",
+        description="how fields inside fields are written as JSON and in messages with a schema: flat, under the whole path as "
+        "one name, or keep, inside objects",
+    )
     privacy: Privacy | None = Field(default=None, description="what is promised, such as {k: 50}")
     window: Window | None = Field(
         default=None, description="how long a tuple may be held, such as {count: 2000} or {time: 30s}"

@@ -105,6 +105,9 @@ def messages(found: DataFrame) -> DataFrame:
 def _problems(place: str, settings: Any) -> Iterator[str]:
     if settings.format != "json":
         yield f"{place}.kafka.format: is not there on Spark; use json"
+    for name in ("timestamp", "headers", "envelope", "key"):
+        if getattr(settings, name, None):
+            yield f"{place}.kafka.{name}: is not there on Spark; remove it"
     if settings.options:
         yield f"{place}.kafka.options: are of another client than Spark's; call shoal.spark.anonymize with Spark's own options"
 

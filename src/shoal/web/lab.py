@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import PolicyError, ShoalError
-from shoal.lab import WHOLE, Form, FormField, Lab, Message, Role, Short, Superseded
+from shoal.lab import WHOLE, Form, FormField, Lab, Message, Reading, Role, Short, Superseded
 from shoal.policy import WINDOWED
 from shoal.web.access import LOCKED, Access, add_front, guard
 from shoal.web.server import running
@@ -104,6 +104,11 @@ def _add_sample(app: FastAPI, lab: Lab) -> None:
         finally:
             while size <= WHOLE and await following() is not None:
                 pass  # read on, so that the sender receives the answer
+
+    @app.post("/api/reading", responses=_REFUSED)
+    def reading(given: Reading) -> dict[str, Any]:
+        """Read the file anew, written in this way."""
+        return lab.read_as(given)
 
     @app.post("/api/hierarchy", response_class=PlainTextResponse, responses=_TEXT, openapi_extra=_BYTES)
     async def hierarchy(request: Request, name: Short) -> str:

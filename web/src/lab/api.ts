@@ -1,6 +1,6 @@
 /** The server's paths, one function each. */
 
-import type { Chances, Compared, Entry, Message, Risk, Role, Sheet, State, Trial } from "./model";
+import type { Chances, Compared, Entry, Message, Reading, Risk, Role, Sheet, State, Trial } from "./model";
 
 export class Refused extends Error {
   constructor(readonly problems: string[]) {
@@ -21,12 +21,13 @@ export const chances = (sheet: Sheet, k: number, confidence: number) => post<Cha
 export const calls = (sheet: Sheet) => post<{ cli: string; python: string }>("calls", sheet);
 export const save = (sheet: Sheet) => post<{ saved: string }>("save", sheet);
 export const propose = (name: string, role: Role) => post<Entry>("propose", { name, role });
+export const reading = (given: Partial<Reading>) => post<State>("reading", given);
 export const policy = (sheet: Sheet) => text("policy", sheet);
 export const report = (sheet: Sheet) => text("report", sheet);
 
 /** A text is sent as far as the lab looks at it; the rest of a large one never leaves the disk. */
 export function receive(file: File, { text, whole }: State): Promise<State> {
-  const isText = /\.(csv|jsonl|ndjson)(\.gz)?$/i.test(file.name);
+  const isText = /\.(csv|tsv|jsonl|ndjson)(\.(gz|bz2|xz))?$/i.test(file.name);
   if (!isText && file.size > whole) throw new Refused([`${file.name}: is larger than ${whole >> 20} MB; start shoal lab with it`]);
   const part = isText ? file.slice(0, text) : file;
   const query = new URLSearchParams({ name: file.name, complete: String(part.size === file.size) });

@@ -12,7 +12,8 @@ import { Comparison } from "./comparison";
 import { Curve } from "./curve";
 import { Fields } from "./fields";
 import { show } from "./messages";
-import type { Sheet, State } from "./model";
+import type { Reading, Sheet, State } from "./model";
+import { drawReading } from "./reading";
 import { Results } from "./results";
 import { Rows } from "./rows";
 import { Settings } from "./settings";
@@ -126,14 +127,28 @@ async function open(state: State): Promise<void> {
   byId("other").hidden = sample == null;
   if (!sample || !sheet) {
     say("starting", "no file yet");
-    write(byId("drop-note"), "CSV, JSON lines, Parquet or Arrow. It stays on this machine, and of a large file only the beginning is looked at.");
+    write(byId("drop-note"), "CSV, JSON lines, Excel, Parquet, Arrow, ORC or Avro. It stays on this machine, and of a large file only the beginning is looked at.");
     return;
   }
   const broken = sample.malformed ? `, ${count(sample.malformed)} cannot be read` : "";
   write(byId("file"), `${sample.name} · ${sample.complete ? "all" : "the first"} ${count(sample.rows)} rows${broken}`);
   document.title = `${sample.name} · shoal lab`;
+  drawReading(byId("reading"), sample, (given) => void readAs(given, state));
   bench?.close();
   bench = new Bench(state, sheet);
+}
+
+/** Read the file in another way; if that is not possible, what was there stays. */
+async function readAs(given: Partial<Reading>, before: State): Promise<void> {
+  say("busy", "reading the file anew");
+  fail("");
+  try {
+    await open(await api.reading(given));
+  } catch (error) {
+    if (before.sample) drawReading(byId("reading"), before.sample, (other) => void readAs(other, before));
+    say("problem", "not read so");
+    fail(error instanceof Error ? error.message : "The file could not be read.");
+  }
 }
 
 async function take(file: File | undefined): Promise<void> {
@@ -143,6 +158,11 @@ async function take(file: File | undefined): Promise<void> {
   try {
     await open(await api.receive(file, (known ??= await begun)));
   } catch (error) {
+    bench?.close();
+    bench = undefined;
+    write(byId("file"), "");
+    byId("bench").hidden = true;
+    byId("drop").hidden = false;
     say("problem", "not read");
     fail(error instanceof Error ? error.message : "The file could not be read.");
   }

@@ -37,6 +37,16 @@ export interface Taken {
   complete: boolean;
   fields: string[];
   about: string;
+  written: string;
+  reading: Reading | null;
+}
+
+/** How the fields and numbers of a CSV are written. */
+export interface Reading {
+  separator: string;
+  encoding: string;
+  decimal: string;
+  thousands: string;
 }
 
 export interface State {

@@ -15,6 +15,7 @@ from shoal.audit.alignment import placed
 from shoal.audit.equality import altered, joint
 from shoal.audit.files import Source
 from shoal.audit.finding import Judged
+from shoal.audit.manifest import Span
 from shoal.audit.observations.items import BLANK, Nodes, nodes, predict
 from shoal.audit.observations.recount import Recount, recount
 from shoal.audit.original import original
@@ -109,14 +110,15 @@ def observe(
     on_rows: Callable[[str, int], None] = lambda what, rows: None,
     late: float | None = None,
     ahead: float | None = None,
+    span: Span | None = None,
 ) -> Observed:
     """Read the input, the output and, if there is one, the trace."""
     rule, item, person = policy.algorithm, policy.item, policy.person
     assert isinstance(rule, Zanon) and item is not None and person is not None
-    before = original(policy, source, {}, lambda rows: on_rows("input", rows), late, ahead)
-    after = published(policy, target, {}, lambda rows: on_rows("output", rows))
+    before = original(policy, source, {}, lambda rows: on_rows("input", rows), late, ahead, span)
+    after = published(policy, target, {}, lambda rows: on_rows("output", rows), span)
     assert before.time is not None
-    releases = None if trace is None else read_filter_trace(trace, before.line, lambda rows: on_rows("trace", rows))
+    releases = None if trace is None else read_filter_trace(trace, before.line, lambda rows: on_rows("trace", rows), span)
     found = nodes(item, before.item, after.passed)
     shown = {name: column for name, column in after.passed.items() if name in before.passed}
     count = recount(found.path, before.person, before.time, rule.window)
@@ -150,6 +152,8 @@ def observe(
         unlisted=after.unlisted,
         absent=after.absent,
         spare=after.spare,
+        forms=after.forms,
+        span=span,
         count=count,
         trace=None if releases is None else releases.at(place),
         releases=releases,

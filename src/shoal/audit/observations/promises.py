@@ -162,8 +162,13 @@ def once(evidence: Observed) -> Finding:
         counts_agree=not too_many and (not blank or bool(count.behind.any()) or evidence.released == evidence.accepted),
         unknown="observation that can be read",
         barred={"more than a window older than the newest of its item": count.rejected & ~count.behind},
-        due=~count.rejected & ~count.behind if blank else np.zeros(len(evidence.line), bool),
+        due=~count.rejected & ~count.behind & ~_before(evidence) if blank else np.zeros(len(evidence.line), bool),
     )
+
+
+def _before(evidence: Observed) -> Flags:
+    """Which observations came before the span that is judged."""
+    return evidence.line < (evidence.span.begin.received if evidence.span else 0)
 
 
 def in_order(evidence: Observed) -> Finding:

@@ -140,7 +140,7 @@ def method(rows: Mapping[str, int], how: str, figures: str = "") -> Markup:
         f"({plural(rows['output'], 'row')}) and the policy were read by code that shares nothing with the code that "
         f"anonymized them. {how}"
     )
-    judged = f"A promise is broken if one row breaks it. {figures}Rows count from 0, without a header."
+    judged = f"A promise is broken if one row breaks it. {figures}Rows count from 1, without a header."
     parts = [tag("p", read), tag("p", judged)] if figures else [tag("p", f"{read} {judged}")]
     return section("method", "What was checked, and how", *parts)
 

@@ -9,19 +9,23 @@ import pyarrow as pa
 
 from shoal.audit.equality import altered, is_nothing
 from shoal.audit.finding import Docket, Finding, Judged, Verdict
+from shoal.audit.form import ROW
 from shoal.audit.trace import NO_ROW
 from shoal.audit.values import Flags
+
+_NONE = np.empty(0, np.int64)
 
 
 def once(
     evidence: Judged, says: str, *, noun: str, counts_agree: bool, unknown: str, barred: Mapping[str, Flags], due: Flags,
-    dropped: Flags | None = None,
+    dropped: Flags | None = None, excused: Flags | None = None,
 ) -> Finding:  # fmt: skip
     """Count in the trace how often each record left, and whether trace and output hold the same releases.
 
     `noun` is what a record is called, and `unknown` what is said of a line of the trace that names none. Records may be
     `barred` from leaving for a reason; those that are `due` must leave. Lines of the trace that are `dropped` have no row in
-    the output. Without a trace only numbers are compared.
+    the output. Of a stream that goes on, those that are neither due nor `excused` are held. Without a trace only numbers are
+    compared.
     """
     docket, releases = Docket(evidence), evidence.releases
     figures = {"accepted": evidence.accepted, "rejected": evidence.rows - evidence.accepted, "released": evidence.released}
@@ -49,7 +53,11 @@ def once(
         figures["dropped"] = int(dropped.sum())
     docket.lines(np.flatnonzero(~shown & ~dropped), "left by the trace, but is not in the output")
     docket.lines(np.flatnonzero(shown & dropped), "is suppressed, and in the output although the policy drops such rows")
-    return docket.finding("once", says, checked=evidence.accepted, figures=figures)
+    note = ""
+    if evidence.span is not None and excused is not None:
+        figures["held"] = held = int(((first == lines) & ~due & ~excused).sum())
+        note = f"{held:,} records were held when the span ended"
+    return docket.finding("once", says, checked=evidence.accepted, figures=figures, note=note)
 
 
 def unaltered(
@@ -93,5 +101,8 @@ def silent(evidence: Judged, says: str, checked: int, look: Callable[[Docket], N
         docket.add("the person's field is published" if identity else "the policy does not list this field", field=name)
     for name in evidence.spare:
         docket.add("the file holds values in its dictionary that no row shows", field=name)
+    docket.rows(evidence.forms.get(ROW, _NONE), "is written in another form than the other rows")
+    for name in evidence.forms.keys() & evidence.shown.keys():
+        docket.rows(evidence.forms[name], "is quoted in another way than in the other rows", name)
     look(docket)
     return docket.finding("silent", says, checked=checked, note="" if evidence.released else "the output has no rows")

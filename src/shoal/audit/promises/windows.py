@@ -17,6 +17,7 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
 from shoal.audit.original import Category, Numeric
 from shoal.audit.promises import shared
+from shoal.audit.promises.held import may_be_held
 from shoal.audit.published import NO_NODE, NO_PAIR, NULL, NULL_KEY, Band, Keys, Node, keys
 from shoal.audit.trace import CLUSTER, NO_CLUSTER, NO_ROW, REUSE, SUPPRESSED, Trace
 from shoal.audit.values import Flags, Floats, Ints
@@ -132,7 +133,8 @@ def once(evidence: Evidence) -> Finding:
         counts_agree=evidence.accepted == evidence.released or (drops and evidence.released <= evidence.accepted),
         unknown="accepted record",
         barred={},
-        due=np.ones(evidence.accepted, bool),
+        due=~evidence.excused & ~may_be_held(evidence),
+        excused=evidence.excused,
         dropped=evidence.releases.how == SUPPRESSED if drops and evidence.releases is not None else None,
     )
 
@@ -274,6 +276,8 @@ def alike(evidence: Evidence) -> Finding:
     docket = Docket(evidence)
     trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
     says = _ALIKE[reading]
+    for name in evidence.forms.keys() & evidence.row.keys():
+        docket.rows(evidence.forms[name], "is written in another way than where other rows show the same", name)
     if trace is None:
         return docket.finding("alike", says, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which names the groups")
     grouped = np.flatnonzero(~evidence.suppressed & (trace.cluster >= 0) & ~_untrue(evidence))

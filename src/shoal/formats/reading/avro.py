@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
 from shoal.extras import needs
+from shoal.formats.avro import Decoder, Unsuited
 from shoal.formats.json_values import plain_text
-from shoal.formats.reading.reader import Block, opened
+from shoal.formats.reading.reader import Block, opened, slices
 from shoal.formats.reading.tables import TableReader
 
 _TYPES = {
@@ -27,7 +29,10 @@ _TEXT = None  # the type of values that are read as text
 
 
 class AvroReader(TableReader):
-    """Reads records block by block. A field that may have several types is read as text."""
+    """Reads records block by block. A field that may have several types is read as text.
+
+    A compiled loop reads the fields that it can; lists, maps and decimals are left to fastavro.
+    """
 
     _format = "an Avro"
 
@@ -38,32 +43,62 @@ class AvroReader(TableReader):
         self._file = opened(path)
         self._total = os.path.getsize(path)
         try:
-            self._records: Iterator[Any] = fastavro.reader(open(path, "rb"))  # noqa: SIM115
-            written: Any = self._records.writer_schema
+            self._stream = open(path, "rb")  # noqa: SIM115
+            self._blocks = fastavro.block_reader(self._stream)
+            written: Any = self._blocks.writer_schema
             self._types = {field["name"]: _type(field["type"], {}) for field in written["fields"]}
         except Exception:
             raise self._broken() from None
         self._learn(pa.schema([(name, kind or pa.string()) for name, kind in self._types.items()]))
+        self._decoder: Decoder | None = None
+        with suppress(Unsuited):
+            self._decoder = Decoder(written, self._fields or ())
 
     def __iter__(self) -> Iterator[Block]:
+        whole = self._decoded() if self._decoder and self._fields else self._listed()
         while True:
             try:
-                records = list(islice(self._records, self._rows))
-                columns = [self._column(name, [record.get(name) for record in records]) for name in self._present]
+                batch = next(whole, None)
             except Exception:
                 raise self._broken() from None
-            if not records:
+            if batch is None:
                 break
-            schema = pa.schema([self._schema.field(name) for name in self._present])
-            batch = pa.RecordBatch.from_arrays(columns, schema=schema) if columns else _empty(len(records))
             yield self._numbering.block(batch)
         self._done = self._total
+
+    def _decoded(self) -> Iterator[pa.RecordBatch]:
+        """The asked fields, by the compiled loop. The blocks of a file are small, so that some are taken together."""
+        assert self._decoder and self._fields
+        waiting: list[pa.RecordBatch] = []
+        for block in self._blocks:
+            columns, good = self._decoder.block(block.bytes_.getbuffer(), block.num_records)
+            if not good.all():
+                raise ValueError
+            waiting.append(pa.RecordBatch.from_arrays(columns, list(self._fields)))
+            if sum(map(len, waiting)) >= self._rows:
+                yield from self._gathered(waiting)
+                waiting = []
+        yield from self._gathered(waiting)
+
+    def _gathered(self, waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if waiting:
+            for batch in pa.Table.from_batches(waiting).combine_chunks().to_batches():
+                yield from slices(batch, self._rows)
+
+    def _listed(self) -> Iterator[pa.RecordBatch]:
+        """Whole fields, by fastavro."""
+        records = (record for block in self._blocks for record in block)
+        while some := list(islice(records, self._rows)):
+            columns = [self._column(name, [record.get(name) for record in some]) for name in self._present]
+            schema = pa.schema([self._schema.field(name) for name in self._present])
+            yield pa.RecordBatch.from_arrays(columns, schema=schema) if columns else _empty(len(some))
 
     def _column(self, name: str, values: list[Any]) -> pa.Array:
         kind = self._types[name]
         return pa.array(map(_text, values), pa.string()) if kind is None else pa.array(values, kind)
 
     def close(self) -> None:
+        self._stream.close()
         self._file.close()
 
 

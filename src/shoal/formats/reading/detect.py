@@ -32,6 +32,9 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _THOUSANDS = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes", "\u2019": "apostrophes"}
+_BETWEEN = (",", ".", " ", "'", "\u2019")
+_DIGIT = re.compile(r"\d")
+_EVEN = 0.9  # of the lines have as many fields
 _SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,'\u2019 \u00a0\u202f])[0-9]{3})+")
 _VALUE = re.compile(r"[+-]?[0-9][0-9.,'\u2019 ]*%?|[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
@@ -82,8 +85,11 @@ def _encoding_name(encoding: str) -> str:
     return {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}[encoding]
 
 
-def detected(path: str) -> Detected:
-    """How the file at a path is written. Standard input is JSON lines in UTF-8; formats with a schema say all themselves."""
+def detected(path: str, separator: str | None = None, encoding: str | None = None) -> Detected:
+    """How the file at a path is written. Standard input is JSON lines in UTF-8; formats with a schema say all themselves.
+
+    A separator and an encoding that are given are taken as they are, and the rest is found out.
+    """
     if path == "-" or kind(path) not in ("csv", "jsonl"):
         return Detected(Dialect())
     source = Source(path)
@@ -91,10 +97,16 @@ def detected(path: str) -> Detected:
         raw = _beginning(source)
     finally:
         source.close()
-    encoding = _encoding(path, raw)
+    encoding = encoding or _encoding(path, raw)
     if kind(path) == "jsonl":
         return Detected(Dialect(encoding=encoding))
     text = raw.decode(encoding, "ignore" if encoding == UTF8 else "replace").removeprefix("\ufeff")
+    if separator:
+        return of_text(text, encoding, separator)
+    above = lines_above(text)
+    if above:
+        lines = "line is no header: those below have" if above == 1 else f"{above:,} lines are no header: those below have"
+        raise InputError(f"{path}: its first {lines} more fields; remove what stands above the header")
     return of_text(text, encoding, TAB if suffix(path).startswith(".tsv") else "")
 
 
@@ -183,6 +195,38 @@ def _separator(text: str, quote: str) -> str:
     return choice
 
 
+def lines_above(text: str) -> int:
+    """How many lines stand above the header: titles and the like, with fewer fields than almost all lines below.
+
+    >>> lines_above("Our patients\\n\\nname;size\\nAnn;1\\nBo;2\\nCy;3\\n"), lines_above("name;size\\nAnn;1\\n")
+    (2, 0)
+    """
+    if _SAID.match(text):
+        return 0
+    quote = _quote(text)
+    found: list[tuple[int, str]] = []
+    for separator in SEPARATORS:
+        widths = [len(record) for record in _records(text, separator, quote)]
+        width = max(set(widths), key=widths.count, default=0)
+        first = next((place for place, each in enumerate(widths) if each >= width), 0)
+        if width < 2 or widths[first:].count(width) < _EVEN * len(widths[first:]):
+            continue
+        if not first:
+            return 0
+        if first < len(widths) - 1:
+            found.append((width, separator))
+    if not found:
+        return 0
+    width, separator = max(found)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote)
+    above = 0
+    for record in reader:
+        if len(record) >= width:
+            break
+        above = reader.line_num
+    return above
+
+
 def _is_record(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
     """Whether the first record holds values, not names: half of it or more looks like values, or comes again below."""
     below: list[set[str]] = [set(cells) for cells in zip(*others, strict=True)] or [set() for _ in first]
@@ -201,7 +245,7 @@ def _marks(columns: Sequence[Sequence[str]]) -> tuple[Marks, str]:
     thousands: dict[str, set[str]] = {".": set(), ",": set()}
     unsure = False
     for cells in columns:
-        some = [cell for cell in cells if any(letter.isdigit() for letter in cell)]
+        some = list(filter(_DIGIT.search, cells))
         if 2 * len(some) < len(cells) or not some:
             continue
         fits = {decimal: _fitting(some, decimal) for decimal in votes}
@@ -230,17 +274,18 @@ def _marks(columns: Sequence[Sequence[str]]) -> tuple[Marks, str]:
 def _fitting(cells: Sequence[str], decimal: str) -> set[str] | None:
     """The marks between thousands that the numbers have under a decimal mark; None if most are no numbers under it."""
     found: set[str] = set()
-    fit = 0
+    wrong = 0
     for cell in cells:
-        if Marks(decimal).plain(cell):
-            fit += 1
+        if cell.isdigit() or Marks(decimal).plain(cell):
             continue
-        for mark in {",", ".", " ", "'", "\u2019"} - {decimal}:
-            if Marks(decimal, mark).plain(cell):
-                found.add(mark)
-                fit += 1
-                break
-    return found if 10 * fit >= 9 * len(cells) else None
+        mark = next((mark for mark in _BETWEEN if mark != decimal and Marks(decimal, mark).plain(cell)), None)
+        if mark:
+            found.add(mark)
+        else:
+            wrong += 1
+            if 10 * wrong > len(cells):
+                return None
+    return found
 
 
 def _is_sure(cell: str, decimal: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from shoal.column_types import CODED
+from shoal.column_types import CODED, holds_dictionary
 from shoal.errors import InputError
 from shoal.formats.reading.reader import Block, Reader, opened, slices
 from shoal.formats.reading.utf8 import NOT_UTF8, filtered, valid
@@ -194,12 +194,19 @@ class ParquetReader(TableReader):
     def __iter__(self) -> Iterator[Block]:
         count = self._file.metadata.num_rows
         try:
-            for batch in self._file.iter_batches(self._rows, columns=self._present, use_threads=False):
+            for batch in self._batches():
                 block = self._numbering.block(self._marked(batch))
                 self._done = self._total * self._numbering.row // max(count, 1)
                 yield block
         except (pa.ArrowException, OSError):
             raise self._broken() from None
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        groups: list[Sequence[int] | None] = [None]
+        if any(holds_dictionary(self._schema.field(name).type) for name in self._present):
+            groups = [[group] for group in range(self._file.num_row_groups)]
+        for some in groups:
+            yield from self._file.iter_batches(self._rows, some, columns=self._present, use_threads=False)
 
     def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         schema = batch.schema

@@ -14,5 +14,9 @@ def open_writer(path: str, private: bool = False) -> Writer:
             return TextWriter(path, text, private)
         case "parquet":
             return ParquetWriter(path, private)
+        case "avro":
+            from shoal.formats.writing.avro import AvroWriter
+
+            return AvroWriter(path, private)
         case _:
             return ArrowWriter(path, private)

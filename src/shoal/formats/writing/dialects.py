@@ -41,6 +41,7 @@ class Dialect(ABC):
     null: str
     end: str
     quote: str
+    nests = False  # whether objects can be inside objects
     interval: tuple[str, str, str]  # what is before its ends, after them, and after them if it is in doubt
 
     @abstractmethod
@@ -71,6 +72,7 @@ class Jsonl(Dialect):
     ['a', 'say \\\\"b\\\\"']
     """
 
+    nests = True
     null = "null"
     end = "}\n"
     quote = '"'
@@ -142,6 +144,40 @@ class Csv(Dialect):
 
     def _filled(self, texts: pa.Array) -> pa.Array:
         return pc.if_else(pc.equal(texts, ""), self.null, texts) if self.null else texts
+
+
+def together(names: Sequence[str]) -> list[str]:
+    """Paths in an order in which those under one name follow each other.
+
+    >>> together(["a.b", "d", "a.c"])
+    ['a.b', 'a.c', 'd']
+    """
+    places: dict[str, tuple[int, ...]] = {}
+    firsts: dict[str, int] = {}
+    for i, name in enumerate(names):
+        steps = name.split(".")
+        places[name] = tuple(firsts.setdefault(".".join(steps[: depth + 1]), i) for depth in range(len(steps)))
+    return sorted(names, key=places.__getitem__)
+
+
+def nested_befores(names: Sequence[str]) -> tuple[list[str], str]:
+    """The text before each cell of a record whose names are paths, and its end.
+
+    >>> nested_befores(["a.b", "a.c", "d"])
+    (['{"a": {"b": ', ', "c": ', '}, "d": '], '}\\n')
+    """
+    befores: list[str] = []
+    above: list[str] = []
+    for i, name in enumerate(names):
+        *folders, last = name.split(".")
+        common = 0
+        while common < min(len(above), len(folders)) and above[common] == folders[common]:
+            common += 1
+        text = "{" if i == 0 else "}" * (len(above) - common) + ", "
+        text += "".join(f"{dumps(folder)}: {{" for folder in folders[common:])
+        befores.append(f"{text}{dumps(last)}: ")
+        above = folders
+    return befores, "}" * (len(above) + 1) + "\n"
 
 
 def joined(*texts: Any) -> pa.Array:

@@ -202,13 +202,30 @@ class ParquetWriter(TableWriter):
             self._writer.write_table(table.unify_dictionaries(), row_group_size=len(table))
 
     def _decoded(self, schema: pa.Schema) -> pa.Schema:
-        """The schema as it is read back: coded columns are strings."""
-        fields = [field.with_type(pa.string()) if field.name in self._coded else field for field in schema]
+        """The schema as it is read back: coded columns are strings, and so are labels inside structs.
+
+        Several readers refuse a dictionary inside a struct as soon as a file has a second row group. The file itself holds
+        codes of a column's values in any case.
+        """
+        fields = [field.with_type(pa.string()) if field.name in self._coded else _without_labels(field) for field in schema]
         return pa.schema(fields, schema.metadata)
 
     def _end(self) -> None:
         if self._writer:
             self._writer.close()
+
+
+def _without_labels(field: pa.Field) -> pa.Field:
+    """The field with strings in place of dictionaries inside structs.
+
+    >>> _without_labels(pa.field("city", pa.struct([("value", pa.dictionary(pa.int32(), pa.string()))])))
+    pyarrow.Field<city: struct<value: string>>
+    """
+    if not pa.types.is_struct(field.type):
+        return field
+    inner = [_without_labels(each) for each in field.type]
+    plain = [each.with_type(each.type.value_type) if pa.types.is_dictionary(each.type) else each for each in inner]
+    return field.with_type(pa.struct(plain))
 
 
 def _is_generalized(kind: pa.DataType) -> bool:

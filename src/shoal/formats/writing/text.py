@@ -12,10 +12,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import BLURRED_INTERVAL, ENDS, IMPUTED, doubt, is_blurred_label, is_json, is_set, is_struct_of
+from shoal.column_types import (
+    BLURRED_INTERVAL,
+    ENDS,
+    IMPUTED,
+    doubt,
+    is_blurred_label,
+    is_json,
+    is_nested,
+    is_set,
+    is_struct_of,
+)
 from shoal.formats.json_values import dumps, float_texts
 from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, lists, pairs, write
-from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, joined, standard
+from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, joined, nested_befores, standard, together
 
 PIECE = 4096  # rows written at a time, so that their text stays in the cache
 
@@ -27,6 +37,7 @@ class Text:
         self._dialect = dialect
         self._dictionaries: dict[str, tuple[pa.Array, pa.Array]] = {}
         self._room = np.empty(0, np.uint8)
+        self._end = dialect.end
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[memoryview]:
         """The text of a batch, some thousand rows at a time; each piece is valid until the next one."""
@@ -54,7 +65,12 @@ class Text:
 
         The last text is never used: it lets `copy` read past the end of the one before it.
         """
-        befores = self._dialect.before(batch.schema.names)
+        if is_nested(batch.schema) and self._dialect.nests:
+            names = together(batch.schema.names)
+            befores, self._end = nested_befores(names)
+            batch = batch.select(names)
+        else:
+            befores, self._end = self._dialect.before(batch.schema.names), self._dialect.end
         codes = np.empty((batch.num_columns + 1, len(batch)), np.int32)
         texts, count = [], 0
         for i, (before, column, field) in enumerate(zip(befores, batch.columns, batch.schema, strict=True)):
@@ -63,7 +79,7 @@ class Text:
             np.add(cells.codes, count, out=codes[i])
             count += len(cells.texts)
         codes[-1] = count
-        texts.append(pa.array([self._dialect.end, " " * ROOM]))
+        texts.append(pa.array([self._end, " " * ROOM]))
         return pa.concat_arrays([text.cast(pa.large_string()) for text in texts]), codes
 
     def _cells(self, column: pa.Array, field: pa.Field) -> Cells:

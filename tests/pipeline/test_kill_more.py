@@ -1,0 +1,288 @@
+"""More pipelines that are killed at any moment: every algorithm, l and t, lanes, tables as sources, TLS, MQTT, a slow sink."""
+
+from __future__ import annotations
+
+import json
+import random
+import ssl
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import httpx
+import paho.mqtt.client as mqtt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from connectors.conftest import mosquitto_program  # noqa: F401
+from connectors.processes import Broker, free_port, mosquitto, running
+from connectors.test_tls import pair  # noqa: F401
+from shoal.audit import audit
+from shoal.connectors import FileSink
+
+from .base import _FORKS, _run, kill, place, record, start, wait_until
+from .test_kill import Growing
+from .test_kill_http import Posting
+
+pytestmark = pytest.mark.slow
+
+ALGORITHMS = ("castle", "fads", "fast", "idea", "iot", "kvarp", "tide", "xband")
+KINDS = {
+    "l": ("{sensitive: true, l: 2}", ""),
+    "t": ("{sensitive: true, t: 0.6}", ""),
+    "lanes": ("{sensitive: true}", "lanes: 2"),
+}
+
+
+def write_policy(folder: Path, algorithm: str, kind: str = "l", window: str = "{time: 300ms}") -> None:
+    text = (folder / "policy.yaml").read_text()
+    disease, lanes = KINDS[kind]
+    age = ", reuse_age: 600ms" if algorithm == "fast" and "time" in window else ""
+    text = text.replace("{sensitive: true}", disease).replace("{name: fads}", f"{{name: {algorithm}{age}}}")
+    (folder / "policy.yaml").write_text(f"{text}{lanes}\n")
+
+
+Begin = Callable[[Path], BaseProcess]
+
+
+def killed(folder: Path, state: Path, kills: int, chance: random.Random, begin: Begin = start, longest: float = 0.3) -> None:
+    """Start a pipeline so many times, and kill it."""
+    for _ in range(kills):
+        known = {path.name for path in state.glob("journal-*")}
+        process = begin(folder / "pipeline.yaml")
+        if chance.random() < 0.7:  # else it is killed while it starts
+            wait_until(
+                lambda known=known, process=process: bool({p.name for p in state.glob("journal-*")} - known)  # type: ignore[misc]
+                or not process.is_alive(), 60,
+            )  # fmt: skip
+        time.sleep(chance.random() * longest)
+        kill(process)
+
+
+def is_complete(folder: Path, count: int) -> bool:
+    trace = folder / "trace.jsonl"
+    return trace.exists() and len(trace.read_bytes().splitlines()) == count
+
+
+def kept(folder: Path, count: int, source: str = "raw.jsonl") -> None:
+    """Every record left once, and every promise was kept."""
+    report = audit(folder / "policy.yaml", folder / source, folder / "clean.jsonl", trace=folder / "trace.jsonl")
+    assert report["once"].figures["released"] == count and report.held, report.to_dict()
+
+
+def survives(folder: Path, algorithm: str, kind: str, kills: int) -> None:
+    # `fast` lets nothing leave while nothing comes, unless it is stopped
+    file = place(folder, window="{time: 300ms}", follow=True, checkpoint="50ms")
+    write_policy(folder, algorithm, kind)
+    growing = Growing(folder / "raw.jsonl")
+    growing.start()
+    killed(folder, file.state.dir, kills, random.Random(f"{algorithm} {kind}"))
+    count = growing.end()
+    process = start(folder / "pipeline.yaml")
+    wait_until(lambda: is_complete(folder, count) or algorithm == "fast", 60)
+    process.terminate()
+    process.join()
+    last = start(folder / "pipeline.yaml", drain=True)
+    last.join()
+    assert process.exitcode == last.exitcode == 0
+    assert is_complete(folder, count)
+    kept(folder, count)
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), [("tide", "l"), ("fads", "lanes")])
+def test_l_and_lanes(tmp_path: Path, algorithm: str, kind: str) -> None:
+    survives(tmp_path, algorithm, kind, kills=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm(tmp_path: Path, algorithm: str, kind: str) -> None:
+    survives(tmp_path, algorithm, kind, kills=8)
+
+
+def table_killed(folder: Path, suffix: str, rows: int, kills: int) -> None:
+    file = place(folder, window="{count: 60}", checkpoint="20ms")
+    table = pa.Table.from_pylist([record(i) for i in range(rows)])
+    if suffix == "parquet":
+        pq.write_table(table, folder / "raw.parquet", row_group_size=700)
+    else:
+        with pa.OSFile(str(folder / "raw.arrow"), "wb") as target, pa.ipc.new_file(target, table.schema) as writer:
+            writer.write_table(table, max_chunksize=700)
+    text = (folder / "pipeline.yaml").read_text().replace("{path: raw.jsonl, follow: false}", f"{{path: raw.{suffix}}}")
+    (folder / "pipeline.yaml").write_text(text)
+    killed(folder, file.state.dir, kills, random.Random(suffix), slowly, longest=1.5)
+    process = start(folder / "pipeline.yaml")
+    process.join()
+    assert process.exitcode == 0
+    kept(folder, rows, f"raw.{suffix}")
+
+
+def _run_slowly(path: str, drain: bool) -> None:
+    real = FileSink.write
+
+    def write(self: FileSink, batch: pa.RecordBatch, sequence: int) -> None:
+        time.sleep(0.02)
+        real(self, batch, sequence)
+
+    FileSink.write = write  # type: ignore[method-assign]
+    _run(path, drain)
+
+
+def slowly(path: Path) -> BaseProcess:
+    """A pipeline whose sink takes its time."""
+    process = _FORKS.Process(target=_run_slowly, args=(str(path), False), daemon=True)
+    process.start()
+    return process
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_table_as_source(tmp_path: Path, suffix: str) -> None:
+    table_killed(tmp_path, suffix, rows=4000, kills=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_table_as_source_over_many_kills(tmp_path: Path, suffix: str) -> None:
+    table_killed(tmp_path, suffix, rows=60_000, kills=30)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_slow_sink(tmp_path: Path) -> None:
+    """Records come faster than the sink takes them: they wait in the source, and none is lost."""
+    file = place(tmp_path, window="{time: 300ms}", follow=True, checkpoint="50ms")
+    growing = Growing(tmp_path / "raw.jsonl", rate=2000)
+    growing.start()
+    killed(tmp_path, file.state.dir, 20, random.Random(5), slowly)
+    count = growing.end()
+    process = start(tmp_path / "pipeline.yaml")
+    wait_until(lambda: is_complete(tmp_path, count), 120)
+    process.terminate()
+    process.join()
+    kept(tmp_path, count)
+
+
+class PostingOverTls(Posting):
+    """As its base, with a certificate that only this client knows."""
+
+    def __init__(self, port: int, path: Path, certificate: Path) -> None:
+        super().__init__(port, path)
+        self._url = f"https://127.0.0.1:{port}/"
+        self._client = httpx.Client(verify=ssl.create_default_context(cafile=str(certificate)))
+
+    def _is_taken(self, body: str) -> bool:
+        try:
+            return self._client.post(self._url, content=body, headers={"Idempotency-Key": str(self.count)}).status_code == 200
+        except httpx.TransportError:
+            return False
+
+
+def tls_killed(folder: Path, pair: tuple[Path, Path], kills: int) -> None:  # noqa: F811
+    port = free_port()
+    state = place(folder, window="{time: 300ms}", follow=True, checkpoint="50ms").state.dir
+    cert, key = pair
+    text = (folder / "pipeline.yaml").read_text()
+    source = f"{{http: {{port: {port}, tls: {{cert: {cert}, key: {key}}}}}}}"
+    (folder / "pipeline.yaml").write_text(text.replace("{file: {path: raw.jsonl, follow: true}}", source))
+    posting = PostingOverTls(port, folder / "raw.jsonl", cert)
+    posting.start()
+    killed(folder, state, kills, random.Random(3), longest=0.5)
+    process = start(folder / "pipeline.yaml")
+    count = posting.end()
+    wait_until(lambda: is_complete(folder, count), 60)
+    process.terminate()
+    process.join()
+    assert count and posting.repeated
+    kept(folder, count)
+
+
+def test_tls(tmp_path: Path, pair: tuple[Path, Path]) -> None:  # noqa: F811
+    tls_killed(tmp_path, pair, kills=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_tls_over_many_kills(tmp_path: Path, pair: tuple[Path, Path]) -> None:  # noqa: F811
+    tls_killed(tmp_path, pair, kills=40)
+
+
+@pytest.fixture
+def broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:  # noqa: F811
+    with running(mosquitto(mosquitto_program, tmp_path_factory.mktemp("mosquitto"))) as broker:
+        yield broker
+
+
+class Publishing(threading.Thread):
+    """Publishes records one by one, each acknowledged by the broker."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(daemon=True)
+        self._port, self._done, self.count = port, threading.Event(), 0
+
+    def run(self) -> None:
+        client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+        client.connect("127.0.0.1", self._port)
+        client.loop_start()
+        while not self._done.wait(0.02):
+            sent = [record(self.count + i, time.time(), disease=f"n{self.count + i}") for i in range(10)]
+            for info in [client.publish("raw", json.dumps(each), qos=1) for each in sent]:
+                info.wait_for_publish(10)
+            self.count += 10
+        client.loop_stop()
+        client.disconnect()
+
+    def end(self) -> int:
+        self._done.set()
+        self.join()
+        return self.count
+
+
+def mqtt_killed(folder: Path, broker: Broker, kills: int) -> None:
+    """Nothing is lost; what was not acknowledged before a kill may come twice, and no more than that."""
+    state = place(folder, window="{time: 300ms}", follow=True, checkpoint="50ms").state.dir
+    text = (folder / "pipeline.yaml").read_text()
+    source = f"{{mqtt: {{host: 127.0.0.1, port: {broker.port}, topic: raw, client: killed}}}}"
+    (folder / "pipeline.yaml").write_text(text.replace("{file: {path: raw.jsonl, follow: true}}", source))
+    first = start(folder / "pipeline.yaml")
+    wait_until(lambda: any(state.glob("journal-*")), 60)
+    time.sleep(0.5)  # the broker keeps its session from now on
+    publishing = Publishing(broker.port)
+    publishing.start()
+    time.sleep(0.3)
+    kill(first)
+    killed(folder, state, kills, random.Random(4))
+    count = publishing.end()
+    process = start(folder / "pipeline.yaml")
+
+    def left() -> Counter[str | None]:
+        found = folder / "clean.jsonl"
+        texts = found.read_text().splitlines() if found.exists() else []
+        return Counter(json.loads(line)["disease"] for line in texts if line.endswith("}"))
+
+    def missing() -> int:
+        """Records that neither left nor can be among those that were suppressed, which show no value."""
+        return len({f"n{i}" for i in range(count)} - left().keys()) - left()[None]
+
+    wait_until(lambda: missing() <= 0, 60)
+    process.terminate()
+    process.join()
+    assert process.exitcode == 0
+    assert left().keys() <= {None, *(f"n{i}" for i in range(count))}
+    assert left().total() - count <= 200 * (kills + 1)
+
+
+def test_mqtt(tmp_path: Path, broker: Broker) -> None:
+    mqtt_killed(tmp_path, broker, kills=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_mqtt_over_many_kills(tmp_path: Path, broker: Broker) -> None:
+    mqtt_killed(tmp_path, broker, kills=40)
