@@ -54,6 +54,9 @@ def audit(
     ahead: Annotated[
         str | None, typer.Option(help="What ahead.allow, or --ahead, says.", metavar="SPAN", show_default=False)
     ] = None,
+    bags: Annotated[
+        str | None, typer.Option(help="The second output, of attributes in bags.", metavar="FILE", show_default=False)
+    ] = None,
     html: Annotated[str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)] = None,
     json: Annotated[
         str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE", show_default=False)
@@ -76,7 +79,7 @@ def audit(
             future = None if ahead is None else seconds("--ahead", ahead)
             span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
-                policy, given, published, traced, late=allowed, ahead=future, population=known, span=span,
+                policy, given, published, traced, late=allowed, ahead=future, population=known, span=span, bags=bags,
                 on_progress=on_progress,
             )  # fmt: skip
         _show(report, target, errors() if json == "-" else output())
