@@ -65,7 +65,7 @@ test-spark: $(SPARK)/ready  ## the tests on Spark (Java 17) but the long ones, i
 $(SPARK)/ready: pyproject.toml
 	@echo "setting up $(SPARK) (once)"
 	@$(PYTHON) -m venv $(SPARK)
-	@$(SPARK)/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark]' pytest pytest-timeout
+	@$(SPARK)/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark,kafka]' pytest pytest-timeout
 	@touch $@
 
 lint: setup  ## style and form (ruff) and layers (import-linter)

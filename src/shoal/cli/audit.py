@@ -69,13 +69,14 @@ def audit(
         from shoal.audit import read_manifest
         from shoal.cli.options import moment, seconds
         from shoal.cli.terminal import errors, output, write
+        from shoal.storage import fetched
 
-        with _shown(errors()) as on_progress:
+        with _shown(errors()) as on_progress, fetched(source, target, trace, population) as (given, published, traced, known):
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
             span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
-                policy, source, target, trace, late=allowed, ahead=future, population=population, span=span,
+                policy, given, published, traced, late=allowed, ahead=future, population=known, span=span,
                 on_progress=on_progress,
             )  # fmt: skip
         _show(report, target, errors() if json == "-" else output())

@@ -20,6 +20,7 @@ from shoal.files.absent import Expected
 from shoal.files.pace import Pace
 from shoal.formats import detected, field_names, open_reader, open_writer, suffix
 from shoal.policy import Policy
+from shoal.storage import fetched, is_address, stored
 from shoal.text import percent
 
 NULLS = ("",)
@@ -124,7 +125,8 @@ def run(
         A policy, or the path of one.
     source, target
         Files, by suffix `.jsonl`, `.csv`, `.parquet`, `.arrow` and others (see Operations, Formats); `-` is JSON lines on
-        standard input or output. The policy's `input` says how a text is written.
+        standard input or output. The policy's `input` says how a text is written. Both may be addresses in an object store,
+        such as `s3://bucket/people.csv`; they are copied to and from a temporary folder.
     trace
         Where to write how each tuple left, one JSON line per tuple in the order of the output. Private.
     strict
@@ -154,6 +156,19 @@ def run(
     policy = policy if isinstance(policy, Policy) else Policy.load(policy)
     source, target = fspath(source), fspath(target)
     _refuse_same([source, target, *([fspath(trace)] if trace is not None else [])])
+    if any(map(is_address, (source, target, trace))):
+        with fetched(source) as (local,), stored(target, trace) as (out, traced):
+            try:
+                return run(
+                    policy, local, out, trace=traced, strict=strict, max_rejected=max_rejected, ahead=ahead,
+                    on_reject=on_reject, on_progress=on_progress,
+                )  # fmt: skip
+            except RejectedError as error:
+                draft = error.draft and draft_name(target)
+                said = str(error).replace(local, source).replace(str(error.draft), str(draft))
+                raise RejectedError(said, error.stats, draft) from None
+            except (InputError, RecordError) as error:
+                raise type(error)(str(error).replace(local, source).replace(out, target)) from None
     anonymizer = Anonymizer(policy)
     with ExitStack() as stack:
         dialect = policy.input.dialect
@@ -212,7 +227,7 @@ def draft_name(path: str) -> str:
 
 
 def _refuse_same(paths: list[str]) -> None:
-    files = [Path(path).resolve() for path in paths if path != "-"]
+    files = [path if is_address(path) else Path(path).resolve() for path in paths if path != "-"]
     if len(set(files)) < len(files):
         raise InputError("input, output and trace must be different files")
     if paths[1:].count("-") > 1:
