@@ -65,7 +65,7 @@ test-spark: $(SPARK)/ready  ## the tests on Spark (Java 17) but the long ones, i
 $(SPARK)/ready: pyproject.toml
 	@echo "setting up $(SPARK) (once)"
 	@$(PYTHON) -m venv $(SPARK)
-	@$(SPARK)/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark]' pytest pytest-timeout
+	@$(SPARK)/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark,kafka]' pytest pytest-timeout
 	@touch $@
 
 lint: setup  ## style and form (ruff) and layers (import-linter)
@@ -109,6 +109,7 @@ reference: setup  ## write what is made from the code: commands, keys, licences,
 	@$(BIN)/python -m tools.licences
 	@$(BIN)/python -m tools.log_lines
 	@$(BIN)/python -m tools.pictures
+	@$(BIN)/python -m tools.across
 	@$(BIN)/python -m tools.consoles
 
 package: setup  ## the wheel and the source distribution, in build/dist, tried in empty environments

@@ -17,6 +17,8 @@ DOUBT = "or_missing"  # under `nulls_match: blurred`, the last field of the stru
 BLURRED_INTERVAL = (*ENDS, DOUBT)
 BLURRED_LABEL = ("value", DOUBT)
 OR_MISSING = " or missing"  # in CSV, what follows a value in doubt
+SET = {MARK: b"set"}  # the mark of a list column that is one value: a set of categories, or a block of them
+BETWEEN = "|"  # in CSV, what stands between the values of a set
 
 
 def is_json(field: pa.Field) -> bool:
@@ -41,6 +43,11 @@ def is_nested(schema: pa.Schema) -> bool:
 def as_nested(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with the mark."""
     return batch.replace_schema_metadata({**(batch.schema.metadata or {}), **NESTED})
+
+
+def is_set(field: pa.Field) -> bool:
+    """Whether the lists of a column are published as sets."""
+    return bool(field.metadata) and field.metadata.get(MARK) == SET[MARK]
 
 
 def interval(kind: pa.DataType) -> pa.StructType:

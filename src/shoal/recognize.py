@@ -1,9 +1,12 @@
-"""What a field is, by its name and by the form of its values."""
+"""What a field is, by its name, by the form of its values, and by how they change for a person."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _BIRTH = ("birth", "geburt", "geboorte", "naissance", "nacimiento", "nascita", "nascimento")
@@ -221,3 +224,33 @@ def is_word(text: str) -> bool:
 def _has_prose(values: list[str]) -> bool:
     longest, most = max(map(len, values), default=0), max(map(len, map(str.split, values)), default=0)
     return longest > LONGEST or most > MOST_WORDS or "\n" in "".join(values)
+
+
+_RETURNING = 20  # persons who come back; fewer say little
+_SAME = 0.9  # of them, with one value
+_USUAL = 0.8  # of all pairs of rows, with the same value: then one value is no sign of anything
+
+
+def stable_persons(code: NDArray[np.int64], person: NDArray[np.int64]) -> tuple[float, int] | None:
+    """The share of the persons who come back that have one value, and how many come back; None if that is no stable field.
+
+    Codes below 0 are missing.
+
+    >>> stable_persons(np.repeat(np.arange(30), 2) % 4, np.repeat(np.arange(30), 2))
+    (1.0, 30)
+    >>> stable_persons(np.arange(60) % 7, np.repeat(np.arange(30), 2))
+    """
+    there = code >= 0
+    code, person = code[there], person[there]
+    if not len(code):
+        return None
+    shares = np.unique(code, return_counts=True)[1] / len(code)
+    width = int(code.max()) + 1
+    owner, different = np.unique(np.unique(person * width + code) // width, return_counts=True)
+    known, rows = np.unique(person, return_counts=True)
+    back = rows[np.searchsorted(known, owner)] >= 2
+    returning = int(back.sum())
+    if returning < _RETURNING or float((shares**2).sum()) > _USUAL:
+        return None
+    share = float((different[back] == 1).mean())
+    return (share, returning) if share >= _SAME else None

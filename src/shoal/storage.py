@@ -5,11 +5,17 @@ Credentials come by each store's own means: its environment variables, its files
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from shoal.errors import InputError
 
+PIECE = 4 << 20  # bytes that are copied at a time
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://(.+)", re.DOTALL)
 
 
@@ -59,3 +65,55 @@ def store_reason(error: BaseException) -> str:
         if any(word in text for word in words):
             return said
     return "the store does not answer as it should"
+
+
+@contextmanager
+def fetched(*paths: Any) -> Iterator[list[Any]]:
+    """The same paths, with a local copy for each that is an address: in a folder of its owner alone, removed in the end."""
+    if not any(map(is_address, paths)):
+        yield list(paths)
+        return
+    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+        yield [_fetch(path, f"{folder}/{i}") if is_address(path) else path for i, path in enumerate(paths)]
+
+
+def _fetch(address: str, folder: str) -> str:
+    system, path = opened_store(address)
+    os.mkdir(folder)
+    local = f"{folder}/{path.rpartition('/')[2]}"
+    try:
+        with system.open_input_stream(path) as source, open(local, "wb") as target:
+            shutil.copyfileobj(source, target, PIECE)
+    except OSError as error:
+        raise InputError(f"{address}: cannot be read ({store_reason(error)}); check the address and the rights") from None
+    return local
+
+
+@contextmanager
+def stored(*paths: Any) -> Iterator[list[Any]]:
+    """The same paths, with a local file for each that is an address; what was written, or a draft beside it, is stored then."""
+    if not any(map(is_address, paths)):
+        yield list(paths)
+        return
+    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+        local = [f"{folder}/{i}/{path.rpartition('/')[2]}" if is_address(path) else path for i, path in enumerate(paths)]
+        for name, path in zip(local, paths, strict=True):
+            if name != path:
+                os.mkdir(os.path.dirname(name))
+        try:
+            yield local
+        finally:
+            for name, path in zip(local, paths, strict=True):
+                if name != path:
+                    _store(os.path.dirname(name), path)
+
+
+def _store(folder: str, address: str) -> None:
+    system, path = opened_store(address)
+    try:
+        for name in os.listdir(folder):
+            beside = f"{path.rpartition('/')[0]}/{name}"
+            with open(f"{folder}/{name}", "rb") as source, system.open_output_stream(beside) as target:
+                shutil.copyfileobj(source, target, PIECE)
+    except OSError as error:
+        raise InputError(f"{address}: cannot be written ({store_reason(error)}); check the address and the rights") from None

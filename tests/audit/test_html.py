@@ -108,7 +108,7 @@ def test_without_a_trace_it_says_what_could_not_be_checked(files):
     page = audit(Policy.parse(POLICY), *files[:2]).to_html()
     assert "Not checkable from these files: one in k, once, in time, true, alike, unaltered." in page
     assert "It was not given, and none was run." in page
-    assert page.count("Not checkable: without the trace it is unknown whether a guess is right.") == 12
+    assert page.count("Not checkable: without the trace it is unknown whether a guess is right.") == 14
 
 
 def test_no_person_and_no_raw_value_is_in_it(page, broken, files):

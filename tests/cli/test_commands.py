@@ -29,7 +29,7 @@ def test_the_version() -> None:
 
 def test_the_commands() -> None:
     assert COMMANDS == [
-        "run", "pipe", "check", "audit", "infer", "schema", "completion", "plan", "lab", "demo", "bench", "reproduce",
+        "run", "pipe", "check", "audit", "infer", "blocks", "schema", "completion", "plan", "lab", "demo", "bench", "reproduce",
     ]  # fmt: skip
     assert HIERARCHY == ["build", "show", "check", "complete"]
 

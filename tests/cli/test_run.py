@@ -117,7 +117,7 @@ def test_all_problems_of_a_policy_in_one_go(folder: Path, shoal: Shoal) -> None:
             ("policy.yaml", "none.jsonl", "out.jsonl"),
             "none.jsonl: cannot be read (no such file or directory); check the name and the permissions",
         ),
-        (("policy.yaml", "people.jsonl", "people.jsonl"), "input, output and trace must be different files"),
+        (("policy.yaml", "people.jsonl", "people.jsonl"), "input, output, trace and bags must be different files"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(shoal: Shoal, arguments: tuple[str, ...], told: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -12,12 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import shoal
 from connectors.conformance import SinkConformance
 from connectors.table_stores import TableStore
+from shoal.audit import audit
 from shoal.connectors.connector import Sink
 from shoal.connectors.delta_sink import DeltaSink
 from shoal.connectors.parquet_sink import ParquetSink
-from shoal.errors import ConnectorError
+from shoal.errors import ConnectorError, InputError, RejectedError
+from shoal.storage import fetched
 
 pytestmark = pytest.mark.slow
 _names = map("t{}".format, itertools.count())
@@ -74,3 +78,41 @@ def test_a_bucket_that_is_not_there(s3_address: str) -> None:
     assert str(error.value) == (
         "parquet: folder 's3://nowhere/clean' cannot be written (there is no such bucket); check the address and the rights"
     )
+
+
+def test_a_run_and_its_audit(s3_address: str, tmp_path: Path) -> None:
+    """Input, output and trace are in the store; nothing stays in a temporary folder."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "person: pid\nattributes: {age: {quasi: numeric, range: [0, 100]}}\nprivacy: {k: 3}\nwindow: {count: 20}\n"
+        "algorithm: {name: fads}\n"
+    )
+    rows = "".join(f'{{"pid": {i}, "age": {i * 7 % 100}}}\n' for i in range(200))
+    boto3.client("s3").put_object(Bucket="lake", Key="in/people.jsonl", Body=rows.encode())
+    paths = [f"{s3_address}/{name}" for name in ("in/people.jsonl", "out/people.parquet", "out/trace.jsonl")]
+    stats = shoal.run(policy, *paths[:2], trace=paths[2])
+    assert stats.received == 200
+    with fetched(*paths) as (given, published, trace):
+        assert audit(policy, given, published, trace=trace).held
+        folder = Path(given).parents[1]
+    assert not folder.exists()
+    with pytest.raises(InputError) as error:
+        shoal.run(policy, f"{s3_address}/none.jsonl", paths[1])
+    assert str(error.value) == ("s3://lake/none.jsonl: cannot be read (it is not there); check the address and the rights")
+
+
+def test_a_draft_is_stored_as_one(s3_address: str, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "person: pid\nattributes: {age: {quasi: numeric, range: [0, 10]}}\nprivacy: {k: 2}\nwindow: {count: 4}\n"
+        "algorithm: {name: fads}\n"
+    )
+    rows = "".join(f'{{"pid": {i}, "age": {i}}}\n' for i in range(40))
+    boto3.client("s3").put_object(Bucket="lake", Key="in/odd.jsonl", Body=rows.encode())
+    with pytest.raises(RejectedError) as error:
+        shoal.run(policy, f"{s3_address}/in/odd.jsonl", f"{s3_address}/out/odd.csv", max_rejected=0.1)
+    assert error.value.draft == "s3://lake/out/odd.draft.csv"
+    assert str(error.value).startswith("s3://lake/in/odd.jsonl: 72")
+    assert str(error.value).endswith("the output is kept as a draft, s3://lake/out/odd.draft.csv")
+    found = boto3.client("s3").list_objects_v2(Bucket="lake", Prefix="out/odd")["Contents"]
+    assert [each["Key"] for each in found] == ["out/odd.draft.csv"]

@@ -21,7 +21,7 @@ from connectors.conftest import postgres_program, postgres_server  # noqa: F401
 from connectors.processes import Broker
 from shoal.audit import audit
 
-from .base import kill, lines, place, start, wait_until
+from .base import _FORKS, kill, lines, place, start, wait_until
 from .test_kill import Growing
 
 PIPELINE = """
@@ -32,6 +32,8 @@ state: {{dir: state, checkpoint: 50ms, key: {{env: SHOAL_KEY}}}}
 trace: trace.jsonl
 """
 KINDS = ["parquet", "postgres", "delta", "iceberg"]
+CLIENTS = ["psycopg", "deltalake", "pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"]  # some take seconds to load
+_FORKS.set_forkserver_preload(["shoal.pipeline.pipe", "shoal.anonymizer.windowed", *CLIENTS])
 Reader = Callable[[], pa.Table]  # the table as anyone sees it, with the numbers of its tuples
 
 
@@ -120,7 +122,7 @@ def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: i
         process = start(folder / "pipeline.yaml")
         if chance.random() < 0.8:  # else it is killed while it starts
             known = size(trace)
-            wait_until(lambda known=known: size(trace) > known, 60)  # type: ignore[misc]
+            wait_until(lambda known=known: size(trace) > known, 180)  # type: ignore[misc]
         time.sleep(chance.random() * 0.5)
         kill(process)
         numbers = sorted(read()["nr"].to_pylist())
@@ -128,7 +130,7 @@ def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: i
         seen.add(len(numbers))
     count = growing.end()
     process = start(folder / "pipeline.yaml")
-    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count, 60)
+    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count, 180)
     process.terminate()
     process.join()
     assert process.exitcode == 0

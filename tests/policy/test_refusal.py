@@ -31,7 +31,7 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
         {"zzz": 1},
         "zzz: unknown key; "
         "known are version, person, person_missing, time, input, nulls, item, attributes, nesting, privacy, window, weights, "
-        "suppressed, sparse, lanes, algorithm",
+        "suppressed, sparse, releases, lanes, algorithm",
     ),
     ({"time": "ts"}, "time: is not a mapping; write the records' own time, such as {field: ts}"),
     ({"time": {}}, "time.field: is missing; add the field that holds the event time"),
@@ -95,7 +95,10 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"privacy": {"k": 50, "null_match": "maybe"}}, "privacy.null_match: unknown key; did you mean 'nulls_match'?"),
     ({"privacy": {"k": 50, "K": 1}}, "privacy.K: unknown key; did you mean 'k'?"),
-    ({"privacy": {"k": 50, "m": 3}}, "privacy.m: unknown key; known are k, l, t, nulls_match, min_support, one_in_k, accept"),
+    (
+        {"privacy": {"k": 50, "m": 3}},
+        "privacy.m: unknown key; known are k, l, t, nulls_match, min_support, one_in_k, across, accept",
+    ),
     (
         {"privacy": {"k": 50, "one_in_k": "yes"}},
         "privacy.one_in_k: is neither true nor false; write one of them, without quotes",
@@ -262,7 +265,8 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ({"quasi": "numeric", "rnage": [0, 1]}, ".rnage: unknown key; did you mean 'range'?"),
     (
         {"sensitive": True, 1: 2},
-        ".1: unknown key; known are quasi, range, grid, part, out_of_range, hierarchy, unknown, sensitive, l, t, distribution, "
+        ".1: unknown key; known are quasi, range, grid, part, out_of_range, hierarchy, unknown, sensitive, stable, as, blocks, "
+        "bag, l, t, distribution, "
         "because, publish",
     ),
     ({"quasi": "numeric", "range": 5}, f".range: {PAIR}"),
@@ -296,11 +300,11 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ({"quasi": "numeric", "range": [0, 9], "grid": 10}, ".grid: is wider than the range; use at most 9"),
     (
         {"quasi": "numeric", "range": [0, 9], "unknown": "root"},
-        ".unknown: applies to categorical quasi-identifiers only; remove it",
+        ".unknown: applies to categorical quasi-identifiers and to as: block only; remove it",
     ),
     (
         {"quasi": "numeric", "range": [0, 9], "hierarchy": {"*": "x"}},
-        ".hierarchy: applies to categorical quasi-identifiers only; remove it",
+        ".hierarchy: applies to categorical quasi-identifiers and to as: block only; remove it",
     ),
     (
         {"quasi": "numeric", "range": [0, 9], "out_of_range": "drop"},
@@ -312,7 +316,7 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ),
     (
         {"quasi": "categorical", "hierarchy": {"*": "x"}, "unknown": "drop"},
-        ".unknown: is not allowed; use 'reject' or 'root'",
+        ".unknown: is not allowed; use 'reject', 'root', 'unlisted' or 'null'",
     ),
     (
         {"quasi": "categorical", "hierarchy": {"*": "x"}, "out_of_range": "clip"},
@@ -325,7 +329,7 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ({"sensitive": True, "range": [0, 9]}, ".range: applies to numeric quasi-identifiers only; remove it"),
     (
         {"publish": "keep", "unknown": "reject"},
-        ".unknown: applies to categorical quasi-identifiers only; remove it",
+        ".unknown: applies to categorical quasi-identifiers and to as: block only; remove it",
     ),
 ]
 
@@ -358,8 +362,8 @@ def test_what_is_missing() -> None:
 
 def test_several_problems_of_one_attribute() -> None:
     assert problems(with_attribute(quasi="numeric", hierarchy={"*": "x"}, unknown="root")) == [
-        "attributes.x.hierarchy: applies to categorical quasi-identifiers only; remove it",
-        "attributes.x.unknown: applies to categorical quasi-identifiers only; remove it",
+        "attributes.x.hierarchy: applies to categorical quasi-identifiers and to as: block only; remove it",
+        "attributes.x.unknown: applies to categorical quasi-identifiers and to as: block only; remove it",
         "attributes.x.range: is missing; write [lowest, highest]",
     ]
 

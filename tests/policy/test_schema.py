@@ -32,13 +32,14 @@ def test_it_is_json_and_names_every_section() -> None:
         "weights",
         "suppressed",
         "sparse",
+        "releases",
         "lanes",
         "algorithm",
     ]
     assert schema["required"] == ["person"]
     named = {"required": ["name"], "properties": {"name": {"const": "zanon"}}}
     assert schema["if"] == {"required": ["algorithm"], "properties": {"algorithm": named}}
-    absent = dict.fromkeys(["privacy", "window", "weights", "suppressed", "sparse", "lanes"], False)
+    absent = dict.fromkeys(["privacy", "window", "weights", "suppressed", "sparse", "lanes", "releases"], False)
     assert schema["then"] == {"required": ["time", "item"], "properties": absent}
     assert schema["else"] == {"required": ["attributes", "privacy", "window"], "properties": {"item": False}}
     assert schema["additionalProperties"] is False

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.anonymizer.engine import Answer, Engine, UserCounts, joined
+from shoal.anonymizer.engine import NO_BAGS, Answer, Engine, UserCounts, joined
 from shoal.anonymizer.records import MetadataFilter, to_batch, to_records
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import DriftWatch, FilterStats, Stats
@@ -48,6 +48,9 @@ class Anonymizer:
         self.policy = policy
         self.rejected: list[Rejection] = []
         """The records of the last call that were not accepted."""
+        self.bags: pa.RecordBatch = NO_BAGS
+        """Of a policy with `as: bag`: the bags that became full in the last call. A row has an attribute, the number of its bag
+        and a value. Values that wait for a full bag are kept, also in snapshots; `sizes` counts them."""
         self._engine = _engine(policy, secret, bounds)
         self._received = 0
         self._reasons: Counter[str] = Counter()
@@ -179,9 +182,12 @@ class Anonymizer:
 
     def _begin(self) -> None:
         self._traces, self.rejected = [], []
+        self.bags = NO_BAGS
 
     def _published(self, answer: Answer) -> pa.RecordBatch:
         self.refuse(answer.rejected)
+        if self.policy.bags:
+            self.bags = joined([self.bags, self._engine.bags()])
         self._traces.append(answer.trace)
         return answer.published
 

@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.anonymizer.bags import Bags
 from shoal.anonymizer.lane import Lane
 from shoal.anonymizer.lanes import LaneSet
 from shoal.anonymizer.released import Released, ReleasedTuples
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.blocks import ARRIVAL, Batch, Diversity, new_diversity
-from shoal.columns import Encoded, Publisher, one_word
+from shoal.columns import PERSON, Encoded, Publisher, StablePublisher, one_word
 from shoal.errors import InputError
 from shoal.policy import Policy
 
@@ -60,8 +61,10 @@ class PayloadBuffer:
 class WindowCore:
     """The part that all windowed engines share."""
 
-    def __init__(self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str]) -> None:
+    def __init__(self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str], bags: Bags | None = None) -> None:
         self.lane = lane
+        self.bags = bags if policy.bags else None
+        self._stable = StablePublisher(policy)
         self._suppressed = policy.suppressed
         self.publisher = Publisher(policy)
         self.payloads = PayloadBuffer(passed)
@@ -87,7 +90,9 @@ class WindowCore:
             payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had, groups.doubt,
             (groups.early, groups.late), groups.withheld,
         )  # fmt: skip
-        return published, rows
+        if self.bags and len(tuples.payload):
+            self.bags.add(payload.kept, self.payloads.content.kept.column(PERSON).to_numpy()[tuples.payload])
+        return self._stable.published(published), rows
 
     def compact(self) -> None:
         """Free the payloads of tuples that left. A payload is lost if its tuple is not in the window yet."""
@@ -96,11 +101,14 @@ class WindowCore:
     def saved(self, header: Mapping[str, Any]) -> Snapshot:
         self.payloads.compact(self.lane.payload_rows, always=True)
         payload = self.payloads.content
-        return Snapshot(header, {**self.lane.saved(), "rows": payload.rows}, payload.kept)
+        bags = self.bags.saved() if self.bags else {}
+        return Snapshot(header, {**self.lane.saved(), **bags, "rows": payload.rows}, payload.kept)
 
     def restore(self, snapshot: Snapshot) -> None:
         self.lane.restore(snapshot.arrays)
         self.payloads.content = Payload(snapshot.kept, snapshot.arrays["rows"])
+        if self.bags:
+            self.bags.restore(snapshot.arrays)
 
 
 def arrivals(encoded: Encoded, payload: NDArray[np.int64]) -> Batch:

@@ -23,6 +23,12 @@ class Answer(NamedTuple):
     rejected: list[Rejection]
 
 
+BAG_SCHEMA = pa.schema([("attribute", pa.string()), ("bag", pa.int64()), ("value", pa.string())])
+"""The second output of a policy with `as: bag`: one row per value."""
+
+NO_BAGS = pa.RecordBatch.from_pylist([], BAG_SCHEMA)
+
+
 class UserCounts(NamedTuple):
     """The numbers of users in the last window of z-anonymity."""
 
@@ -73,6 +79,10 @@ class Engine(ABC):
     @abstractmethod
     def sizes(self) -> dict[str, int]:
         """How much is held, by kind."""
+
+    def bags(self) -> pa.RecordBatch:
+        """The bags of exact values that became full since the last call; see `BAG_SCHEMA`."""
+        return NO_BAGS
 
     def user_counts(self) -> UserCounts | None:
         """The counts that the model of z-anonymity needs; None for other engines. Counting takes some time."""

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.anonymizer.bags import Bags
 from shoal.anonymizer.core import WindowCore, demands
-from shoal.anonymizer.engine import Answer, Engine, joined
+from shoal.anonymizer.engine import NO_BAGS, Answer, Engine, joined
 from shoal.anonymizer.lane import Lane
 from shoal.anonymizer.lanes import LaneSet, SplitLanes
 from shoal.anonymizer.records import MetadataFilter, to_batch
@@ -26,7 +27,7 @@ from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
 from shoal.anonymizer.workers import Workers
 from shoal.blocks import OUTCOMES, Batch
-from shoal.columns import Encoder, Plain, Rejection, TimeBounds
+from shoal.columns import Budget, Encoder, Plain, Rejection, TimeBounds
 from shoal.errors import ShoalError, WorkerError
 from shoal.policy import Policy
 
@@ -46,9 +47,10 @@ class Windowed(Engine):
         self._key = key
         self._failed = False  # an earlier call failed half-way: only `restore` may follow
         self._shift = 0.0  # seconds that the window's clock is ahead of event times, since the clock was set back
-        self._encoder = Encoder(self._policy, key, typed=True, bounds=self._bounds)
+        self._budget = Budget(self._policy.releases) if self._policy.releases else None
+        self._encoder = Encoder(self._policy, key, typed=True, bounds=self._bounds, budget=self._budget)
         self._lane = _lane(self._policy, key)
-        self._core = WindowCore(self._policy, self._lane, self._policy.passed)
+        self._core = WindowCore(self._policy, self._lane, self._policy.passed, Bags(self._policy, key))
         self._kept = KeptFields(self._policy, key)
         self.fields = self._policy.fields
         self._others = _others(self._policy)
@@ -116,6 +118,8 @@ class Windowed(Engine):
 
     def set_clock(self, now: float) -> None:
         """The window's own clock never runs backwards. It stays, and event times are shifted to it from now on."""
+        if self._budget is not None:
+            self._budget.set_clock(now)
         if self._lane.timed and math.isfinite(ahead := self._lane.now - self._shift - now) and ahead > 0:
             self._shift += ahead
 
@@ -132,19 +136,26 @@ class Windowed(Engine):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return self._lane.sizes
+        bags = {"bagged": sum(self._core.bags.held.values())} if self._core.bags else {}
+        return {**self._lane.sizes, **bags, **({"budget": len(self._budget)} if self._budget is not None else {})}
+
+    def bags(self) -> pa.RecordBatch:
+        return self._core.bags.take() if self._core.bags else NO_BAGS
 
     def saved(self) -> Snapshot:
         """The whole state, with the records that wait in the window."""
         self._check()
         header = {"key": self._key.tolist(), "whole": self._core.publisher.whole.tolist(), "shift": self._shift}
         saved = self._core.saved(header)
-        return saved._replace(arrays={**saved.arrays, **self._kept.saved()})
+        budget = self._budget.saved() if self._budget is not None else {}
+        return saved._replace(arrays={**saved.arrays, **self._kept.saved(), **budget})
 
     def restore(self, snapshot: Snapshot) -> None:
         self._start(np.array(snapshot.header["key"], np.uint64))
         self._core.restore(snapshot)
         self._kept.restore(snapshot.arrays)
+        if self._budget is not None:
+            self._budget.restore(snapshot.arrays)
         self._encoder.remember(snapshot.kept.schema)
         self._core.publisher.whole[:] = snapshot.header["whole"]
         self._shift = snapshot.header["shift"]

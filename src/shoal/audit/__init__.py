@@ -1,7 +1,7 @@
 """The judge: whether the promises held, by code that shares nothing with the code that made them."""
 
 from shoal.audit.answers import Answers, answers
-from shoal.audit.attacks import Attack
+from shoal.audit.attacks import Attack, across_releases
 from shoal.audit.classes import promised
 from shoal.audit.evidence import Evidence
 from shoal.audit.exposure import Exposure
@@ -15,6 +15,6 @@ from shoal.audit.verdict import Headline, outside_k, percent
 
 __all__ = [
     "Answers", "Attack", "Evidence", "Exposure", "FilterReport", "Finding", "Headline", "Observed", "Progress", "Reading",
-    "Report", "Verdict", "Violation", "WindowReport", "answers", "audit", "gather", "judge", "losses", "outside_k", "percent",
-    "promised", "read_manifest",
+    "Report", "Verdict", "Violation", "WindowReport", "across_releases", "answers", "audit", "gather", "judge", "losses",
+    "outside_k", "percent", "promised", "read_manifest",
 ]  # fmt: skip

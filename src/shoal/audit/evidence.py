@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -18,6 +18,7 @@ from shoal.audit.manifest import Span
 from shoal.audit.nested import flat
 from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Alike, Band, Node, Published, alike, published
+from shoal.audit.stable import compared, within_budget
 from shoal.audit.trace import CLUSTER, NO_ROW, REUSE, SUPPRESSED, Replay, Trace, read_trace, replay
 from shoal.audit.values import Flags, Floats, Ints
 from shoal.policy import Policy
@@ -30,12 +31,14 @@ class Evidence(Judged):
     original: dict[str, Numeric | Category]  # the quasi-identifiers of the input
     person: NDArray[np.int32]  # a number for each person; where the policy says so, each record its own
     time: Floats | None  # seconds since 1970
-    sensitive: dict[str, pa.ChunkedArray]  # of the input
+    sensitive: dict[str, pa.ChunkedArray]  # of the input; the labels of blocks, where those are published
+    exact: dict[str, pa.ChunkedArray]  # of the input: the values of stable attributes that are published as blocks or in bags
     kept: dict[str, pa.ChunkedArray]  # of the input; the time too, where it is published as it is
     published: dict[str, Band | Node]  # the quasi-identifiers of the output
     moment: Band | None  # the generalized time, of the output
     trace: Trace | None
     releases: Trace | None
+    bags: Mapping[str, list[Any]] | None  # the second output, if it was given: the bags of each attribute, by their numbers
     excused: (
         Flags  # of each accepted record: it may have left before the span that is judged, or leaves with what is not judged
     )
@@ -112,18 +115,21 @@ def gather(
     late: float | None = None,
     ahead: float | None = None,
     span: Span | None = None,
+    bags: Mapping[str, list[Any]] | None = None,
 ) -> Evidence:
-    """Read the input, the output and, if there is one, the trace."""
+    """Read the input, the output and, if there is one, the trace. The bags have been read."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
-    before = original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead, span)
+    came = within_budget(policy, original(policy, source, trees, lambda rows: on_rows("input", rows), late, ahead, span))
     with flat(policy, target) as output:
-        after = published(policy, output, trees, lambda rows: on_rows("output", rows), span)
+        shown = published(policy, output, trees, lambda rows: on_rows("output", rows), span)
+    before, after, exact = compared(policy, came, shown)
     releases = None if trace is None else read_trace(trace, before.line, lambda rows: on_rows("trace", rows), span)
     excused = np.zeros(len(before.line), bool)
     if span is not None and span.begin.released and releases is not None:
         excused = before.line < span.begin.received
         after, releases = _of_new_groups(policy, after, releases, excused)
     sensitive = [name for name, attribute in policy.attributes.items() if attribute.role == "sensitive"]
+    sensitive = [name for name in sensitive if name not in policy.bags]
     place = np.full(after.rows, -1, np.int64)
     if releases is not None:
         lines = _shown(policy, releases, after.rows)
@@ -138,7 +144,9 @@ def gather(
         person=before.person,
         time=before.time,
         sensitive={name: before.passed[name] for name in sensitive},
-        kept={name: column for name, column in before.passed.items() if name not in sensitive},
+        exact=exact,
+        kept={name: each for name, each in before.passed.items() if name not in sensitive and name not in policy.bags},
+        bags=bags,
         line=before.line,
         rows=before.rows,
         published=after.quasi,

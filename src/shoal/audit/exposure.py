@@ -25,8 +25,21 @@ KINDS: dict[str, Kind] = {
     "whole row": "singling out", "below k": "singling out", "presence": "singling out",
     "linkage": "linking", "null pattern": "linking", "timing": "linking", "order": "linking", "intersection": "linking",
 }  # fmt: skip
-_COUNTED = ("order", "inference", "minimality", "end points", "helper")  # success is counted in yes-or-no attempts
-_GROUPS = ("homogeneity", "inference", "intersection of values", "helper")  # these have one attack for each attribute
+_COUNTED = (
+    "order",
+    "inference",
+    "minimality",
+    "end points",
+    "helper",
+    "values across releases",
+)  # success is counted in yes-or-no attempts
+_GROUPS = (
+    "homogeneity",
+    "inference",
+    "intersection of values",
+    "helper",
+    "values across releases",
+)  # these have one attack for each attribute
 _LEAST = 0.01
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.audit.bags import read_bags
 from shoal.audit.classes import READINGS, classes
 from shoal.audit.evidence import Evidence
 from shoal.audit.evidence import gather as gather_tuples
@@ -46,6 +47,7 @@ def audit(
     population: Source | None = None,
     ahead: float | None = None,
     span: Span | None = None,
+    bags: Source | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
     """Judge whether the promises of a policy held.
@@ -66,6 +68,8 @@ def audit(
         a run or a pipeline rejected others.
     span
         What is judged of a pipeline that still runs, as `read_manifest` reads it from the pipeline's manifest.
+    bags
+        The second output, of a policy with `as: bag`.
     on_progress
         Called after each block that is read and before each check.
 
@@ -83,7 +87,11 @@ def audit(
 
     if span is not None and trace is None:
         raise InputError("the manifest: needs the trace too; name the one that the pipeline writes")
-    evidence = gather(policy, input, output, trace, count, late, ahead, span)
+    if bags is not None and (policy.is_filter or not policy.bags):
+        raise InputError("the bags: no attribute of the policy is published in bags; leave them out")
+    if bags is not None and span is not None:
+        raise InputError("the bags: are judged with a whole stream, not with a part of it; leave them or the manifest out")
+    evidence = gather(policy, input, output, trace, count, late, ahead, span, bags)
     around = None
     if population is not None:
         if policy.is_filter:
@@ -101,9 +109,13 @@ def gather(
     late: float | None = None,
     ahead: float | None = None,
     span: Span | None = None,
+    bags: Source | None = None,
 ) -> Evidence | Observed:
-    """Read the input, the output and, if there is one, the trace. Raises InputError if one of them cannot be used."""
-    return (observe if policy.is_filter else gather_tuples)(policy, input, output, trace, on_rows, late, ahead, span)
+    """Read the input, the output and, if there are any, the trace and the bags. Raises InputError if one cannot be used."""
+    if policy.is_filter:
+        return observe(policy, input, output, trace, on_rows, late, ahead, span)
+    found = None if bags is None else read_bags(bags)
+    return gather_tuples(policy, input, output, trace, on_rows, late, ahead, span, found)
 
 
 def judge(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DRAWN = ("speed", "growth", "sparse")
-COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000")
-MARKS = "osD^v<P*X"
+COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#8c3a00", "#cc79a7", "#555555", "#000000", "#7a68c8")
+MARKS = "osD^v<P*Xh"
 _FONT: Any = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False}
 
 
@@ -77,18 +77,19 @@ def _speed(figure: Any, result: Any) -> None:
 def _loss_against_cost(axes: Axes, rows: Any) -> None:
     """Each algorithm as a point, under both readings of nulls: down and to the left is better."""
     for i, row in enumerate(rows):
+        colour, mark = COLOURS[i % len(COLOURS)], MARKS[i % len(MARKS)]
         points = ((row["large"]["ns"], row["loss"]), (row[BLURRED]["ns"], row[f"{BLURRED}_loss"]))
-        axes.plot(*zip(*points, strict=True), color=COLOURS[i % 9], linewidth=0.6)
-        for (cost, loss), face in zip(points, ("none", COLOURS[i % 9]), strict=True):
-            axes.plot(cost, loss, linestyle="", color=COLOURS[i % 9], marker=MARKS[i % 9], markerfacecolor=face)
+        axes.plot(*zip(*points, strict=True), color=colour, linewidth=0.6)
+        for point, face in zip(points, ("none", colour), strict=True):
+            axes.plot(*point, linestyle="", color=colour, marker=mark, markerfacecolor=face)
         axes.annotate(row["algorithm"], points[1], xytext=(6, 4), textcoords="offset points", fontsize=9)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.15 * max(row["loss"] for row in rows))
     axes.set_xlabel("ns a tuple; filled: blurred, hollow: maybe")
     axes.set_ylabel("loss")
     axes.set_title("Loss against cost", loc="left")
-    axes.margins(x=0.15)
+    axes.margins(x=0.2)
     axes.grid(alpha=0.3)
 
 
@@ -100,7 +101,9 @@ def _growth(figure: Any, result: Any) -> None:
         values = sorted({row["value"] for row in rows})
         for i, algorithm in enumerate(algorithms):
             costs = [row["timing"]["ns"] for row in rows if row["algorithm"] == algorithm]
-            axes.plot(values, costs, color=COLOURS[i % 9], marker=MARKS[i % 9], markersize=5, label=algorithm)
+            axes.plot(
+                values, costs, color=COLOURS[i % len(COLOURS)], marker=MARKS[i % len(MARKS)], markersize=5, label=algorithm
+            )
         _logarithmic(axes, values, linear=axis == "quasi")
         others = ", ".join(f"{AXES[other]} {result['fixed'][other]:,}" for other in ("window", "k") if other != axis)
         axes.set_title(f"by {name} ({others})", loc="left")

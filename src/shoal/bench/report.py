@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from shoal.bench import default, diversity, files, loss, parallel, pipe, roofline, row, speed, zanon
+from shoal.bench import across, default, diversity, files, loss, parallel, pipe, roofline, row, speed, zanon
 from shoal.bench.benchmark import Benchmark, Figures, Progress
 from shoal.bench.machine import Machine, described, load, machine, one_core
 from shoal.bench.table import Table
@@ -36,6 +36,7 @@ PARTS: Mapping[str, Part] = {
     "nulls": Part(loss.measure_nulls, loss.nulls_tables),
     "row": Part(row.measure_row, row.row_tables),
     "diversity": Part(diversity.measure_diversity, diversity.diversity_tables),
+    "across": Part(across.measure_across, across.across_tables),
     "sparse": Part(loss.measure_sparse, loss.sparse_tables),
     "twins": Part(speed.measure_twins, speed.twin_tables),
     "threads": Part(parallel.measure_threads, parallel.thread_tables),

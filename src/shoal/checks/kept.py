@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.columns import numbers, texts
 from shoal.policy import Policy
-from shoal.recognize import direct, form, is_identifier
+from shoal.recognize import direct, form, is_identifier, stable_persons
+from shoal.text import percent
 
 MOST = 0.5  # of the rows, with values of too few persons: from here on it is a problem
 ENOUGH = 10  # times k persons; a sample with fewer says little about the stream
@@ -50,12 +51,25 @@ class KeptCheck:
             if self._policy.reasons[name] is None:
                 yield from self._field(name, pa.chunked_array(arrays), person, persons, least, complete)
 
+    def unstated(self) -> Iterator[str]:
+        """Sensitive fields that do not change for persons who come back, and that the policy does not declare stable."""
+        if not any(map(len, self._persons)) or self._policy.person is None:
+            return
+        person = np.unique(np.concatenate(self._persons), axis=0, return_inverse=True)[1].ravel()
+        for name, arrays in self._values.items():
+            attribute = self._policy.attributes.get(name)
+            if attribute and attribute.sensitive and not attribute.stable:
+                found = stable_persons(_codes(pa.chunked_array(arrays)), person)
+                if found:
+                    share = f"does not change for {percent(found[0], digits=0)} of the {found[1]:,} persons who come back"
+                    remedy = "declare it stable: true, as: block, bag or exact"
+                    yield f"'{name}': {share}, so that their releases add up to it; {remedy}"
+
     def _field(
         self, name: str, column: pa.ChunkedArray, person: NDArray[np.int64], persons: int, least: int, complete: bool
     ) -> Iterator[Found]:
-        coded = column.combine_chunks().dictionary_encode()
-        coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-        code = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        coded = _coded(column)
+        code = _codes(column)
         known = int((code >= 0).sum())
         if not known:
             return
@@ -93,6 +107,16 @@ class KeptCheck:
             return 'use publish: generalize or drop, or say why: time: {publish: {keep: true, because: "…"}}'
         why = 'sensitive: true, because: "…"' if attribute.sensitive else 'publish: {keep: true, because: "…"}'
         return f"remove it, make it a quasi-identifier, or say why it may be: {{{why}}}"
+
+
+def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    coded = column.combine_chunks().dictionary_encode()
+    return coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+
+
+def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """A number for each different value, -1 for what is missing."""
+    return _coded(column).indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
 
 
 def _support(code: NDArray[np.int64], person: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -113,6 +113,7 @@ class TupleCheck(SampleCheck):
             reading = self._policy.privacy.nulls_match
             yield f"missing in part of the rows: {', '.join(shares)}; {_NULLS[reading]}"
         yield from (line for line, is_problem in self._kept.found(self._policy.privacy.k, self.complete) if not is_problem)
+        yield from self._kept.unstated()
         yield from (line for line, is_certain in self._window() if not is_certain)
         k = self._policy.privacy.k
         if self.complete and 0 < self.rows < FEW_GROUPS * k:

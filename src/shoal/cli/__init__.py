@@ -33,6 +33,7 @@ COMMANDS = {
     "check": "Check a policy, and data against it.",
     "audit": "Judge whether the promises of a policy held.",
     "infer": "Draft a policy from a sample of the data.",
+    "blocks": "Draft blocks of a stable attribute.",
     "schema": "Print the JSON schema of policies, for editors.",
     "completion": "Print a script that completes commands in a shell.",
     "plan": "Recommend a z and a window for z-anonymity.",

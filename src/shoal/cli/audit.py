@@ -54,6 +54,9 @@ def audit(
     ahead: Annotated[
         str | None, typer.Option(help="What ahead.allow, or --ahead, says.", metavar="SPAN", show_default=False)
     ] = None,
+    bags: Annotated[
+        str | None, typer.Option(help="The second output, of attributes in bags.", metavar="FILE", show_default=False)
+    ] = None,
     html: Annotated[str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)] = None,
     json: Annotated[
         str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE", show_default=False)
@@ -69,13 +72,14 @@ def audit(
         from shoal.audit import read_manifest
         from shoal.cli.options import moment, seconds
         from shoal.cli.terminal import errors, output, write
+        from shoal.storage import fetched
 
-        with _shown(errors()) as on_progress:
+        with _shown(errors()) as on_progress, fetched(source, target, trace, population) as (given, published, traced, known):
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
             span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
-                policy, source, target, trace, late=allowed, ahead=future, population=population, span=span,
+                policy, given, published, traced, late=allowed, ahead=future, population=known, span=span, bags=bags,
                 on_progress=on_progress,
             )  # fmt: skip
         _show(report, target, errors() if json == "-" else output())

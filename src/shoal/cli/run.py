@@ -32,6 +32,10 @@ def run(
         str | None,
         typer.Option(help="Write how each tuple left, a JSON line each. Private.", metavar="FILE", show_default=False),
     ] = None,
+    bags: Annotated[
+        str | None,
+        typer.Option(help="Where attributes in bags go; beside OUTPUT if absent.", metavar="FILE", show_default=False),
+    ] = None,
     ahead: Annotated[
         str | None,
         typer.Option(
@@ -54,12 +58,12 @@ def run(
         from shoal.cli.options import seconds
 
         span = None if ahead is None else seconds("--ahead", ahead)
-        too_many = _run(policy, source, target, trace, strict, span, share_of(max_rejected), json)
+        too_many = _run(policy, source, target, trace, bags, strict, span, share_of(max_rejected), json)
     if too_many:
         raise typer.Exit(TOO_MANY)
 
 
-def share_of(text: str) -> float:
+def share_of(text: str, option: str = "--max-rejected") -> float:
     """
     >>> share_of("5%"), share_of("0.1"), share_of("100 %")
     (0.05, 0.1, 1.0)
@@ -72,13 +76,14 @@ def share_of(text: str) -> float:
     except ValueError:
         share = -1.0
     if rest or not 0 <= share <= 1:
-        raise InputError("--max-rejected: is no share; write it like 5% or 0.05, from 0 to 1")
+        raise InputError(f"{option}: is no share; write it like 5% or 0.05, from 0 to 1")
     return share
 
 
 def _run(
-    path: str, source: str, target: str, trace: str | None, strict: bool, ahead: float | None, most: float, json: bool
-) -> bool:
+    path: str, source: str, target: str, trace: str | None, bags: str | None, strict: bool, ahead: float | None, most: float,
+    json: bool,
+) -> bool:  # fmt: skip
     """Whether more records were rejected than allowed."""
     import shoal
     from shoal.cli.run_display import Rejections, as_json, drift, faults, outside, progress_bar, singled_out, summary, too_many
@@ -99,8 +104,8 @@ def _run(
         start = perf_counter()
         try:
             stats = shoal.run(
-                policy, source, target, trace=trace, strict=strict, ahead=ahead, max_rejected=most, on_reject=rejections,
-                on_progress=bar,
+                policy, source, target, trace=trace, bags=bags, strict=strict, ahead=ahead, max_rejected=most,
+                on_reject=rejections, on_progress=bar,
             )  # fmt: skip
         except RejectedError as error:
             stats, refused = error.stats, error

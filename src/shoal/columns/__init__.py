@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shoal.columns.budget import Budget
 from shoal.columns.convert import Numbers, column, numbers, plain, texts, times, unreadable, year_numbers
 from shoal.columns.encode import Encoded, Encoder, Plain, event_times
 from shoal.columns.fingerprint import Keys, keys_of, one_word
@@ -11,6 +12,7 @@ from shoal.columns.periods import periods
 from shoal.columns.publish import Publisher
 from shoal.columns.rejection import Rejection, Rejections
 from shoal.columns.shape import shape
+from shoal.columns.stable import PERSON, StablePublisher
 from shoal.columns.time_bounds import TimeBounds
 
 if TYPE_CHECKING:
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
     from shoal.columns.pseudonym import Pseudonyms
 
 __all__ = [
-    "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations", "Plain",
-    "Pseudonyms", "Publisher", "Rejection", "Rejections", "TimeBounds", "column", "event_times", "keys_of", "numbers",
-    "one_word", "only_used", "periods", "plain", "shape", "texts", "times", "unreadable", "year_numbers",
+    "PERSON", "Budget", "Encoded", "Encoder", "Keys", "Numbers", "ObservationEncoder", "ObservationPublisher", "Observations",
+    "Plain", "Pseudonyms", "Publisher", "Rejection", "Rejections", "StablePublisher", "TimeBounds", "column", "event_times",
+    "keys_of", "numbers", "one_word", "only_used", "periods", "plain", "shape", "texts", "times", "unreadable", "year_numbers",
 ]  # fmt: skip
 
 

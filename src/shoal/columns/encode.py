@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.causes import category_cause, number_cause, time_cause
 from shoal.column_types import is_json
+from shoal.columns.budget import Budget
 from shoal.columns.convert import (
     LATEST,
     coded,
@@ -28,6 +29,7 @@ from shoal.columns.fingerprint import fingerprints, one_word
 from shoal.columns.floats import only_used, take_floats
 from shoal.columns.periods import time_type
 from shoal.columns.rejection import Rejection, Rejections
+from shoal.columns.stable import StableValues
 from shoal.columns.time_bounds import TimeBounds
 from shoal.compiled import kernel
 from shoal.date_text import iso_days
@@ -68,11 +70,16 @@ class Plain(NamedTuple):
 class Encoder:
     """Checks records against a policy and encodes those that pass.
 
-    With `typed`, a field that is passed through must keep its type, since its values are buffered in one column.
+    With `typed`, a field that is passed through must keep its type, since its values are buffered in one column. With a
+    `budget`, records beyond it are rejected, or lose their sensitive values.
     """
 
-    def __init__(self, policy: Policy, key: NDArray[np.uint64], typed: bool = False, bounds: TimeBounds | None = None) -> None:
-        self._policy, self._bounds = policy, bounds
+    def __init__(
+        self, policy: Policy, key: NDArray[np.uint64], typed: bool = False, bounds: TimeBounds | None = None,
+        budget: Budget | None = None,
+    ) -> None:  # fmt: skip
+        self._policy, self._bounds, self._budget = policy, bounds, budget
+        self._stable = StableValues(policy)
         self._key = key
         self._typed = typed
         self._kinds: dict[str, pa.DataType] = {}  # the known types of the fields that are passed through
@@ -105,6 +112,7 @@ class Encoder:
         """With `plain`, the batch holds one record, without its quasi-identifiers."""
         policy, size = self._policy, batch.num_rows
         rejections = Rejections(size)
+        batch = self._stable.replaced(batch)
         person = self._persons(batch, rows, rejections)
         time = event_times(batch, policy, rejections)
         values, whole = plain or self._quasi(batch, rejections)
@@ -113,16 +121,37 @@ class Encoder:
         kept, sensitive = self._kept(batch, rejections), self._sensitive(batch)
         if self._bounds and policy.time:
             self._bounds.check(time, policy.time.field, rejections)
+        if self._budget is not None:
+            kept = self._within(self._budget, kept, sensitive, person, time, rejections)
         accepted = rejections.accepted
         if not accepted.all():
             values = np.ascontiguousarray(values[:, accepted])
             pattern, person, time, sensitive = pattern[accepted], person[accepted], time[accepted], sensitive[accepted]
             kept = kept.filter(pa.array(accepted)) if kept.num_columns else kept
+        kept = self._stable.with_persons(kept, person)
         if self._typed:
             kept = self._of_known_types(kept) if size and not accepted.any() else kept
             self.remember(kept.schema)
         kept = pa.RecordBatch.from_arrays([only_used(array) for array in kept.columns], schema=kept.schema)
         return Encoded(values, pattern, person, time, sensitive, kept, rows[accepted], whole, rejections.listed(rows))
+
+    def _within(
+        self, budget: Budget, kept: pa.RecordBatch, sensitive: NDArray[np.uint64], person: NDArray[np.uint64],
+        time: NDArray[np.float64], rejections: Rejections,
+    ) -> pa.RecordBatch:  # fmt: skip
+        """Reject the records beyond the budget, or blank their sensitive values."""
+        accepted = rejections.accepted
+        beyond = np.zeros(len(time), bool)
+        beyond[accepted] = budget.beyond(person[accepted], time[accepted])
+        if budget.releases.beyond == "drop":
+            rejections.add(beyond, self._policy.person or "", f"more than releases.per_person={budget.releases.per_person}")
+        elif beyond.any():
+            sensitive[beyond] = 0
+            rows = pa.array(np.arange(len(time)), mask=beyond)
+            for name in (name for name, attribute in self._policy.attributes.items() if attribute.sensitive):
+                place = kept.schema.get_field_index(name)
+                kept = kept.set_column(place, kept.schema.field(place), kept.column(place).take(rows))
+        return kept
 
     def _quasi(self, batch: pa.RecordBatch, rejections: Rejections) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The values of all quasi-identifiers, and which of them can be published in whole numbers."""

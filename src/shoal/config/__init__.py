@@ -13,6 +13,7 @@ from shoal.config.model import (
     Place,
     Positive,
     Seconds,
+    Several,
     Share,
     Span,
     Weight,
@@ -33,6 +34,6 @@ from shoal.config.yaml_text import quoted_name, read_yaml, yaml_scalar
 
 __all__ = [
     "REFUSED", "Amount", "Closeness", "Count", "Few", "Flag", "FrozenModel", "Limit", "Name", "Place", "Positive", "Seconds",
-    "Share", "Span", "Weight", "dotted", "flag", "missing", "name", "nearest", "nested_owner", "number", "problems",
+    "Several", "Share", "Span", "Weight", "dotted", "flag", "missing", "name", "nearest", "nested_owner", "number", "problems",
     "quoted_name", "read_yaml", "refusal", "span", "unknown", "whole", "yaml_scalar",
 ]  # fmt: skip

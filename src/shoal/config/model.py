@@ -106,6 +106,7 @@ Closeness = Annotated[float, Field(gt=0, le=1), BeforeValidator(number)]
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(number)]
 Weight = Annotated[float, Field(ge=0.001, le=1000), BeforeValidator(number)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(whole)]
+Several = Annotated[int, Field(ge=2), BeforeValidator(whole)]
 Few = Annotated[int, Field(ge=1, le=1024), BeforeValidator(whole)]
 Limit = Annotated[int, Field(ge=0), BeforeValidator(whole)]
 Flag = Annotated[bool, BeforeValidator(flag)]
@@ -142,7 +143,7 @@ def problems(error: ValidationError, owner: Callable[[Place], type[BaseModel]], 
         if kind == REFUSED:
             yield from (((*place, key) if key else place, text) for key, text in context["problems"])
         elif kind in ("extra_forbidden", "invalid_key"):
-            yield place, unknown(place[-1], owner(place).model_fields)
+            yield place, unknown(place[-1], keys(owner(place)))
         elif kind == "missing":
             yield place, missing(place[-1], owner(place))
         elif kind == "union_tag_invalid":
@@ -154,6 +155,11 @@ def problems(error: ValidationError, owner: Callable[[Place], type[BaseModel]], 
             field = owner(place).model_fields.get(place[-1]) if place else None
             example = f"; write {field.description}" if field and field.description else ""
             yield place, ("is not a mapping" if kind in _MAPPINGS else _lowered(details["msg"])) + example
+
+
+def keys(model: type[BaseModel]) -> Iterator[str]:
+    """The keys of a model as they are written."""
+    return (field.alias or name for name, field in model.model_fields.items())
 
 
 def unknown(key: object, known: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from shoal.files.absent import Expected
 from shoal.files.pace import Pace
 from shoal.formats import detected, field_names, open_reader, open_writer, suffix
 from shoal.policy import Policy
+from shoal.storage import fetched, is_address, stored
 from shoal.text import percent
 
 NULLS = ("",)
@@ -110,6 +111,7 @@ def run(
     target: Name,
     *,
     trace: Name | None = None,
+    bags: Name | None = None,
     strict: bool = False,
     max_rejected: float = 1.0,
     ahead: float | None = None,
@@ -124,9 +126,13 @@ def run(
         A policy, or the path of one.
     source, target
         Files, by suffix `.jsonl`, `.csv`, `.parquet`, `.arrow` and others (see Operations, Formats); `-` is JSON lines on
-        standard input or output. The policy's `input` says how a text is written.
+        standard input or output. The policy's `input` says how a text is written. Both may be addresses in an object store,
+        such as `s3://bucket/people.csv`; they are copied to and from a temporary folder.
     trace
         Where to write how each tuple left, one JSON line per tuple in the order of the output. Private.
+    bags
+        Where to write the second output of a policy with `as: bag`: bags of exact values. By default beside the target:
+        `out.bags.csv` for `out.csv`.
     strict
         Stop at the first rejected record, leaving no output.
     max_rejected
@@ -153,7 +159,21 @@ def run(
     """
     policy = policy if isinstance(policy, Policy) else Policy.load(policy)
     source, target = fspath(source), fspath(target)
-    _refuse_same([source, target, *([fspath(trace)] if trace is not None else [])])
+    second = _second(policy, target, bags)
+    _refuse_same([source, target, *(fspath(path) for path in (trace, second) if path is not None)])
+    if any(map(is_address, (source, target, trace, second))):
+        with fetched(source) as (local,), stored(target, trace, second) as (out, traced, bagged):
+            try:
+                return run(
+                    policy, local, out, trace=traced, bags=bagged, strict=strict, max_rejected=max_rejected, ahead=ahead,
+                    on_reject=on_reject, on_progress=on_progress,
+                )  # fmt: skip
+            except RejectedError as error:
+                draft = error.draft and draft_name(target)
+                said = str(error).replace(local, source).replace(str(error.draft), str(draft))
+                raise RejectedError(said, error.stats, draft) from None
+            except (InputError, RecordError) as error:
+                raise type(error)(str(error).replace(local, source).replace(out, target)) from None
     anonymizer = Anonymizer(policy)
     with ExitStack() as stack:
         dialect = policy.input.dialect
@@ -161,9 +181,12 @@ def run(
         expected = Expected(source, policy)
         writer = stack.enter_context(open_writer(target))
         tracer = stack.enter_context(open_writer(fspath(trace), private=True)) if trace is not None else None
+        bagger = stack.enter_context(open_writer(second)) if second is not None else None
 
         def write(published: pa.RecordBatch) -> None:
             writer.write(as_nested(published) if policy.nesting == "keep" else published)
+            if bagger:
+                bagger.write(anonymizer.bags)
             if tracer:
                 tracer.write(anonymizer.trace)
 
@@ -194,6 +217,8 @@ def run(
             draft = draft_name(target) if writer.keep_as(draft_name(target)) else None
             if tracer and trace is not None:
                 tracer.keep_as(draft_name(fspath(trace)))
+            if bagger and second is not None:
+                bagger.keep_as(draft_name(second))
     if too_many:
         share = f"{percent(stats.rejected / stats.received)} of the records were rejected, more than {percent(max_rejected)}"
         kept = f"the output is kept as a draft, {draft}" if draft else "the output is incomplete"
@@ -207,13 +232,37 @@ def draft_name(path: str) -> str:
     >>> draft_name("out/people.csv.gz"), draft_name("-")
     ('out/people.draft.csv.gz', '-')
     """
+    return _beside(path, "draft")
+
+
+def bags_name(path: str) -> str:
+    """The name of the second output, the bags, beside an output.
+
+    >>> bags_name("out/people.csv.gz")
+    'out/people.bags.csv.gz'
+    """
+    return _beside(path, "bags")
+
+
+def _beside(path: str, what: str) -> str:
     end = len(suffix(path))
-    return f"{path[:-end]}.draft{path[-end:]}" if end else path
+    return f"{path[:-end]}.{what}{path[-end:]}" if end else path
+
+
+def _second(policy: Policy, target: str, bags: Name | None) -> str | None:
+    """Where the bags go; None if the policy has none."""
+    if not policy.bags:
+        if bags is not None:
+            raise InputError("bags: no attribute of the policy is published in bags; leave it out")
+        return None
+    if bags is None and bags_name(target) == target:
+        raise InputError(f"{target}: is no file, beside which the bags of {', '.join(policy.bags)} could go; name one for them")
+    return bags_name(target) if bags is None else fspath(bags)
 
 
 def _refuse_same(paths: list[str]) -> None:
-    files = [Path(path).resolve() for path in paths if path != "-"]
+    files = [path if is_address(path) else Path(path).resolve() for path in paths if path != "-"]
     if len(set(files)) < len(files):
-        raise InputError("input, output and trace must be different files")
+        raise InputError("input, output, trace and bags must be different files")
     if paths[1:].count("-") > 1:
-        raise InputError("output and trace cannot both go to standard output")
+        raise InputError("output, trace and bags cannot go to standard output together")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer
 from shoal.columns import only_used
-from shoal.errors import RecordError
+from shoal.errors import InputError, RecordError
 from shoal.frames.kind import Kind, kind
 from shoal.policy import Policy
 
@@ -19,7 +19,10 @@ _ROWS = 65_536
 _REASONS = 5
 
 
-def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[str], *, strict: bool = False) -> Any:
+def anonymize(
+    frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[str], *, strict: bool = False,
+    on_bags: Callable[[pa.RecordBatch], None] | None = None,
+) -> Any:  # fmt: skip
     """Anonymize a frame by a policy; rows come out in the order in which they leave.
 
     Parameters
@@ -32,6 +35,9 @@ def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[st
         A policy, the mapping or the path of one.
     strict
         Stop at the first rejected record. Otherwise rejected records are left out, and a warning counts them by reason.
+    on_bags
+        Called with each full bag of a policy with `as: bag`: rows of an attribute, the number of its bag, and a value. Such a
+        policy needs it.
 
     Raises
     ------
@@ -55,8 +61,10 @@ def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[st
         policy = Policy.parse(policy)
     elif not isinstance(policy, Policy):
         policy = Policy.load(policy)
+    if not policy.is_filter and policy.bags and on_bags is None:
+        raise InputError(f"on_bags: is missing, and the policy publishes {', '.join(policy.bags)} in bags; give a function")
     found = kind(frame)
-    stream = _Stream(policy, found, frame, strict)
+    stream = _Stream(policy, found, frame, strict, on_bags or (lambda bags: None))
     if found.streams:
         return pa.RecordBatchReader.from_batches(stream.schema, stream.batches())
     return found.from_arrow(_whole(stream.schema, stream.batches()), frame)
@@ -65,8 +73,10 @@ def anonymize(frame: Any, policy: Policy | Mapping[str, Any] | str | PathLike[st
 class _Stream:
     """The published batches, as they leave."""
 
-    def __init__(self, policy: Policy, found: Kind, frame: Any, strict: bool) -> None:
-        self._strict = strict
+    def __init__(
+        self, policy: Policy, found: Kind, frame: Any, strict: bool, on_bags: Callable[[pa.RecordBatch], None]
+    ) -> None:
+        self._strict, self._on_bags = strict, on_bags
         self._anonymizer = Anonymizer(policy)
         self._arrived = found.arrow(frame, policy.fields)
         self._names = self._arrived.names
@@ -78,9 +88,16 @@ class _Stream:
                 published = self._anonymizer.push_batch(batch.slice(start, _ROWS), names=self._names)
                 if self._strict and self._anonymizer.rejected:
                     raise RecordError(str(self._anonymizer.rejected[0]))
+                self._hand_bags()
                 yield _plain(published)
-        yield _plain(self._anonymizer.flush())
+        published = self._anonymizer.flush()
+        self._hand_bags()
+        yield _plain(published)
         self._warn()
+
+    def _hand_bags(self) -> None:
+        if len(self._anonymizer.bags):
+            self._on_bags(self._anonymizer.bags)
 
     def _warn(self) -> None:
         stats = self._anonymizer.stats

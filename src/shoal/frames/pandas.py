@@ -48,7 +48,7 @@ def _columns(name: str, column: pa.ChunkedArray, frame: Any) -> Iterator[tuple[s
         yield f"{name}.had", had.to_pandas()
     else:
         series = column.to_pandas()
-        if name in frame.columns and not pa.types.is_dictionary(column.type):
+        if name in frame.columns and not pa.types.is_dictionary(column.type) and not pa.types.is_list(column.type):
             series = _in_given_type(series, frame[name].dtype)
         yield name, series
 

@@ -12,7 +12,7 @@ from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.entry import Entry, categorical, numeric, rounded_range
 from shoal.infer.ready import addresses, dates, is_addresses, phones, places, postcodes
 from shoal.infer.sample import RARE, Column, support
-from shoal.recognize import PHONES, direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, words
+from shoal.recognize import PHONES, direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, stable_persons, words
 from shoal.text import counted, percent
 
 MOST_LEAVES = 100
@@ -45,7 +45,7 @@ def attribute(column: Column, context: Context) -> Entry:
     if reason:
         return Entry(f"{quoted_name(column.name)} is left out: {reason}.")
     if is_sensitive(column.name):
-        return _sensitive(column)
+        return _sensitive(column, context)
     if column.numbers is not None and not column.is_padded and not _is_code(column):
         return _number(column)
     return _category(column, context)
@@ -101,7 +101,16 @@ def _hidden(column: Column, context: Context) -> str | None:
     return None
 
 
-def _sensitive(column: Column) -> Entry:
+def _sensitive(column: Column, context: Context) -> Entry:
+    stable = stable_persons(column.codes, context.persons) if context.noun == "person" else None
+    if stable:
+        note = (
+            f"{quoted_name(column.name)} is left out: by its name it is sensitive. It does not change for "
+            f"{percent(stable[0], digits=0)} of the {counted(stable[1], 'person')} who come back, so that their releases would "
+            "add up to it. Enabled, its values go to a second output, in shuffled bags; as: block keeps it in the rows, and "
+            "needs blocks, which shoal blocks drafts"
+        )
+        return Entry(f"{note}.", [f"{yaml_scalar(column.name)}: {{sensitive: true, stable: true, as: bag}}"])
     note = (
         f"{quoted_name(column.name)} is left out: by its name it is sensitive. Enabled, it is published as it is, which k "
         "does not protect: rare values can single persons out, and a group may share one value"

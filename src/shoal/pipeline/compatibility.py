@@ -30,7 +30,28 @@ def file_digests(file: PipelineFile) -> dict[str, str]:
     """A digest of the path of each file that is written beside the sink."""
     paths = {"trace": file.trace and file.trace.file, "dead_letters": file.dead_letters and file.dead_letters.file}
     rotated = {"trace": f" {file.trace.rotate}" if file.trace and file.trace.rotate else ""}
-    return {name: _sha256(_from_state(path, file) + rotated.get(name, "")) for name, path in paths.items() if path}
+    found = {name: _sha256(_from_state(path, file) + rotated.get(name, "")) for name, path in paths.items() if path}
+    return {**found, "bags": _digest(SINKS, file.bags, file)} if file.bags else found
+
+
+def shown_stable(policy: Policy) -> dict[str, str]:
+    """How each stable attribute is published: a digest of its blocks, whatever their order and names, or that it is in bags."""
+    if policy.is_filter:
+        return {}
+    cuts = {name: sorted(map(sorted, blocks.values)) for name, blocks in policy.blocks.items()}
+    return {**{name: _sha256(str(cut)) for name, cut in cuts.items()}, **dict.fromkeys(policy.bags, "bag")}
+
+
+def _refuse_new_cuts(before: Mapping[str, str], policy: Policy, file: PipelineFile) -> None:
+    """Old and new blocks together name values; so do blocks and bags, and blocks and the values themselves."""
+    now = shown_stable(policy)
+    for name, shown in before.items():
+        if name in policy.attributes and now.get(name) != shown:
+            how = "was in bags, and is not any more" if shown == "bag" else "its blocks are cut anew"
+            raise StateError(
+                f"{file.state.dir}: '{name}': {how}; on one sink both together name values: keep them as they were, or name "
+                "another sink"
+            )
 
 
 def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
@@ -50,6 +71,9 @@ def compatible_facts(saved: SavedState, policy: Policy, file: PipelineFile) -> t
     """
     facts = {**saved.checkpoint.facts, "marks": dict(saved.checkpoint.facts["marks"])}
     changed = differences(facts["parts"], part_digests(policy, file))
+    if "sink" in changed:
+        facts["stable"] = {}
+    _refuse_new_cuts(facts.get("stable", {}), policy, file)
     if changed and not saved.is_settled:
         raise StateError(
             f"{file.state.dir}: tuples were taken in under another {', another '.join(changed)} ({facts['held']:,} were held "

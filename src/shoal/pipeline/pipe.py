@@ -27,7 +27,7 @@ from shoal.columns import shape
 from shoal.connectors import SINKS, SOURCES, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block
-from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests
+from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests, shown_stable
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.encryption import FileCipher
 from shoal.pipeline.intake import Intake, with_ticks
@@ -84,6 +84,7 @@ class Pipe:
                 f"{file.policy}: algorithm.workers: what several workers do cannot be repeated after a crash; use 1, and lanes "
                 "for several cores"
             ])  # fmt: skip
+        _refuse_bags(self.policy, file)
         self.watcher = watcher
         self._monotonic, self._today = monotonic, today
         self._clock = StreamClock(monotonic)
@@ -100,6 +101,8 @@ class Pipe:
         self._position: Position | None = None
         self._covered: list[Position | None] = []  # the positions of the kept checkpoints
         self.sequence = 0
+        self.bagged = 0  # values that have left in bags
+        self._stable: dict[str, str] = shown_stable(self.policy)  # how stable attributes are in the sink
         self.lost = 0  # journal entries that were lost, knowingly
         self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
         self.source = self._new_source()
@@ -107,6 +110,12 @@ class Pipe:
         self.sink.fields, self.sink.schema = self.policy.published, published_schema(self.policy)
         self.sink.shape = shape(self.policy)
         self.sink.spool = file.state.dir / SPOOL
+        self._bags: Sink | None = None
+        if file.bags:
+            self._bags = connector_class(SINKS, file.bags.name)(file.bags.settings)
+            self._bags.schema = self.anonymizer.bags.schema
+            self._bags.fields = self._bags.schema.names
+            self._bags.spool = file.state.dir / f"{SPOOL}-bags"
         self._trace = TraceSink(file.trace.file, file.trace.rotate) if file.trace else None
         self._letters = DeadLetterFile(file.dead_letters) if file.dead_letters else None
 
@@ -164,13 +173,13 @@ class Pipe:
             self._position = self.source.begin(self._position)
         self._intake = Intake(self.source)
         for name, sink in self.sinks():
-            sink.begin(facts.get("marks", {}).get(name), self.sequence)
+            sink.begin(facts.get("marks", {}).get(name), self._left(name))
         if saved:
             self._replay(store, saved)
         if not self.source.replays:  # its payloads come from the journal, so it begins after the replay
             self._position = self.source.begin(self._position)
-        for _, sink in self.sinks():
-            sink.caught_up(self.sequence)
+        for name, sink in self.sinks():
+            sink.caught_up(self._left(name))
         for _, sink in self.sinks():
             sink.make_durable()
         self._journal = store.journal()
@@ -187,6 +196,8 @@ class Pipe:
     def _restore(self, saved: SavedState) -> dict[str, Any]:
         facts, changed = compatible_facts(saved, self.policy, self.file)
         self.sequence, self.lost = facts["sequence"], facts["lost"]
+        self.bagged = facts.get("bagged", 0)
+        self._stable = {**facts.get("stable", {}), **self._stable}
         if not any(name.startswith("policy") for name in changed):
             self.anonymizer.restore(saved.checkpoint.snapshot)
         self._bounds.newest = facts["newest"] if facts["newest"] is not None else -math.inf
@@ -233,7 +244,9 @@ class Pipe:
             [reached.sequence, *(sink.take_over(self.sequence) for name, sink in self.sinks() if name == "sink")]
         )
         for name, sink in self.sinks():
-            if name != "sink":
+            if name == "bags":
+                self.bagged = sink.take_over(self.bagged)
+            elif name != "sink":
                 sink.take_over(0)
         store.is_cut_short = False
         log.warning("accepted a loss: %d journal entries, and what they held, at least %d tuples", max(store.lost, 1), held)
@@ -253,7 +266,8 @@ class Pipe:
             if waits and now >= self._next_tick:
                 self._tick(moment)
                 self._next_tick = now + TICK
-            self.sink.store_waiting()
+            for _, sink in self.sinks():
+                sink.store_waiting()
             if now >= checkpoint and not self._is_saving:
                 self._save(store, pool)
                 checkpoint = now + self.file.state.checkpoint
@@ -262,7 +276,8 @@ class Pipe:
                 lag = now + 1
         if self.source.ended or self._drain:
             self._input(Entry("flush", self._today()), ())
-        self.sink.store_waiting(everything=True)
+        for _, sink in self.sinks():
+            sink.store_waiting(everything=True)
         self._saved(wait=True)
         self._save(store, pool)
         self._saved(wait=True)
@@ -377,6 +392,10 @@ class Pipe:
             self.sink.write(answer, self.sequence)
             self.sequence += len(answer)
             self._note()
+        if self._bags and len(bags := self.anonymizer.bags):
+            self._sync()
+            self._bags.write(bags, self.bagged)
+            self.bagged += len(bags)
         if self._trace and len(trace := self.anonymizer.trace):  # also of tuples that the policy drops
             self._sync()
             self._trace.write(trace, self.sequence)
@@ -440,6 +459,7 @@ class Pipe:
         newest = self._bounds.newest
         facts = {
             "position": self._position, "sequence": self.sequence, "held": self._held, "lost": self.lost,
+            "bagged": self.bagged, "stable": self._stable,
             "letters": self._letters.saved if self._letters else None,
             "marks": {name: sink.mark for name, sink in self.sinks()},
             "newest": newest if math.isfinite(newest) else None, "clock": self._clock.now,
@@ -450,10 +470,26 @@ class Pipe:
     def sinks(self) -> Iterable[tuple[str, Sink]]:
         """All files and sinks that are written, by their keys in the pipeline's file."""
         yield "sink", self.sink
+        if self._bags:
+            yield "bags", self._bags
         if self._trace:
             yield "trace", self._trace
         if self._letters:
             yield "dead_letters", self._letters.sink
+
+    def _left(self, name: str) -> int:
+        """How much has left into a sink, by its key in the pipeline's file."""
+        return self.bagged if name == "bags" else self.sequence
+
+
+def _refuse_bags(policy: Policy, file: PipelineFile) -> None:
+    """Bags need a place, and a place needs bags."""
+    named = [] if policy.is_filter else list(policy.bags)
+    if named and not file.bags:
+        place = "say where these go, such as {file: {path: bags.jsonl}}"
+        raise PolicyError([f"bags: is missing, and the policy publishes {', '.join(named)} in bags; {place}"])
+    if file.bags and not named:
+        raise PolicyError(["bags: no attribute of the policy is published in bags; remove it"])
 
 
 def refuse_loss(pipe: Pipe, store: Store) -> None:

@@ -137,6 +137,9 @@ class PipelineFile(FrozenModel):
     policy: LocalPath = Field(description="the policy, a YAML file")
     source: Source = Field(description="where records come from, such as {file: {path: raw.jsonl}}")
     sink: Sink = Field(description="where tuples go, such as {file: {path: clean.jsonl}}")
+    bags: Sink | None = Field(
+        default=None, description="where bags of stable attributes go (as: bag), such as {file: {path: bags.jsonl}}"
+    )
     state: State = Field(description="where the state is kept, such as {dir: state/, key: {env: SHOAL_KEY}}")
     late: Late | None = Field(default=None, description="records out of order, such as {allow: 10s, then: reject}")
     ahead: Ahead = Field(default=Ahead(), description="records from the future, such as {allow: 1h, then: reject}")
@@ -176,6 +179,7 @@ def refuse_same(file: PipelineFile) -> None:
         "policy": file.policy,
         "source": getattr(file.source.settings, "path", None) if file.source.name == "file" else None,
         "sink": getattr(file.sink.settings, "path", None) if file.sink.name == "file" else None,
+        "bags": getattr(file.bags.settings, "path", None) if file.bags and file.bags.name == "file" else None,
         "trace": file.trace and file.trace.file,
         "dead_letters": file.dead_letters and file.dead_letters.file,
     }

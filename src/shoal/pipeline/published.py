@@ -18,4 +18,7 @@ def published_schema(policy: Policy) -> pa.Schema:
             known[name] = struct_of(BLURRED_INTERVAL, [*ends, pa.bool_()]) if blurs else struct_of(ENDS, ends)
         else:
             known[name] = struct_of(BLURRED_LABEL, [pa.string(), pa.bool_()]) if blurs else pa.string()
+    if not policy.is_filter:
+        known |= {name: pa.string() if blocks.names else pa.list_(pa.string()) for name, blocks in policy.blocks.items()}
+        known |= dict.fromkeys(policy.bags, pa.string())
     return pa.schema([(name, known.get(name, pa.null())) for name in policy.published])

@@ -36,8 +36,9 @@ def readiness(file: PipelineFile) -> Iterator[str]:
     is_known = pipe.source.probe(facts["position"])
     yield f"source: {file.source.name} {'can be read' if is_known else 'is tried only at the start'}"
     for name, sink in pipe.sinks():
-        is_known = sink.probe(facts["marks"].get(name), facts["sequence"])
-        kind = file.sink.name if name == "sink" else "file"
+        is_known = sink.probe(facts["marks"].get(name), facts.get("bagged", 0) if name == "bags" else facts["sequence"])
+        chosen = {"sink": file.sink, "bags": file.bags}.get(name)
+        kind = chosen.name if chosen else "file"
         yield f"{name}: {kind} {'can be written' if is_known else 'is tried only at the start'}"
         yield from sink.outlook()
 

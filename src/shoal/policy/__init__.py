@@ -21,12 +21,12 @@ from shoal.policy.input import Input
 from shoal.policy.policy import Policy, Reuse
 from shoal.policy.policy_file import DEFAULT, schema_text
 from shoal.policy.sections import MOST_QUASI, NOBODY, Item, Privacy, Time, Window
+from shoal.policy.stable import UNLISTED, Blocks, Releases, lowest_nodes, parse_blocks
 from shoal.policy.zanon import Tuned, Zanon
 
 __all__ = [
-    "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "WINDOWED", "Algorithm", "Attribute",
-    "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Input",
-    "Item", "Kvarp", "Parameters", "Policy", "Privacy", "Requirement",
-    "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "needs_reuse_age", "parse_file", "parse_tree",
-    "schema_text",
+    "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "UNLISTED", "WINDOWED", "Algorithm",
+    "Attribute", "Blocks", "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Input", "Item", "Kvarp", "Parameters", "Policy",
+    "Privacy", "Releases", "Requirement", "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "lowest_nodes",
+    "needs_reuse_age", "parse_blocks", "parse_file", "parse_tree", "schema_text",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from shoal.policy.frozen_map import FrozenMap
 ATTACKS = (
     "whole row", "below k", "linkage", "null pattern", "timing", "order", "intersection", "minimality",
     "homogeneity", "inference", "intersection of values", "end points", "helper", "presence",
+    "values across releases",
 )  # fmt: skip
 """The attacks that `privacy.accept` may name; the audit calls them so."""
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")

@@ -6,14 +6,24 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, JsonValue, PlainValidator, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
-from shoal.config import Closeness, FrozenModel, Positive, number, refusal, whole
+from shoal.config import Closeness, Count, FrozenModel, Positive, number, refusal, whole
 from shoal.errors import PolicyError
 from shoal.hierarchies import SCHEMA, is_named
 from shoal.policy.canonical import canonical
 from shoal.policy.hierarchy import Hierarchy, built, load_file, parse_tree
 from shoal.policy.reason import Kept, Reason, because
+from shoal.policy.stable import BAG, ShownAs, WrittenBlocks
 
 _FORM = "write a number, {entropy: l} or {recursive: [c, l]}"
 _SUM = 1e-6
@@ -113,13 +123,13 @@ _OPTIONS = {
     "grid": ("numeric", _NUMERIC),
     "part": ("numeric", _NUMERIC),
     "out_of_range": ("numeric", _NUMERIC),
-    "hierarchy": ("categorical", _CATEGORICAL),
-    "unknown": ("categorical", _CATEGORICAL),
     "l": ("sensitive", _SENSITIVE),
     "t": ("sensitive", _SENSITIVE),
     "distribution": ("sensitive", _SENSITIVE),
     "because": ("sensitive", _SENSITIVE),
+    "stable": ("sensitive", _SENSITIVE),
 }
+_STABLE = {"shown_as": "as", "blocks": "blocks", "bag": "bag"}  # keys that only stable attributes have
 _FORMS: dict[str, JsonValue] = {
     "oneOf": [
         {"properties": {"quasi": {"const": "numeric"}}, "required": ["quasi", "range"]},
@@ -128,6 +138,7 @@ _FORMS: dict[str, JsonValue] = {
         {"required": ["publish"]},
     ]
 }
+NO_BLOCKS = "blocks: is missing; write lists of values, a mapping, a file, or a hierarchy; shoal blocks drafts them"
 _NO_FOLDER = "is a file, but the policy has no folder; give a folder or write the tree inline"
 
 
@@ -167,6 +178,15 @@ def _mark(value: object) -> bool:
     return True
 
 
+def _named_null(value: object) -> object:
+    return "null" if value is None else value
+
+
+Unknown = Annotated[
+    Literal["reject", "root", "unlisted", "null"],
+    BeforeValidator(_named_null),
+    WithJsonSchema({"enum": ["reject", "root", "unlisted", "null", None]}),
+]
 Mark = Annotated[bool, PlainValidator(_mark), WithJsonSchema({"const": True})]
 Range = Annotated[
     tuple[float, float],
@@ -189,8 +209,22 @@ class Attribute(FrozenModel):
     part: Literal["year"] | None = Field(default=None, description="year: the field holds dates, of which the year counts")
     out_of_range: Literal["reject", "clip"] = Field(default="reject", description="what becomes of a value outside the range")
     hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
-    unknown: Literal["reject", "root"] = Field(default="reject", description="what becomes of a value that is no leaf")
+    unknown: Unknown = Field(
+        default="reject",
+        description="what becomes of a value that is no leaf: reject (default) or root; that is in no block: unlisted "
+        "(default) or null",
+    )
     sensitive: Mark = Field(default=False, description="true: published as it is")
+    stable: Mark = Field(default=False, description="true: it hardly changes for a person, and is published as `as` says")
+    shown_as: ShownAs | None = Field(
+        default=None,
+        alias="as",
+        description="of a stable attribute: block (default with privacy.across), bag or exact",
+    )
+    blocks: WrittenBlocks | None = Field(
+        default=None, description="lists of values, a mapping of names to lists, or a file in the policy's folder"
+    )
+    bag: Count | None = Field(default=None, description="of `as: bag`: the fewest values of a bag; 2000 if absent")
     l: Diverse | None = Field(default=None, description="how much its values differ in a group; privacy.l if absent")
     t: Closeness | None = Field(default=None, description="how far its values in a group may be from all; privacy.t if absent")
     distribution: Distribution | None = Field(
@@ -246,6 +280,7 @@ class Attribute(FrozenModel):
         for option, (role, whose) in _OPTIONS.items():
             if option in self.model_fields_set and role != self.role:
                 yield option, f"applies to {whose} only; remove it"
+        yield from self._stable_problems()
         if self.quasi == "numeric" and self.range is None:
             yield "range", "is missing; write [lowest, highest]"
         if self.quasi == "categorical" and self.hierarchy is None:
@@ -254,3 +289,31 @@ class Attribute(FrozenModel):
             yield "grid", f"is wider than the range; use at most {canonical(self.high - self.low)}"
         elif self.range and self.grid and self.grid < self._finest:
             yield "grid", f"is too fine for the range in floating point; use at least {canonical(self._finest)}"
+
+    def _stable_problems(self) -> Iterator[tuple[str, str]]:
+        given = self.model_fields_set
+        is_block = self.stable and self.shown_as in (None, "block")
+        for option in ("hierarchy", "unknown"):
+            if option in given and self.role != "categorical" and not is_block:
+                yield option, f"applies to {_CATEGORICAL} and to as: block only; remove it"
+        for option, key in _STABLE.items():
+            if option in given and not self.stable:
+                yield key, "is for stable attributes; add stable: true, or remove it"
+        if self.stable and "blocks" in given and not is_block:
+            yield "blocks", "is for as: block; write that, or remove it"
+        if self.stable and "bag" in given and self.shown_as != "bag":
+            yield "bag", "is for as: bag; write that, or remove it"
+        if is_block and self.blocks and self.hierarchy:
+            yield "hierarchy", "makes blocks too; keep it or blocks"
+        if is_block and "unknown" in given and self.unknown not in ("unlisted", "null"):
+            yield "unknown", "is not allowed here; use unlisted or null"
+        if self.quasi == "categorical" and self.unknown in ("unlisted", "null"):
+            yield "unknown", "is not allowed here; use reject or root"
+        if self.shown_as == "bag":
+            yield from ((key, "looks at the rows of a group, which show nothing of a bag; remove it")
+                        for key in ("l", "t", "distribution") if key in given)  # fmt: skip
+
+    @property
+    def bag_size(self) -> int:
+        """The fewest values of a bag."""
+        return self.bag or BAG

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.column_types import OR_MISSING
 from shoal.policy.algorithm import FILTER, Parameters
-from shoal.policy.attribute import Attribute
+from shoal.policy.attribute import NO_BLOCKS, Attribute
 from shoal.policy.sections import MOST_QUASI, NOBODY, SUPPRESS, Privacy, Time, Window
+from shoal.policy.stable import Releases, lowest_nodes
 from shoal.policy.zanon import Zanon
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
     match sections:
         case {"privacy": Privacy() as privacy, "attributes": dict() as listed}:
             yield from _sensitive(privacy, listed)
+            yield from _stable(privacy, listed)
             yield from _labels(privacy, listed)
     match sections:
         case {"privacy": Privacy() as privacy, "window": Window() as window}:
@@ -43,6 +45,8 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
         yield from _lanes(sections)
     if getattr(sections.get("algorithm"), "workers", 1) > 1:
         yield from _workers(sections)
+    if releases := sections.get("releases"):
+        yield from _budget(releases, sections)
     match sections:
         case {"time": Time() | None as time, "window": Window() as window}:
             yield from _clock(time, window)
@@ -103,10 +107,14 @@ def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) ->
         yield f"sparse: {FILTER} holds nothing; remove it"
     if sections.get("lanes", 1) > 1:
         yield f"lanes: {FILTER} holds no window to be split; remove it"
+    if sections.get("releases"):
+        yield f"releases: {FILTER} counts users of items, not tuples of persons; remove it"
     for name, attribute in attributes.items():
         for key in ("l", "t", "distribution"):
             if getattr(attribute, key):
                 yield f"attributes.{name}.{key}: {FILTER} publishes no groups; remove it"
+        if attribute.stable:
+            yield f"attributes.{name}.stable: {FILTER} publishes values as they are, without blocks and bags; remove it"
 
 
 def _quasi(number: int) -> Iterator[str]:
@@ -133,6 +141,47 @@ def _sensitive(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterato
     for place, demand in {**asked, "privacy.l": privacy.l if None in asked.values() else None}.items():
         if demand and demand.kind == "distinct" and demand.l > privacy.k:
             yield f"{place}: is above k={privacy.k}; raise k to {demand.l:.0f}, or lower l"
+
+
+def _stable(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    """Whether each stable attribute can be published as the policy says."""
+    m = privacy.across
+    stable = {name: attribute for name, attribute in attributes.items() if attribute.stable}
+    if m and not stable:
+        yield "privacy.across: no attribute is stable; mark one with stable: true, or remove it"
+    for name, attribute in stable.items():
+        place = f"attributes.{name}"
+        if attribute.shown_as is None and m is None:
+            yield f"{place}.as: is missing; write block, bag or exact, or give privacy: {{across: 3}}"
+        elif attribute.shown_as == "bag":
+            if attribute.bag_size < privacy.k:
+                yield f"{place}.bag: is below k={privacy.k}; use at least {privacy.k}"
+        elif attribute.shown_as in (None, "block"):
+            yield from (f"{place}.{problem}" for problem in _blocks(attribute, m))
+
+
+def _blocks(attribute: Attribute, m: int | None) -> Iterator[str]:
+    tree, blocks = attribute.hierarchy, attribute.blocks
+    if tree and m is None:
+        yield "hierarchy: how many leaves a block has is said by privacy.across, which is absent; add it, or write blocks"
+    elif tree and m and lowest_nodes(tree, m) is None:
+        yield f"hierarchy: has {tree.leaves} leaves, fewer than privacy.across={m}; lower it, or use as: bag"
+    elif blocks is None and tree is None:
+        yield NO_BLOCKS
+    for number, block in enumerate(blocks.values if blocks else ()):
+        if m and len(block) < m:
+            place = blocks.names[number] if blocks and blocks.names else number
+            yield f"blocks.{place}: has {len(block)} values, fewer than privacy.across={m}; put more together, or lower it"
+
+
+def _budget(releases: Releases, sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections.get("person") == NOBODY:
+        yield "releases: person: none tells no persons apart; name the field that does, or remove it"
+    if sections.get("time") is None and "time" in sections:
+        yield "releases.per: needs the records' own time; add time: {field: …}"
+    attributes = sections.get("attributes") or {}
+    if releases.beyond == "withhold" and attributes and not any(each.sensitive for each in attributes.values()):
+        yield "releases.beyond: no attribute is sensitive, so that nothing can be withheld; use drop"
 
 
 def _labels(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[str]:
@@ -192,6 +241,9 @@ def notes(policy: Policy) -> Iterator[str]:
         yield "privacy.k: 1 hides nobody among others"
     if policy.privacy.nulls_match == "maybe":
         yield "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+    for name in policy.attributes:
+        if policy.shown_as(name) == "exact":
+            yield f"attributes.{name}.as: exact lets releases of one person add up to a stable value; block and bag do not"
     if policy.window.kind == "buffer":
         yield "window.buffer: bounds memory but promises no delay; count and time do"
 

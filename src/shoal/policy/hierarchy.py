@@ -215,12 +215,12 @@ Branch = tuple[object, ...]
 
 def load_file(name: str, folder: Path) -> Hierarchy:
     """The hierarchy of a file inside the policy's folder."""
-    return parse_file(_read(name, folder), name)
+    return parse_file(read_bytes(name, folder), name)
 
 
 def load_values(name: str, folder: Path) -> list[str]:
     """The values in a file inside the policy's folder, one per line."""
-    return [line.strip() for line in decode(_read(name, folder), name).splitlines() if line.strip()]
+    return [line.strip() for line in decode(read_bytes(name, folder), name).splitlines() if line.strip()]
 
 
 def parse_file(data: bytes, name: str) -> Hierarchy:
@@ -242,7 +242,8 @@ def parse_file(data: bytes, name: str) -> Hierarchy:
     return Hierarchy.of_branches(branches)
 
 
-def _read(name: str, folder: Path) -> bytes:
+def read_bytes(name: str, folder: Path) -> bytes:
+    """The bytes of a file inside the policy's folder."""
     try:
         path, home = (folder / name).resolve(), folder.resolve()
         if Path(name).is_absolute() or not path.is_relative_to(home):

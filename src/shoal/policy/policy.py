@@ -21,6 +21,7 @@ from shoal.policy.input import USUAL, Input
 from shoal.policy.policy_file import json_schema, read_policy
 from shoal.policy.reason import because
 from shoal.policy.sections import NOBODY, Item, Privacy, Suppressed, Time, Window, round_grid
+from shoal.policy.stable import Blocks, Releases, ShownAs, lowest_nodes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,6 +53,7 @@ class Policy:
     weights: Mapping[str, float]
     suppressed: Suppressed  # what becomes of suppressed rows
     stretch: float  # how many times as long the window may become while it holds fewer than k persons
+    releases: Releases | None  # how many tuples of one person may leave
     lanes: int  # windows side by side that share the tuples
     algorithm: Algorithm
 
@@ -107,6 +109,7 @@ class Policy:
             weights=FrozenMap(sections["weights"]),
             suppressed=sections["suppressed"],
             stretch=sections["sparse"],
+            releases=sections["releases"],
             lanes=sections["lanes"],
             algorithm=algorithm,
         )
@@ -144,7 +147,31 @@ class Policy:
     def reasons(self) -> Mapping[str, str | None]:
         """The published fields that are neither generalized nor the item, and why, if the policy says so; the time too."""
         time = {self.time.field: because(self.time.publish)} if self.time and self.time.publish == "keep" else {}
-        return FrozenMap({**time, **{name: self.attributes[name].reason for name in self.kept}})
+        return FrozenMap({**time, **{name: self.attributes[name].reason for name in self.kept if name not in self.bags}})
+
+    def shown_as(self, name: str) -> ShownAs | None:
+        """How a stable attribute is published; None if an attribute is not declared stable."""
+        attribute = self.attributes[name]
+        return (attribute.shown_as or "block") if attribute.stable else None
+
+    @cached_property
+    def blocks(self) -> Mapping[str, Blocks]:
+        """The stable attributes that are published as blocks of values."""
+        found = {}
+        for name, attribute in self.attributes.items():
+            if self.shown_as(name) == "block":
+                blocks = attribute.blocks
+                if attribute.hierarchy and self.privacy.across:
+                    blocks = lowest_nodes(attribute.hierarchy, self.privacy.across)
+                assert blocks is not None
+                found[name] = blocks
+        return FrozenMap(found)
+
+    @cached_property
+    def bags(self) -> Mapping[str, int]:
+        """The stable attributes that are published in bags apart from the rows, each with the fewest values of a bag."""
+        named = (name for name in self.attributes if self.shown_as(name) == "bag")
+        return FrozenMap({name: self.attributes[name].bag_size for name in named})
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -190,13 +217,18 @@ class Policy:
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What is required of each sensitive attribute that has a requirement."""
+        """What is required of each sensitive attribute that has a requirement; of blocks, by their labels."""
         asked = (
-            Requirement(name, attribute.l or self.privacy.l, attribute.t or self.privacy.t, attribute.distribution)
+            Requirement(name, attribute.l or self.privacy.l, attribute.t or self.privacy.t, self._reference(name))
             for name, attribute in self.attributes.items()
-            if attribute.sensitive
+            if attribute.sensitive and name not in self.bags
         )
         return tuple(demand for demand in asked if demand.l or demand.t)
+
+    def _reference(self, name: str) -> Mapping[str, float] | None:
+        """The shares that t compares with; those of blocks, if the attribute is published as blocks."""
+        given = self.attributes[name].distribution
+        return self.blocks[name].shares(given) if given and name in self.blocks else given
 
     @cached_property
     def reuse(self) -> Reuse:
@@ -244,6 +276,9 @@ class Policy:
             parts |= {"privacy": privacy, "window": [self.window.kind, self.window.length]}
             parts |= {"weights": sorted(self.weights.items()), "stretch": self.stretch, "suppressed": self.suppressed}
             parts |= {"lanes": self.lanes} if self.lanes > 1 else {}
+            parts |= {"releases": self.releases.model_dump()} if self.releases else {}
+            if not privacy["across"]:
+                del privacy["across"]
         return parts
 
     def __eq__(self, other: object) -> bool:
@@ -259,8 +294,10 @@ def _digest(part: Any) -> str:
 
 def _plain(attribute: Attribute) -> dict[str, Any]:
     hierarchy = attribute.hierarchy and attribute.hierarchy.lines()
-    hidden = {"hierarchy", "because"} if attribute.part else {"hierarchy", "because", "part"}
-    return {**attribute.model_dump(exclude=hidden), "hierarchy": hierarchy}
+    hidden = {"hierarchy", "because", "blocks"} | (set() if attribute.part else {"part"})
+    hidden |= set() if attribute.stable else {"stable", "shown_as", "bag"}
+    blocks = {"blocks": attribute.blocks.plain()} if attribute.blocks else {}
+    return {**attribute.model_dump(exclude=hidden), "hierarchy": hierarchy, **blocks}
 
 
 @dataclass(frozen=True)

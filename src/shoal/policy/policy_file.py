@@ -29,12 +29,13 @@ from shoal.policy.canonical import canonical
 from shoal.policy.checks import conflicts
 from shoal.policy.input import Input, nulls_by_field
 from shoal.policy.sections import SUPPRESS, Item, Privacy, Sparse, Suppressed, Time, Window
+from shoal.policy.stable import Releases
 from shoal.policy.zanon import FIXED, TUNED, Auto, Tuned
 
 DEFAULT = Tide()  # the algorithm of a policy that names none
 NEEDED = ("attributes", "privacy", "window")  # the sections that a policy needs if its algorithm has a window
 NEEDED_TO_FILTER = ("time", "item")  # the sections that it needs if its algorithm is a filter
-_WINDOW_ONLY = ("privacy", "window", "weights", "suppressed", "sparse", "lanes")
+_WINDOW_ONLY = ("privacy", "window", "weights", "suppressed", "sparse", "lanes", "releases")
 
 _FORMS: dict[str, JsonValue] = {
     "if": {
@@ -52,6 +53,7 @@ _NESTED: dict[str, type[BaseModel]] = {
     "privacy": Privacy,
     "window": Window,
     "attributes": Attribute,
+    "releases": Releases,
 }
 
 
@@ -149,6 +151,9 @@ class PolicyFile(FrozenModel):
     sparse: Sparse = Field(
         default=SUPPRESS,
         description="what becomes of a tuple that is due while fewer than k persons are there: suppress, or {stretch: 4}",
+    )
+    releases: Releases | None = Field(
+        default=None, description="how many tuples of one person may leave, such as {per_person: 20, per: 1d}"
     )
     lanes: Few = Field(default=1, description="windows side by side that share the stream, for several cores")
     algorithm: Algorithm = Field(

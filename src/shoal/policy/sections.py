@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
-from shoal.config import Closeness, Count, Flag, FrozenModel, Name, Span, number, refusal
+from shoal.config import Closeness, Count, Flag, FrozenModel, Name, Several, Span, number, refusal
 from shoal.policy.accept import Accepted
 from shoal.policy.attribute import Diverse, Tree
 from shoal.policy.reason import PublishedTime
@@ -98,6 +98,11 @@ class Privacy(FrozenModel):
     )
     one_in_k: Flag = Field(
         default=True, description="no person has more than 1/k of the rows of a group, reuse included; false: as in the papers"
+    )
+
+    across: Several | None = Field(
+        default=None,
+        description="the fewest values of the blocks in place of which stable attributes are published, such as 3",
     )
 
     accept: Accepted = Field(

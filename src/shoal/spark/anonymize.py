@@ -89,6 +89,10 @@ def _with_lanes(policy: Policy, lanes: int) -> tuple[Policy, int]:
         problems.append("sparse: a longer window waits for k persons of the whole stream; use suppress, or lanes=1")
     if lanes > 1 and any(demand.t and not demand.distribution for demand in policy.requirements):
         problems.append("privacy.t: compares with the values of the whole stream; give a distribution, or lanes=1")
+    for name in policy.bags:
+        problems.append(f"attributes.{name}.as: a query has one output, and no place for bags; use block")
+    if policy.releases:
+        problems.append("releases: the tasks of a query do not share the counts of persons; remove it, or use shoal pipe")
     k, room = policy.privacy.k, policy.window.buffer
     if room and room < k * lanes:
         problems.append(f"lanes: leave each lane {room // lanes} tuples of the buffer, below k={k}; use at most {room // k}")

@@ -101,7 +101,7 @@ def _problems(file: PipelineFile) -> Iterator[str]:
             yield from known[chosen.name](chosen.settings).problems()
         else:
             yield f"{place}.{chosen.name}: is not there on Spark; use {' or '.join(known)}, or call shoal.spark.anonymize"
-    for name in ("late", "dead_letters", "trace", "telemetry"):
+    for name in ("bags", "late", "dead_letters", "trace", "telemetry"):
         if getattr(file, name) is not None:
             yield f"{name}: is not there on Spark; remove it"
 

@@ -21,6 +21,7 @@ from shoal.audit.attacks.linkage import (
     inference_of,
     linkages,
 )
+from shoal.audit.attacks.returning import across_of, across_releases
 from shoal.audit.attacks.values import homogeneity, intersection_of, intersection_of_values
 from shoal.audit.attacks.view import view
 from shoal.audit.attacks.whole_row import WHOLE_ROW, WholeRow
@@ -28,7 +29,7 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.values import Integers
 from shoal.audit.withheld import withheld
 
-__all__ = ["Attack", "attacks"]
+__all__ = ["Attack", "across_releases", "attacks"]
 
 _NO_GROUP = "not applicable: no group was published"
 
@@ -43,9 +44,10 @@ def attacks(
     draw = np.random.default_rng(SEED)
     uniform = [homogeneity(name, classes, codes, draw) for name, codes in sensitive.items()]
     asked = [demand.name for demand in evidence.policy.requirements if demand.name in sensitive]
+    named = [name for name in sensitive if name not in evidence.policy.blocks]  # a block is known, and meant to be
     if evidence.trace is None:
         plans = [WHOLE_ROW, LINKAGE, NULL_PATTERN, TIMING, ORDER, *map(inference_of, sensitive), ENDS, MINIMALITY, INTERSECTION]
-        plans += [*map(intersection_of, sensitive), *map(helper_of, asked)]
+        plans += [*map(intersection_of, named), *map(helper_of, asked), *map(across_of, [*sensitive, *evidence.policy.bags])]
         return (*uniform, *(plan.hindered(NO_TRACE) for plan in plans))
     seen = view(evidence, evidence.trace, classes)
     inferences = [Inference(seen, name, codes, withheld(evidence, name)) for name, codes in sensitive.items()]
@@ -67,5 +69,6 @@ def attacks(
             for name in asked
         ),
         *uniform,
-        *(intersection_of_values(seen, name, codes, targets, draw) for name, codes in sensitive.items()),
+        *(intersection_of_values(seen, name, sensitive[name], targets, draw) for name in named),
+        *(across_releases(evidence, name, targets) for name in (*sensitive, *evidence.policy.bags)),
     )

@@ -30,6 +30,7 @@ class Attack:
     baseline: float | None = None
     detail: str = ""
     obstacle: str = ""
+    by_releases: tuple[tuple[int, int, float], ...] = ()  # after so many releases: persons tried, and the success
     control: float | None = None  # the success of the same attack that never saw the person, where it is not the baseline
 
     def hindered(self, obstacle: str) -> Attack:

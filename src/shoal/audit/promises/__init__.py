@@ -9,6 +9,7 @@ from shoal.audit.finding import Finding
 from shoal.audit.promises.in_time import in_time
 from shoal.audit.promises.row import one_in_k, one_time
 from shoal.audit.promises.sensitive import closeness, diversity
+from shoal.audit.promises.stable import in_bags, in_blocks
 from shoal.audit.promises.windows import alike, k_persons, once, silent, support, true, unaltered
 from shoal.policy import Policy
 
@@ -22,6 +23,8 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "diversity": diversity,
         "closeness": closeness,
         "support": support,
+        "blocks": in_blocks,
+        "bags": in_bags,
         "once": once,
         "in time": in_time,
         "true": true,
@@ -35,5 +38,7 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "diversity": any(demand.l for demand in policy.requirements),
         "closeness": any(demand.t is not None for demand in policy.requirements),
         "support": policy.privacy.support > 1,
+        "blocks": bool(policy.blocks),
+        "bags": bool(policy.bags),
     }
     return {name: check for name, check in found.items() if asked.get(name, True)}

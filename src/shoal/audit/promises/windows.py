@@ -375,7 +375,8 @@ def unaltered(evidence: Evidence) -> Finding:
         says = f"{says}, or withheld for the whole group"
     if evidence.policy.suppressed == "blank":
         says, blank = f"{says}; of a suppressed tuple, none is", evidence.suppressed
-    passed = {**evidence.sensitive, **evidence.kept}
+    blocks = evidence.policy.blocks  # a promise of their own
+    passed = {name: column for name, column in {**evidence.sensitive, **evidence.kept}.items() if name not in blocks}
     return shared.unaltered(evidence, says, passed, outsider, blank, lambda name: withheld(evidence, name))
 
 

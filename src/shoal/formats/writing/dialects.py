@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import OR_MISSING
+from shoal.column_types import BETWEEN, OR_MISSING
 from shoal.formats.json_values import content, dumps
 
 
@@ -43,6 +43,7 @@ class Dialect(ABC):
     quote: str
     nests = False  # whether objects can be inside objects
     interval: tuple[str, str, str]  # what is before its ends, after them, and after them if it is in doubt
+    set: tuple[str, str, str]  # what is before the values of a set, between and after them
 
     @abstractmethod
     def before(self, names: Sequence[str]) -> list[str]:
@@ -55,6 +56,14 @@ class Dialect(ABC):
     @abstractmethod
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         """The cells of labels that may be missing instead."""
+
+    @abstractmethod
+    def inside_set(self, values: pa.Array) -> pa.Array:
+        """The values of sets as they are written between the marks of `set`."""
+
+    @abstractmethod
+    def whole_set(self, texts: pa.Array) -> pa.Array:
+        """Whole sets as they are written in a cell."""
 
     @abstractmethod
     def json(self, texts: pa.Array) -> pa.Array:
@@ -73,6 +82,7 @@ class Jsonl(Dialect):
     end = "}\n"
     quote = '"'
     interval = ("[", "]", ", null]")
+    set = ('["', '", "', '"]')
 
     def before(self, names: Sequence[str]) -> list[str]:
         return [("{" if i == 0 else ", ") + dumps(name) + ": " for i, name in enumerate(names)]
@@ -82,6 +92,12 @@ class Jsonl(Dialect):
 
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return joined('["', self.escaped(labels), '", null]')
+
+    def inside_set(self, values: pa.Array) -> pa.Array:
+        return self.escaped(values)
+
+    def whole_set(self, texts: pa.Array) -> pa.Array:
+        return texts
 
     def json(self, texts: pa.Array) -> pa.Array:
         return texts
@@ -97,6 +113,7 @@ class Csv(Dialect):
     end = "\n"
     quote = ""
     interval = ('"[', ']"', f']{OR_MISSING}"')
+    set = ("", BETWEEN, "")
 
     def __init__(self, columns: int) -> None:
         self.null = '""' if columns == 1 else ""
@@ -112,6 +129,12 @@ class Csv(Dialect):
 
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return self.escaped(joined(labels, OR_MISSING))
+
+    def inside_set(self, values: pa.Array) -> pa.Array:
+        return values
+
+    def whole_set(self, texts: pa.Array) -> pa.Array:
+        return self.escaped(texts)
 
     def json(self, texts: pa.Array) -> pa.Array:
         inner = pc.binary_slice(texts.cast(pa.binary()), 1, -1).cast(pa.string())

@@ -12,7 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import BLURRED_INTERVAL, ENDS, IMPUTED, doubt, is_blurred_label, is_json, is_nested, is_struct_of
+from shoal.column_types import (
+    BLURRED_INTERVAL,
+    ENDS,
+    IMPUTED,
+    doubt,
+    is_blurred_label,
+    is_json,
+    is_nested,
+    is_set,
+    is_struct_of,
+)  # fmt: skip
 from shoal.formats.json_values import dumps, float_texts
 from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, pairs, write
 from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, joined, nested_befores, standard, together
@@ -82,6 +92,8 @@ class Text:
             return self._intervals(column)
         if is_blurred_label(kind):
             return self._blurred_labels(column, field)
+        if is_set(field) and pa.types.is_list(kind):
+            return Cells(self._sets(column), np.arange(len(column), dtype=np.int32))
         if pa.types.is_boolean(kind):
             return _chosen(pa.array(["false", "true", self._dialect.null]), column.cast(pa.int8()))
         return Cells(self._texts(column, field), np.arange(len(column), dtype=np.int32))
@@ -140,6 +152,16 @@ class Text:
             return joined(self._dialect.quote, _iso(column), self._dialect.quote)
         texts = standard(pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string()))
         return pc.if_else(texts.is_valid(), self._dialect.json(texts.fill_null("")), None)
+
+    def _sets(self, column: pa.ListArray) -> pa.Array:
+        """The values of each set, one after the other."""
+        if column.offset:
+            column = pa.concat_arrays([column])
+        left, between, right = self._dialect.set
+        values = self._dialect.inside_set(column.values.fill_null(""))
+        texts = pc.binary_join(pa.ListArray.from_arrays(column.offsets, values), between)
+        written = self._dialect.whole_set(joined(left, texts, right))
+        return pc.if_else(column.is_valid(), written, self._dialect.null) if column.null_count else written
 
     def _floats(self, numbers: pa.Array) -> pa.Array:
         """NaN is missing; infinities are texts, as JSON has no such numbers."""

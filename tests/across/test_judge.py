@@ -1,0 +1,182 @@
+"""The judge: good outputs pass, planted violations are named, and the attack finds what is not protected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal.audit import Report, Verdict, WindowReport, audit
+from tests.across.stream import BLOCKS, VALUES, Published, people, policy, published
+
+BLOCK = {"stable": True, "as": "block", "blocks": BLOCKS}
+BAG = {"stable": True, "as": "bag", "bag": 100}
+
+
+def judged(illness: dict[str, Any], rows: pa.Table, found: Published, traced: bool = True, **more: Any) -> Report:
+    bags = found.bags if illness.get("as") == "bag" else None
+    return audit(policy(illness, **more), rows, found.output, found.trace if traced else None, bags=bags)
+
+
+def broken(report: Report) -> dict[str, list[str]]:
+    return {each.promise: [str(one) for one in each.violations] for each in report.promises if each.verdict == Verdict.BROKEN}
+
+
+@pytest.mark.parametrize("traced", [True, False])
+@pytest.mark.parametrize(
+    ("illness", "more"),
+    [
+        (BLOCK, {}),
+        (BLOCK, {"privacy": {"l": 2}}),
+        ({**BLOCK, "unknown": "null"}, {}),
+        ({**BLOCK, "blocks": {"lungs": BLOCKS[0], "rest": BLOCKS[1]}}, {"suppressed": "publish"}),
+        (BAG, {}),
+        (BAG, {"suppressed": "drop"}),
+        ({}, {"releases": {"per_person": 5, "per": 100}}),
+        (BLOCK, {"releases": {"per_person": 5, "per": 100, "beyond": "withhold"}}),
+        (BAG, {"releases": {"per_person": 5, "per": 100, "beyond": "withhold"}}),
+    ],
+)
+def test_good_outputs_pass(illness: dict[str, Any], more: dict[str, Any], traced: bool) -> None:
+    rows = people(unknown=0.1)
+    report = judged(illness, rows, published(policy(illness, **dict(more)), rows), traced, **dict(more))
+    assert broken(report) == {}
+
+
+def planted(found: Published, row: int, value: list[str] | str) -> Published:
+    shown = found.output.column("illness").to_pylist()
+    shown[row] = value
+    kind = found.output.schema.field("illness").type
+    return Published(found.output.set_column(1, "illness", pa.array(shown, kind)), found.trace, found.bags, found.anonymizer)
+
+
+def a_row(found: Published) -> int:
+    return next(row for row, shown in enumerate(found.output.column("illness").to_pylist()) if shown == BLOCKS[0])
+
+
+@pytest.mark.parametrize("traced", [True, False])
+@pytest.mark.parametrize("cut", [["flu"], ["flu", "cold"], [*BLOCKS[0], "none"]], ids=["exact", "cut anew", "grown"])
+def test_what_is_no_block_of_the_policy(cut: list[str], traced: bool) -> None:
+    rows = people()
+    found = published(policy(BLOCK), rows)
+    row = a_row(found)
+    report = judged(BLOCK, rows, planted(found, row, cut), traced)
+    where = f", input row {found.trace.column('row')[row].as_py() + 1}" if traced else ""
+    assert broken(report) == {"blocks": [f"output row {row + 1}{where}, 'illness': what is shown is no block of the policy"]}
+
+
+def test_the_block_of_another_value() -> None:
+    rows = people()
+    found = published(policy(BLOCK), rows)
+    row = a_row(found)
+    report = judged(BLOCK, rows, planted(found, row, BLOCKS[1]))
+    place = f"output row {row + 1}, input row {found.trace.column('row')[row].as_py() + 1}, 'illness'"
+    assert broken(report) == {"blocks": [f"{place}: is not the block of the value that came"]}
+
+
+def test_a_value_in_its_row_though_there_are_bags() -> None:
+    rows = people()
+    found = published(policy(BAG), rows)
+    report = judged(BAG, rows, planted(found, 7, "flu"))
+    place = f"output row 8, input row {found.trace.column('row')[7].as_py() + 1}, 'illness'"
+    assert broken(report) == {"bags": [f"{place}: a value is shown in its row, though it is published in bags"]}
+
+
+def left(rows: pa.Table, found: Published) -> list[str]:
+    """The values that go into bags, in the order in which they left."""
+    values = rows.column("illness").to_pylist()
+    lines = zip(found.trace.column("row").to_pylist(), found.trace.column("how").to_pylist(), strict=True)
+    return [values[row] for row, how in lines if how != "suppressed" and values[row] is not None]
+
+
+def with_bags(found: Published, bags: list[list[str]]) -> Published:
+    table = pa.table({
+        "attribute": ["illness"] * sum(map(len, bags)),
+        "bag": np.repeat(np.arange(1, len(bags) + 1), list(map(len, bags))),
+        "value": [value for values in bags for value in values],
+    })  # fmt: skip
+    return Published(found.output, found.trace, table, found.anonymizer)
+
+
+def shuffled(values: list[str]) -> list[str]:
+    return [values[place] for place in np.random.default_rng(1).permutation(len(values))]
+
+
+def test_a_bag_in_the_order_of_arrival() -> None:
+    rows = people()
+    found = published(policy(BAG), rows)
+    own = left(rows, found)[:200]
+    report = judged(BAG, rows, with_bags(found, [shuffled(own[:100]), own[100:]]))
+    assert broken(report) == {"bags": ["'illness': bag 2 is in the order in which its tuples arrived or left"]}
+
+
+def test_a_bag_that_is_too_small_and_one_of_other_values() -> None:
+    rows = people()
+    found = published(policy(BAG), rows)
+    own = left(rows, found)
+    report = judged(BAG, rows, with_bags(found, [shuffled(own[:99])]))
+    assert broken(report) == {"bags": ["'illness': bag 1 holds 99 values, fewer than bag=100"]}
+    other = [next(value for value in VALUES if value != own[0]), *own[1:100]]
+    report = judged(BAG, rows, with_bags(found, [shuffled(other)]))
+    assert broken(report) == {"bags": ["'illness': bag 1 does not hold the values of the tuples that left"]}
+
+
+def test_a_bag_of_too_few_persons() -> None:
+    rows = people(400, persons=40)
+    who = np.concatenate([np.arange(200) % 2, 2 + np.arange(200) % 38])
+    rows = rows.set_column(0, "pid", pa.array(who))
+    found = published(policy({**BAG, "bag": 20}, suppressed="publish"), rows)
+    values = rows.column("illness").to_pylist()
+    order = [values[row] for row in found.trace.column("row").to_pylist() if values[row] is not None]
+    planted = with_bags(found, [shuffled(order[:20])])
+    report = judged({**BAG, "bag": 20}, rows, planted, suppressed="publish")
+    assert broken(report) == {"bags": ["'illness': bag 1 is of 2 persons, fewer than k=3"]}
+
+
+def test_a_record_beyond_the_budget() -> None:
+    """The output of a run without a budget, judged by a policy with one."""
+    rows = people(600, persons=20)
+    found = published(policy({}), rows)
+    report = judged({}, rows, found, releases={"per_person": 5, "per": 100})
+    assert set(broken(report)) >= {"once"}
+
+
+def exposure(report: Report) -> Any:
+    assert isinstance(report, WindowReport)
+    return next(each for each in report.exposures if each.name == "values across releases")
+
+
+def test_the_attack_finds_exact_values_and_no_more_than_blocks() -> None:
+    rows = people(3000, persons=150, seed=2)
+    shares = {}
+    for name, illness in (("exact", {"stable": True, "as": "exact"}), ("block", BLOCK), ("bag", {**BAG, "bag": 500})):
+        found = exposure(judged(illness, rows, published(policy(illness), rows)))
+        shares[name] = found
+    assert shares["exact"].success > 0.9 and shares["exact"].is_worse
+    assert not shares["block"].is_worse and not shares["bag"].is_worse
+    error = 1.96 * np.sqrt(shares["block"].chance * (1 - shares["block"].chance) / shares["block"].tried)
+    assert shares["block"].success <= shares["block"].chance + error
+    assert shares["bag"].success < 2 * shares["bag"].chance
+
+
+def test_the_attack_grows_with_the_releases_and_can_be_accepted() -> None:
+    rows = people(3000, persons=150, seed=2)
+    illness = {"stable": True, "as": "exact"}
+    more: dict[str, Any] = {"privacy": {"accept": {"values across releases": "50%"}}}
+    report = judged(illness, rows, published(policy(illness), rows), **more)
+    assert isinstance(report, WindowReport)
+    attack = next(each for each in report.figures.attacks if each.name == "values across releases of illness")
+    steps = {after: share for after, _, share in attack.by_releases}
+    assert steps[1] < steps[2] < steps[5] <= steps[10] == 1
+    assert exposure(report).fails and not report.accepted
+    assert "after 10" in attack.detail and "values across releases" in report.to_html()
+
+
+def test_without_what_it_needs() -> None:
+    rows = people()
+    found = published(policy(BAG), rows)
+    report = audit(policy(BAG), rows, found.output, found.trace)
+    assert (report["bags"].verdict, report["bags"].note) == (Verdict.NOT_CHECKABLE, "needs the second output, the bags")
+    assert exposure(report).obstacle == "not checkable: it needs the bags and the trace"
