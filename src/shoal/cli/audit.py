@@ -22,7 +22,7 @@ Examples:
   shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
   shoal audit policy.yaml people.parquet anonymized.parquet --json report.json
   shoal audit policy.yaml people.csv anonymized.csv --population everyone.csv
-  shoal audit policy.yaml raw.jsonl clean.jsonl --trace trace.jsonl --manifest trace.manifest.json
+  shoal audit policy.yaml in.jsonl out.jsonl --trace t.jsonl --manifest t.manifest.json
 """
 BROKEN = 1
 
@@ -74,12 +74,13 @@ def audit(
         from shoal.cli.terminal import errors, output, write
         from shoal.storage import fetched
 
-        with _shown(errors()) as on_progress, fetched(source, target, trace, population) as (given, published, traced, known):
+        files = (source, target, trace, population, bags)
+        with _shown(errors()) as on_progress, fetched(*files) as (given, published, traced, known, bagged):
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
             span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
-                policy, given, published, traced, late=allowed, ahead=future, population=known, span=span, bags=bags,
+                policy, given, published, traced, late=allowed, ahead=future, population=known, span=span, bags=bagged,
                 on_progress=on_progress,
             )  # fmt: skip
         _show(report, target, errors() if json == "-" else output())

@@ -36,7 +36,7 @@ Parts:
   nulls     what each reading of nulls costs
   row       what one in k and a published time cost
   diversity what l costs, and whether the tuples that complete a group are found
-  across    what the groups of a returning person tell, with exact values, blocks, bags
+  across    what releases of one person tell: exact values, blocks, bags
   sparse    losses and waits where few persons arrive, if windows may get longer
   twins     beside the naive twins (in a checkout of the project)
   threads   two streams on two threads, against one
