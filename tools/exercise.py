@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import Anonymizer, Policy, check, run
+from shoal.formats.avro import Decoder
 from shoal.policy import FILTER, WINDOWED
 
 _SUFFIXES = (".jsonl", ".csv", ".parquet", ".arrow")
@@ -35,6 +36,7 @@ def exercise() -> None:
             _observations(item, z)
     _popular(2, window=10_000_000, number=2_400_000)  # more than there is room for at first
     _popular({"auto": {"k": 2, "probability": 0.9}}, window=25_000, number=140_000)  # z grows
+    _avro()
     with TemporaryDirectory() as folder:
         _files(Path(folder))
 
@@ -126,6 +128,15 @@ def _popular(z: Any, window: int, number: int) -> None:
     Anonymizer(policy, secret=_SECRET).push_batch(
         pa.RecordBatch.from_pydict({"pid": people, "t": np.arange(number), "site": sites})
     )
+
+
+def _avro() -> None:
+    """A number and a text, as single records and as a block of a file."""
+    fields = [{"name": "age", "type": ["null", "int"]}, {"name": "city", "type": ["null", "string"]}]
+    decoder = Decoder({"type": "record", "name": "r", "fields": fields}, ["age", "city"])
+    records = [bytes([2, 8, 2, 4]) + b"ab", bytes([0, 0])]
+    assert decoder.columns(records)[0][1].to_pylist() == ["ab", None]
+    decoder.block(memoryview(b"".join(records)), len(records))
 
 
 def _files(folder: Path) -> None:

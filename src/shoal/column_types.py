@@ -17,8 +17,8 @@ DOUBT = "or_missing"  # under `nulls_match: blurred`, the last field of the stru
 BLURRED_INTERVAL = (*ENDS, DOUBT)
 BLURRED_LABEL = ("value", DOUBT)
 OR_MISSING = " or missing"  # in CSV, what follows a value in doubt
-SET = {MARK: b"set"}  # the mark of a list column that is one value: a set of categories, or a block of them
-BETWEEN = "|"  # in CSV, what stands between the values of a set
+BLOCK = {MARK: b"block"}  # the mark of a list column that is one value: a block of categories
+SEPARATOR = "|"  # in CSV, what stands between the values of a set or a block
 
 
 def is_json(field: pa.Field) -> bool:
@@ -35,11 +35,6 @@ def is_coded(field: pa.Field) -> bool:
     return bool(field.metadata) and field.metadata.get(MARK) == CODED[MARK]
 
 
-def is_set(field: pa.Field) -> bool:
-    """Whether the lists of a column are published as sets."""
-    return bool(field.metadata) and field.metadata.get(MARK) == SET[MARK]
-
-
 def is_nested(schema: pa.Schema) -> bool:
     """Whether the names of columns are paths, to be written as objects inside objects."""
     return bool(schema.metadata) and schema.metadata.get(MARK) == NESTED[MARK]
@@ -48,6 +43,11 @@ def is_nested(schema: pa.Schema) -> bool:
 def as_nested(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with the mark."""
     return batch.replace_schema_metadata({**(batch.schema.metadata or {}), **NESTED})
+
+
+def is_block(field: pa.Field) -> bool:
+    """Whether the lists of a column are blocks of values."""
+    return bool(field.metadata) and field.metadata.get(MARK) == BLOCK[MARK]
 
 
 def interval(kind: pa.DataType) -> pa.StructType:
@@ -71,6 +71,17 @@ def struct_of(names: Sequence[str], kinds: Sequence[pa.DataType]) -> pa.StructTy
 def is_struct_of(kind: pa.DataType, names: tuple[str, ...]) -> bool:
     """Whether a type is a struct with these fields, such as `ENDS` of an interval or `BLURRED_LABEL`."""
     return bool(pa.types.is_struct(kind)) and tuple(field.name for field in kind) == names
+
+
+def is_set(kind: pa.DataType) -> bool:
+    """Whether a type is that of published sets: lists of labels, null among them where the value may be missing.
+
+    A list that is passed through holds no dictionary.
+
+    >>> is_set(pa.list_(pa.dictionary(pa.int32(), pa.string()))), is_set(pa.list_(pa.string()))
+    (True, False)
+    """
+    return bool(pa.types.is_list(kind)) and bool(pa.types.is_dictionary(kind.value_type))
 
 
 def doubt(column: pa.StructArray) -> pa.BooleanArray:

@@ -61,7 +61,7 @@ def test_the_form_of_a_line(mark: str, traced: bool, tmp_path: Path) -> None:
     bad = case(tmp_path, complete=True)
     row = first(bad, "age")
     report = judged(bad, row, MARKS[mark], traced)
-    where = f"output row {row}, input row {bad.trace[row]['row']}" if traced else f"output row {row}"
+    where = f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}" if traced else f"output row {row + 1}"
     assert broken(report) == ["silent"]
     assert [str(each) for each in report["silent"].violations] == [f"{where}: {FORM}"]
 
@@ -101,7 +101,7 @@ def test_the_way_a_value_is_written(way: str, traced: bool, tmp_path: Path) -> N
     field, change = WAYS[way]
     row = first(bad, field)
     report = judged(bad, row, written(field, change), traced)
-    where = f"output row {row}, input row {bad.trace[row]['row']}, " if traced else f"output row {row}, "
+    where = f"output row {row + 1}, input row {bad.trace[row]['row'] + 1}, " if traced else f"output row {row + 1}, "
     assert broken(report) == ["alike"]
     assert [str(each) for each in report["alike"].violations] == [f"{where}'{field}': {WAY}"]
 

@@ -53,8 +53,8 @@ def published(nulls_match: str = "blurred", whole: bool = True, **changed: Any) 
         "high": low + 5, "doubt": np.array([2, 1], np.uint64), **changed,
     }  # fmt: skip
     doubt, zeros, times = given.pop("doubt"), np.zeros(2, np.int64), (np.zeros(2), np.zeros(2))
-    had, withheld = np.zeros((2, 2), np.int64), np.zeros((2, 0), bool)
-    return publisher.publish(pa.table({}), *given.values(), zeros, had, doubt, times, withheld)
+    had, withheld, nodes = np.zeros((2, 2), np.int64), np.zeros((2, 0), bool), np.zeros((2, 0), np.uint64)
+    return publisher.publish(pa.table({}), *given.values(), zeros, had, doubt, times, withheld, nodes)
 
 
 def test_blurred_values_say_whether_they_may_be_missing() -> None:

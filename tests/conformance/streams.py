@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer, Policy
 from shoal.policy import Hierarchy
-from tests.naive import ALGORITHMS, Algorithm, Arrival, Categorical, Demand, Doubtful, Numeric, Release, Tick
+from tests.naive import ALGORITHMS, Algorithm, Arrival, Categorical, Demand, Doubtful, Numeric, Release, Sets, Tick
 
 TREES: dict[str, dict[str, tuple[str, ...]]] = {
     "flat": {leaf: (leaf, "any") for leaf in "abc"},
@@ -26,6 +26,20 @@ TREES: dict[str, dict[str, tuple[str, ...]]] = {
     "one": {"a": ("a", "any")},
     "single": {"a": ("a",)},
 }
+WIDE = {f"{i:02}": (f"{i:02}", f"of {i // 9}", "any") for i in range(70)}  # more leaves than a word has bits
+SETS: dict[str, dict[str, int]] = {  # the same trees, published as sets
+    "flat set": {},
+    "deep set": {},
+    "deep set of 2": {"most": 2},
+    "deep set of 3": {"most": 3},
+    "deep set with support": {"min_support": 2},
+    "deep set of 2 with support": {"most": 2, "min_support": 2},
+    "one set": {},
+    "single set": {},
+    "wide set": {},
+    "wide set of 4": {"most": 4},
+}
+TREES |= {name: WIDE if name.startswith("wide") else TREES[name.split()[0]] for name in SETS}
 
 
 Parameters = Callable[[int, tuple[str, float]], st.SearchStrategy[dict[str, Any]]]
@@ -64,8 +78,12 @@ class Stream(NamedTuple):
         return range(1 + max((demand.attribute for demand in self.demands), default=-1))
 
     @property
-    def domains(self) -> list[Numeric | Categorical]:
-        return [d if isinstance(d, Numeric) else Categorical(TREES[d]) for d in self.attributes]
+    def domains(self) -> list[Numeric | Categorical | Sets]:
+        return [d if isinstance(d, Numeric) else categorical(d) for d in self.attributes]
+
+
+def categorical(name: str) -> Categorical | Sets:
+    return Sets(TREES[name], **SETS[name]) if name in SETS else Categorical(TREES[name])
 
 
 def policy_of(name: str, stream: Stream) -> Policy:
@@ -75,7 +93,8 @@ def policy_of(name: str, stream: Stream) -> Policy:
             grid = {"grid": stream.grids[i]} if stream.grids and stream.grids[i] else {}
             attributes[f"q{i}"] = {"quasi": "numeric", "range": [domain.low, domain.high], **grid}
         else:
-            attributes[f"q{i}"] = {"quasi": "categorical", "hierarchy": Hierarchy.of(TREES[domain].values())}
+            sets = {"generalize": {"set": SETS[domain]}} if domain in SETS else {}
+            attributes[f"q{i}"] = {"quasi": "categorical", "hierarchy": Hierarchy.of(TREES[domain].values()), **sets}
     asked = [_asked(stream, i) for i in stream.sensitive]
     shared = {key: asked[0][key] for key in ("l", "t") if asked and all(one.get(key) == asked[0].get(key, 0) for one in asked)}
     for i, one in enumerate(asked):
@@ -134,16 +153,19 @@ def paired(anonymizer: Anonymizer, records: list[dict[str, Any]], stream: Stream
     found = []
     for shown, how in zip(records, anonymizer.trace.to_pylist(), strict=True):
         assert shown["note"] == how["row"]
-        dress = tuple(worn(shown[f"q{i}"]) for i in range(len(stream.attributes)))
+        dress = tuple(worn(shown[f"q{i}"], domain in SETS) for i, domain in enumerate(stream.attributes))
         moment = tuple(shown["ts"]) if shown.get("ts") else None
         values = tuple(shown[f"s{i}"] for i in stream.sensitive)
         found.append(Release(how["row"], how["how"], how["cluster"], dress, how["arrived"], how["released"], moment, values))
     return found
 
 
-def worn(shown: Any) -> Any:
+def worn(shown: Any, is_set: bool = False) -> Any:
     if isinstance(shown, dict):
-        return worn(shown["value"]), shown["of"], shown["had"]
+        return worn(shown["value"], is_set), shown["of"], shown["had"]
+    if is_set and shown is not None:
+        labels = frozenset(shown) - {None}
+        return Doubtful(labels) if shown[-1] is None else labels
     if isinstance(shown, list) and shown[-1] is None:
         *ends, _ = shown
         return Doubtful(tuple(ends) if len(ends) == 2 else ends[0])

@@ -110,7 +110,9 @@ def test_a_group_that_has_as_many_rows_as_it_remembers(name: str) -> None:
 
 def _of_several_vectors(quasi: int, k: int, length: int) -> Stream:
     random = Random(quasi)
-    domains = tuple(random.choice([Numeric(0.0, 1.0), Numeric(-3.0, 4.0), "deep", "flat"]) for _ in range(quasi))
+    sets = ["deep set", "deep set of 2 with support", "wide set", "wide set of 4"]
+    kinds = [Numeric(0.0, 1.0), Numeric(-3.0, 4.0), "deep", "flat", *sets]
+    domains = tuple(random.choice(kinds) for _ in range(quasi))
     events = []
     for _ in range(2 * length + 20):
         values = (

@@ -22,6 +22,7 @@ LIES = (
     "reuse of a row never published", "reuse of a negative row", "reuse of a row far out", "reuse that does not cover",
     "reuse of a candidate let into the reuse set", "suppressed with a row", "turn set back",
     "a person twice", "reuse by a member", "reuse at another time",
+    "a value left out of a set", "a lone value in a set",
     "newest instead of oldest", "held past the deadline",
 )  # fmt: skip
 (
@@ -32,6 +33,7 @@ LIES = (
     UNPUBLISHED, NEGATIVE, FAR, UNCOVERED,
     ADMITTED, SUPPRESSED_ROW, TURN,
     CROWDED, BY_MEMBER, OUT_OF_TIME,
+    LEFT_OUT, LONE,
     NEWEST, HOLD,
 ) = range(len(LIES))  # fmt: skip
 
@@ -85,11 +87,16 @@ def publish(s, lie):
     row = generalize(s, chosen[:size])
     how = CLUSTER
     if lie == LOW:
-        g.low[row, 0] = np.nextafter(g.low[row, 0], np.inf)
+        g.low[row, 0] = max(g.low[row, 0], -1.7e308)
+        g.low[row, 0] += _next(g.low[row, 0])
     elif lie == HIGH:
-        g.high[row, 0] = np.nextafter(g.high[row, 0], -np.inf)
+        g.high[row, 0] -= _next(g.high[row, 0])
     elif lie == CATEGORY:
         g.high[row, 1] = g.low[row, 1]
+    elif lie == LEFT_OUT and g.nodes.shape[1] > 0:
+        g.nodes[row, 0] &= g.nodes[row, 0] - np.uint64(1)
+    elif lie == LONE and g.nodes.shape[1] > 0:
+        g.nodes[row, 0] |= np.uint64(1) << np.uint64(w.values[chosen[0], 1])
     elif lie == PATTERN:
         g.pattern[row] &= ~np.uint64(2)
     elif lie in (TWICE, TWICE_SHORT):
@@ -118,6 +125,12 @@ def publish(s, lie):
             row = best_cover(s, chosen[0])
     release(s, chosen[:size], row, how)
     return 1
+
+
+@inlined
+def _next(value):
+    """A step to a number next to this one, without a call of the C library, which code from the cache cannot make."""
+    return max(abs(value), 1e-300) * 2.0**-52
 
 
 @inlined

@@ -286,6 +286,17 @@ def test_no_rows_are_no_sample(people: Path) -> None:
         draft(people, rows=0)
 
 
+def test_sets_are_proposed_where_they_lose_less_in_the_sample(tmp_path: Path) -> None:
+    """Twelve cities, most persons in the first: a group shows few of them. Two cities would be both in every group."""
+    rows = [{"pid": i, "age": i % 90, "city": f"Town {max(0, i % 60 - 48)}", "sex": "fm"[i % 2]} for i in range(1200)]
+    text = drafted(tmp_path, rows, ".csv")
+    policy = Policy.parse(text)
+    assert policy.attributes["city"].sets == (None, 1)
+    assert policy.attributes["sex"].sets is None
+    why = "generalize: set, since 20 rows of the sample have 4.1 of them on average: a set of these loses 0.29, a node 0.98"
+    assert why in " ".join(text.replace("#", " ").split())
+
+
 def test_dates_of_birth_are_no_times_of_records(tmp_path: Path) -> None:
     days = [f"{1930 + n * 7 % 70}-0{n % 9 + 1}-{n % 28 + 1:02}" for n in range(300)]
     for name, is_published in (("born", True), ("Geburtsdatum", True), ("column_2", False)):

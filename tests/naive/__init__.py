@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .castle import Castle
-from .common import Algorithm, Arrival, Categorical, Numeric, Release, Tick
+from .common import Algorithm, Arrival, Categorical, Numeric, Release, Sets, Tick
 from .fads import Fads
 from .fast import Fast
 from .idea import Idea
@@ -16,7 +16,7 @@ from .tide import Tide
 from .xband import Xband
 
 __all__ = [
-    "ALGORITHMS", "Algorithm", "Arrival", "Categorical", "Demand", "Doubtful", "Numeric", "Release", "Tick", "simulate",
+    "ALGORITHMS", "Algorithm", "Arrival", "Categorical", "Demand", "Doubtful", "Numeric", "Release", "Sets", "Tick", "simulate",
 ]  # fmt: skip
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
@@ -33,7 +33,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 
 def simulate(
     name: str,
-    attributes: Sequence[Numeric | Categorical],
+    attributes: Sequence[Numeric | Categorical | Sets],
     k: int,
     window: tuple[str, float],
     events: Iterable[Arrival | Tick],

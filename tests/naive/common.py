@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from . import measures
-from .domains import Attribute, Categorical, Numeric
+from .domains import Attribute, Categorical, Numeric, Sets
 from .kin import gather
 from .measures import Reading, cluster_loss, covers, distance, generalize, loss, mean
 from .promises import Demand, Promises, is_one_in, rounded_outward, show
@@ -12,7 +12,7 @@ from .reuse import Entry, ReuseSet
 from .rows import Arrival, Release, Row, Tick, by_arrival, jaccard, nearest, partitions, persons, valid
 
 __all__ = [
-    "Algorithm", "Arrival", "Attribute", "Categorical", "Entry", "Numeric", "Release", "ReuseSet", "Row", "Tick",
+    "Algorithm", "Arrival", "Attribute", "Categorical", "Entry", "Numeric", "Release", "ReuseSet", "Row", "Sets", "Tick",
     "by_arrival", "cluster_loss", "covers", "distance", "generalize", "jaccard", "loss", "mean", "nearest",
     "partitions", "persons", "valid",
 ]  # fmt: skip

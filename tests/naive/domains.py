@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 
@@ -52,4 +53,49 @@ class Categorical:
         return 0.0 if a == b else self.loss(self.generalize([a, b]))
 
 
-Attribute = Numeric | Categorical
+@dataclass(frozen=True)
+class Sets:
+    """A group shows the values of its members, as a set of labels; or a node above them, as a set of one."""
+
+    paths: dict[str, tuple[str, ...]]
+    most: float = math.inf
+    min_support: int = 1
+
+    @property
+    def tree(self) -> Categorical:
+        return Categorical(self.paths)
+
+    @property
+    def root(self) -> frozenset[str]:
+        return frozenset([self.tree.root])
+
+    def generalize(self, values: Sequence[str]) -> frozenset[str]:
+        different = frozenset(values)
+        return different if len(different) <= self.most else frozenset([self.tree.generalize(values)])
+
+    def show(self, members: Sequence[tuple[Hashable, str]]) -> frozenset[str]:
+        """What persons with these values show, when each label needs enough of them."""
+        shown = {next(node for node in self.paths[value] if self._is_carried(node, members)) for _, value in members}
+        highest = frozenset(node for node in shown if not any(other in self._above(node) for other in shown))
+        return highest if len(highest) <= self.most else frozenset([self.tree.generalize([value for _, value in members])])
+
+    def _is_carried(self, node: str, members: Sequence[tuple[Hashable, str]]) -> bool:
+        persons = {person for person, value in members if node in self.paths[value]}
+        return node == self.tree.root or len(persons) >= self.min_support
+
+    def _above(self, node: str) -> tuple[str, ...]:
+        path = next(path for path in self.paths.values() if node in path)
+        return path[path.index(node) + 1 :]
+
+    def contains(self, g: frozenset[str], value: str) -> bool:
+        return any(label in self.paths[value] for label in g)
+
+    def loss(self, g: frozenset[str]) -> float:
+        leaves = sum(1 for path in self.paths.values() if any(label in path for label in g))
+        return (leaves - 1) / (len(self.paths) - 1) if leaves > 1 else 0.0
+
+    def distance(self, a: str, b: str) -> float:
+        return 0.0 if a == b else self.loss(self.generalize([a, b]))
+
+
+Attribute = Numeric | Categorical | Sets

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .domains import Attribute
+from .domains import Attribute, Sets
 from .rows import Row, by_arrival, persons, valid
 
 ROOT = object()
@@ -32,6 +32,7 @@ class Reading:
     match: str = "maybe"
     min_support: int = 1
     weights: tuple[float, ...] | None = None
+    carried: bool = True  # whether the persons that have a value of a set are counted
 
     def __post_init__(self) -> None:
         if self.match not in ("blurred", "extended", "root", "maybe"):
@@ -53,7 +54,7 @@ class Reading:
     @property
     def careless(self) -> Reading:
         """This reading, for those who do not foresee the support."""
-        return replace(self, min_support=1)
+        return replace(self, min_support=1, carried=False)
 
 
 MAYBE = Reading()
@@ -109,7 +110,12 @@ def _shown(q: int, attribute: Attribute, cluster: Sequence[Row], reading: Readin
     if not having or (mixed and reading.match in ALL_OR_NOTHING):
         return None
     supported = persons(having) >= reading.min_support
-    g = attribute.generalize([t.values[q] for t in having]) if supported else ROOT
+    if not supported:
+        g = ROOT
+    elif isinstance(attribute, Sets) and reading.carried:
+        g = attribute.show([(t.person, t.values[q]) for t in having])
+    else:
+        g = attribute.generalize([t.values[q] for t in having])
     return Doubtful(g) if mixed and reading.match == "blurred" else g
 
 

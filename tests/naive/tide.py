@@ -244,7 +244,7 @@ def halves(units: Units, wave: list[Row]) -> tuple[list[Row], list[Row]]:
 def middle(units: Units, q: int, values: list[Any]) -> int:
     """The loss of the middle three quarters."""
     aside = len(values) // 8
-    return units.spread(q, [values[aside], values[len(values) - 1 - aside]])
+    return units.spread(q, values[aside : len(values) - aside])
 
 
 class Partition:

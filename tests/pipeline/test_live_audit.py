@@ -71,7 +71,7 @@ def test_what_is_kept_past_its_deadline_is_named(tmp_path: Path) -> None:
     path.write_text("".join(traced))
     clean.write_text("".join(shown))
     report = judged(tmp_path)
-    assert f"input row {first}: never left" in said(report)["once"]
+    assert f"input row {first + 1}: never left" in said(report)["once"]
     assert gone >= 0
 
 
@@ -173,7 +173,7 @@ def test_a_span_is_judged_although_the_traces_before_it_are_gone(tmp_path: Path)
     row = begin.sequence + 10
     shown[row] = shown[row].replace('"disease": "d', '"disease": "x')
     (tmp_path / "clean.jsonl").write_text("".join(shown))
-    assert [text.split(", ")[0] for text in said(judged(tmp_path, since))["unaltered"]] == ["output row 10"]
+    assert [text.split(", ")[0] for text in said(judged(tmp_path, since))["unaltered"]] == ["output row 11"]
 
 
 def test_a_span_ends_where_it_is_asked_to(tmp_path: Path) -> None:

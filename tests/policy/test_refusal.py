@@ -265,9 +265,8 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ({"quasi": "numeric", "rnage": [0, 1]}, ".rnage: unknown key; did you mean 'range'?"),
     (
         {"sensitive": True, 1: 2},
-        ".1: unknown key; known are quasi, range, grid, part, out_of_range, hierarchy, unknown, sensitive, stable, as, blocks, "
-        "bag, l, t, distribution, "
-        "because, publish",
+        ".1: unknown key; known are quasi, range, grid, part, out_of_range, hierarchy, values, unknown, generalize, sensitive, "
+        "stable, as, blocks, bag, l, t, distribution, because, publish",
     ),
     ({"quasi": "numeric", "range": 5}, f".range: {PAIR}"),
     ({"quasi": "numeric", "range": [5]}, f".range: {PAIR}"),

@@ -79,12 +79,14 @@ from shoal.blocks import (
     CLUSTER,
     REUSE,
     SUPPRESSED,
+    bit_of,
     call_best_cover,
     call_release_chosen,
     choose_neighbours,
     common_ancestor,
     completed,
     core,
+    domain,
     generalize,
     group_loss,
     hand_over,
@@ -96,12 +98,13 @@ from shoal.blocks import (
     mean_loss,
     one_of_each,
     release,
+    set_loss,
     shows_any,
     take_in,
     weight_of,
     withhold_unmet,
 )
-from shoal.compiled import inlined, inner, kernel
+from shoal.compiled import inlined, inner, kernel, popcount
 from shoal.policy import Policy
 
 PARAMETERS = ("clusters", "recent")
@@ -118,6 +121,7 @@ class Memory(NamedTuple):
     high: NDArray[np.float64]
     weight: NDArray[np.float64]  # the sum, over the members that have it, of its share in what they have: 1/|Q_t|
     common: NDArray[np.uint64]  # what all members have
+    values: NDArray[np.uint64]  # the different values of the members, where a group shows them as a set
     enlargement: NDArray[np.float64]  # a work array
     recent: NDArray[np.float64]  # the losses of the last published groups, as a ring
     openings: NDArray[np.int64]
@@ -126,11 +130,12 @@ class Memory(NamedTuple):
 
 
 def memory(policy: Policy) -> Memory:
-    rows, quasi = policy.algorithm.clusters + 1, len(policy.quasi)
+    rows, quasi, words = policy.algorithm.clusters + 1, len(policy.quasi), int(domain(policy).word[-1])
     members, opened = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
     low, high, weight = (np.zeros((rows, quasi)) for _ in range(3))
     return Memory(
         members=members, opened=opened, low=low, high=high, weight=weight, common=np.zeros(rows, np.uint64),
+        values=np.zeros((rows, words), np.uint64),
         enlargement=np.zeros(rows), recent=np.zeros(policy.algorithm.recent), openings=np.zeros(1, np.int64),
         published=np.zeros(1, np.int64), tau=np.zeros(1),
     )  # fmt: skip
@@ -290,6 +295,8 @@ def _clear(m, cluster):
         m.high[cluster, q] = -np.inf
         m.weight[cluster, q] = 0.0
     m.common[cluster] = ~np.uint64(0)
+    for word in range(m.values.shape[1]):
+        m.values[cluster, word] = 0
 
 
 @inlined
@@ -303,6 +310,8 @@ def _merge(w, m, cluster, other):
         m.high[cluster, q] = max(m.high[cluster, q], m.high[other, q])
         m.weight[cluster, q] += m.weight[other, q]
     m.common[cluster] &= m.common[other]
+    for word in range(m.values.shape[1]):
+        m.values[cluster, word] |= m.values[other, word]
     m.members[cluster] += m.members[other]
     m.members[other] = 0
 
@@ -324,6 +333,8 @@ def _measure(s, cluster, first, last):
                     m.low[cluster, q] = min(m.low[cluster, q], value)
                     m.high[cluster, q] = max(m.high[cluster, q], value)
                     m.weight[cluster, q] += domain.weight[q] / whole
+                    if domain.sets[q]:
+                        m.values[cluster, domain.word[q] + (np.int64(value) >> 6)] |= bit_of(np.int64(value))
 
 
 @inner
@@ -401,6 +412,11 @@ def _attribute_loss(s, a, b, q):
         return 0.0
     if not shows_any(s.exits.promise.match) and not (m.common[a] & m.common[b]) >> np.uint64(q) & np.uint64(1):
         return 1.0
+    if domain.sets[q]:
+        values = 0
+        for word in range(domain.word[q], domain.word[q + 1]):
+            values += popcount(m.values[a, word] | m.values[b, word])
+        return set_loss(domain, q, values, low, high)
     if domain.categorical[q]:
         return domain.node_loss[common_ancestor(domain, q, low, high)]
     return (high - low) / domain.width[q]

@@ -106,6 +106,7 @@ from shoal.blocks import (
     call_release_chosen,
     choose_neighbours,
     core,
+    domain,
     free,
     generalize,
     groups,
@@ -134,7 +135,7 @@ class Memory(NamedTuple):
 
 
 def memory(policy: Policy) -> Memory:
-    draft = groups(len(policy.quasi), len(policy.requirements), 1)
+    draft = groups(len(policy.quasi), len(policy.requirements), int(domain(policy).word[-1]), 1)
     return Memory(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64), lock(), draft)
 
 

@@ -88,7 +88,7 @@ class WindowCore:
         payload = self.payloads.take(tuples.payload, blank)
         published = self.publisher.publish(
             payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had, groups.doubt,
-            (groups.early, groups.late), groups.withheld,
+            (groups.early, groups.late), groups.withheld, groups.nodes,
         )  # fmt: skip
         if self.bags and len(tuples.payload):
             self.bags.add(payload.kept, self.payloads.content.kept.column(PERSON).to_numpy()[tuples.payload])

@@ -161,6 +161,7 @@ class Lane:
             ReleasedGroups(
                 groups.number[:rows], groups.shown_low[:rows], groups.shown_high[:rows], groups.size[:rows], groups.had[:rows],
                 groups.doubt[:rows], groups.early[:rows], groups.late[:rows], groups.withheld[:rows],
+                groups.nodes[:rows],
             ),
         )  # fmt: skip
 

@@ -33,6 +33,7 @@ class ReleasedGroups(NamedTuple):
     early: NDArray[np.float64]
     late: NDArray[np.float64]
     withheld: NDArray[np.bool_]  # by sensitive attribute with a demand
+    nodes: NDArray[np.uint64]  # what its sets show, as bits (`blocks.sets`)
 
 
 class Released(NamedTuple):

@@ -48,7 +48,7 @@ def cover(before: Numeric | Category, after: Band | Node, records: Integers, row
         leaf, node = before.leaf[records], after.node[rows]
         missing, null = leaf == MISSING, node == NULL
         known = np.maximum(node, 0)
-        inside = (node >= 0) & (after.tree.first[known] <= leaf) & (leaf <= after.tree.last[known])
+        inside = (node >= 0) & after.holds(known, leaf)
         inside |= (leaf == UNKNOWN) & (node == 0)
     return Cover(~missing & ~null & ~inside, ~missing & null, missing & ~null & ~after.doubt[rows])
 

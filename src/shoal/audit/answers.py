@@ -1,8 +1,9 @@
 """What an analyst gets out of the published stream, and how far it lies from the truth.
 
 The analyst reads an interval as any of its values with the same chance, whole numbers where the attribute is one of whole
-numbers, and a node as any of its leaves. Suppressed rows are left out, and counts scaled up by their share. A null counts
-nowhere, a value that may be missing for less than one (`_weights`).
+numbers, and a node as any of its leaves. A set tells more: each of its values is that of a member of the group, and the rest
+are as frequent as they seem to be (`_of_sets`). Suppressed rows are left out, and counts scaled up by their share. A null
+counts nowhere, a value that may be missing for less than one (`_weights`).
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def answers(evidence: Evidence) -> Answers:
             if number:
                 numbers[name] = number
         elif isinstance(original, Category) and isinstance(shown, Node):
-            category = _category(original, shown, weights[name], plain, scale)
+            category = _category(original, shown, weights[name], plain, scale, evidence.policy.privacy.k)
             if category:
                 categories[name] = category
     errors = _pairs(evidence, weights, plain, scale, draw)
@@ -202,23 +203,45 @@ def _range_errors(counted: Floats, below: Floats, draw: np.random.Generator) -> 
     return np.abs(estimate - true) / np.maximum(true, _RARE * counted[-1])
 
 
-def _category(original: Category, shown: Node, weights: Floats, plain: Flags, scale: float) -> CategoryAnswer | None:
+def _category(original: Category, shown: Node, weights: Floats, plain: Flags, scale: float, k: int) -> CategoryAnswer | None:
     tree = shown.tree
     there = plain & (shown.node >= 0)
     true = np.bincount(original.leaf[original.leaf >= 0], minlength=tree.leaves).astype(np.float64)
     top = min(10, int((true > 0).sum()))
     if not top or not there.any():
         return None
-    nodes = np.bincount(shown.node[there], weights[there], len(tree.first)) * scale
-    share = nodes / (tree.last - tree.first + 1)
-    estimate = np.zeros(tree.leaves + 1)
-    np.add.at(estimate, tree.first, share)
-    np.add.at(estimate, tree.last + 1, -share)
-    estimate = np.cumsum(estimate)[:-1]
+    amount: Floats = np.bincount(shown.node[there], weights[there], len(shown.sizes)).astype(np.float64) * scale
+    estimate = _of_nodes(shown, amount) + amount[len(tree.first) :] @ _of_sets(shown, amount, k)
     best = np.argsort(-true, kind="stable")[:top]
     guessed = np.argsort(-estimate, kind="stable")[:top]
     error = float(np.abs(estimate[best] - true[best]).sum() / true[best].sum())
     return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
+
+
+def _of_nodes(shown: Node, amount: Floats) -> Floats:
+    """How often each leaf is shown by nodes, all leaves of a node alike; `amount` says how often each node and set is shown."""
+    tree = shown.tree
+    share = amount[: len(tree.first)] / shown.sizes[: len(tree.first)]
+    found = np.zeros(tree.leaves + 1)
+    np.add.at(found, tree.first, share)
+    np.add.at(found, tree.last + 1, -share)
+    return np.cumsum(found)[:-1]
+
+
+def _of_sets(shown: Node, amount: Floats, k: int) -> Floats:
+    """How likely a row that shows a set has each leaf: one row per set.
+
+    Of k rows that show a set, one has each of its leaves. The others have them in proportion to how often all rows would show
+    them if a set were any of its leaves with the same chance.
+    """
+    nodes, member = len(shown.tree.first), shown.member.astype(np.float64)
+    if not len(member):
+        return member
+    size = shown.sizes[nodes:, None]
+    sure = np.minimum(1 / k, 1 / size)
+    seen = _of_nodes(shown, amount) + (amount[nodes:] / size[:, 0]) @ member
+    likely = member * np.maximum(seen, 1e-12)
+    return sure * member + (1 - sure * size) * likely / likely.sum(axis=1, keepdims=True)
 
 
 def _pairs(
@@ -231,6 +254,7 @@ def _pairs(
         return []
     errors = []
     halves: dict[str, float] = {}
+    chances: dict[str, Floats] = {}
     for _ in range(_PAIRS):
         true = np.ones(records, dtype=bool)
         estimate: Floats = plain.astype(np.float64)
@@ -246,9 +270,14 @@ def _pairs(
             elif isinstance(original, Category) and isinstance(shown, Node):
                 leaf = _one(original.leaf, draw)
                 true &= original.leaf == leaf
+                if name not in chances:
+                    there = plain & (shown.node >= 0)
+                    amount = np.bincount(shown.node[there], weights[name][there], len(shown.sizes)).astype(np.float64)
+                    chances[name] = _of_sets(shown, amount, evidence.policy.privacy.k)
                 tree = shown.tree
                 inside = (tree.first <= leaf) & (leaf <= tree.last)
-                estimate *= np.append(inside / (tree.last - tree.first + 1), 0.0)[np.maximum(shown.node, -1)]
+                chance = np.concatenate([inside / (tree.last - tree.first + 1), chances[name][:, leaf], [0.0]])
+                estimate *= chance[np.maximum(shown.node, -1)]
         count = float(true.sum())
         errors.append(abs(float(estimate.sum()) * scale - count) / max(count, _RARE * records))
     return errors

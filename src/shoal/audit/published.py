@@ -21,7 +21,8 @@ from shoal.audit.files import Source, blocks
 from shoal.audit.form import odd_forms
 from shoal.audit.manifest import Span
 from shoal.audit.original import Tree
-from shoal.audit.values import Flags, Floats, Ints, distinct, is_text, joined, numbers, seconds
+from shoal.audit.sets import Sets, member_table
+from shoal.audit.values import Flags, Floats, Integers, Ints, distinct, is_text, joined, numbers, seconds
 from shoal.errors import InputError
 from shoal.policy import Attribute, Policy
 
@@ -168,6 +169,20 @@ def nodes(nodes: dict[str, int]) -> Callable[[pa.Array], Part]:
     return read
 
 
+def set_of(sets: Sets, blurs: bool) -> Callable[[pa.Array], Part]:
+    """How a column of sets is read; null in a list says "or missing", which only some policies allow."""
+
+    def read(column: pa.Array) -> Part:
+        node, doubt, around = sets.read(column)
+        extra = dict.fromkeys(key for whole in around for key in sorted(whole.keys() - _PAIR))
+        pairs = [(_whole(whole.get("of")), _whole(whole.get("had"))) for whole in around]
+        of, had = _spread(pairs, np.arange(len(node))) if pairs else (None, None)
+        shown = np.where(doubt & (not blurs), NO_NODE, node).astype(np.int32)
+        return Part(node=shown, of=of, had=had, doubt=doubt & blurs, extra=tuple(extra))
+
+    return read
+
+
 def _node(raw: str | bytes, nodes: dict[str, int], extra: dict[str, None]) -> tuple[int, tuple[int, int]]:
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     if not text or text in nodes:
@@ -196,11 +211,28 @@ class Band(NamedTuple):
 class Node(NamedTuple):
     """A categorical quasi-identifier as it was published, row by row."""
 
-    node: NDArray[np.int32]  # NULL; NO_NODE: what is there is no node of the hierarchy
+    node: NDArray[np.int32]  # NULL; NO_NODE: what is there is no node of the hierarchy; past the nodes: a set (`audit.sets`)
     tree: Tree
     doubt: Flags
     of: NDArray[np.int32] | None = None
     had: NDArray[np.int32] | None = None
+    sets: tuple[tuple[int, ...], ...] = ()  # the nodes of each set
+    member: Flags = np.zeros((0, 0), bool)  # by set: which leaves it has
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many leaves each node and each set has."""
+        return np.append(self.tree.last - self.tree.first + 1, self.member.sum(axis=1)).astype(np.int64)
+
+    def holds(self, node: Integers, leaf: Integers) -> Flags:
+        """Whether nodes or sets have these leaves; the numbers of nodes are not negative."""
+        is_set = node >= len(self.tree.first)
+        plain = np.where(is_set, 0, node)
+        inside: Flags = (self.tree.first[plain] <= leaf) & (leaf <= self.tree.last[plain])
+        if len(self.sets):
+            of_sets = self.member[np.where(is_set, node - len(self.tree.first), 0), np.maximum(leaf, 0)] & (leaf >= 0)
+            inside = np.where(is_set, of_sets, inside)
+        return inside
 
     @property
     def null(self) -> Flags:
@@ -264,6 +296,7 @@ class _Reader:
         self._policy = policy
         self._trees = trees
         self._nodes = {name: tree.node_of() for name, tree in trees.items()}
+        self._sets = {name: Sets(trees[name]) for name, attribute in policy.quasi if attribute.sets}
         shown = policy.time.publish if policy.time else "drop"
         field = policy.time.field if policy.time else ""
         self._moment = field if shown == "generalize" else None
@@ -285,6 +318,8 @@ class _Reader:
     def _form(self, name: str, attribute: Attribute) -> Callable[[pa.Array], Part]:
         """How a quasi-identifier is read."""
         is_number = attribute.quasi == "numeric"
+        if name in self._sets:
+            return partial(paired, read=set_of(self._sets[name], self._policy.privacy.nulls_match == "blurred"))
         read = bands if is_number else nodes(self._nodes[name])
         if self._policy.privacy.nulls_match == "blurred":
             return partial(blurred, read=read, size=2 if is_number else 1)
@@ -311,7 +346,9 @@ class _Reader:
             if attribute.quasi == "numeric":
                 quasi[name] = Band(*_band(parts), of, had)
             else:
-                quasi[name] = Node(joined([part.node for part in parts], np.int32), self._trees[name], _doubts(parts), of, had)
+                node, tree = joined([part.node for part in parts], np.int32), self._trees[name]
+                sets = self._sets[name].members() if name in self._sets else ()
+                quasi[name] = Node(node, tree, _doubts(parts), of, had, sets, member_table(tree, sets))
         passed = {name: each.done() for name, each in self._passed.items()}
         moment = Band(*_band(self._parts[self._moment])) if self._moment is not None else None
         absent = [name for name in (*quasi, *passed, *self._parts) if name not in self._seen and self._rows]

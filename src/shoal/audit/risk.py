@@ -214,7 +214,7 @@ class Crowd:
         assert isinstance(original, Category) and isinstance(shown, Node)
         leaf = original.leaf[part] if among is None else original.leaf[part][among]
         node = shown.node[row]
-        inside = (leaf >= shown.tree.first[node]) & (leaf <= shown.tree.last[node]) & (node != NULL)
+        inside = shown.holds(np.full(len(leaf), max(node, 0)), leaf) & (node >= 0)
         inside |= (node == 0) & (leaf != MISSING)
         return inside | ((leaf == MISSING) & self._may_miss(shown, row))
 
@@ -258,7 +258,7 @@ def _narrowest(evidence: Evidence, row: int, shared: NullsMatch | None) -> list[
             width = float(shown.hi[row] - shown.lo[row]) / (attribute.high - attribute.low)
         else:
             node = shown.node[row]
-            width = float(shown.tree.last[node] - shown.tree.first[node] + 1) / shown.tree.leaves
+            width = float(shown.sizes[node]) / shown.tree.leaves
         if width < 1 or (shared in ("blurred", "extended") and width == 1 and not shown.doubt[row]):
             widths[name] = width
     return sorted(widths, key=widths.__getitem__)

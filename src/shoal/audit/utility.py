@@ -37,13 +37,14 @@ class Loss:
 def _cell_losses(shown: Band | Node, attribute: Attribute) -> Floats:
     """The loss of one attribute in each row; NaN where nothing is shown.
 
-    Numeric `(hi-lo)/(U-L)`, categorical `(leaves(node)-1)/(leaves(root)-1)`. In a group that was imputed, members without a
-    value lose everything; which members these are is not shown, so every member carries a share.
+    Numeric `(hi-lo)/(U-L)`, categorical `(leaves(node)-1)/(leaves(root)-1)`, of a set by the leaves at or below its labels. In
+    a group that was imputed, members without a value lose everything; which members these are is not shown, so every member
+    carries a share.
     """
     if isinstance(shown, Band):
         loss = (shown.hi - shown.lo) / (attribute.high - attribute.low)
     else:
-        spread = (shown.tree.last - shown.tree.first) / max(1, shown.tree.leaves - 1)
+        spread = (shown.sizes - 1) / max(1, shown.tree.leaves - 1)
         loss = np.append(spread, np.nan)[np.maximum(shown.node, -1)]
     if shown.of is not None and shown.had is not None:
         imputed = shown.of > 0

@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal import Anonymizer, Policy, Stats
-from shoal.audit import Evidence, answers, gather
+from shoal import Anonymizer, Stats
+from shoal.audit import answers
 from shoal.bench.benchmark import Benchmark, Figures, anonymize
 from shoal.bench.data import datasets
+from shoal.bench.sets import judged, measure_sets, sets_table
 from shoal.bench.table import NOTHING, Table, loss
 from shoal.bench.workload import Variant
 from shoal.datasets import ORDERS, DataSet
@@ -49,7 +50,8 @@ def measure_loss(bench: Benchmark) -> Figures:
         if i in (1, len(found) - 1):
             k, window = w.loss_ks[len(w.loss_ks) // 2], w.loss_windows[len(w.loss_windows) // 2]
             cells += [_cell(bench, short.ordered(order, w.seed), order, k, window, None) for order in ORDERS[1:]]
-    return {"cells": cells, "tuples": w.loss_tuples}
+    has_tide = any(variant.name == "tide" for variant in bench.variants)
+    return {"cells": cells, "tuples": w.loss_tuples, "sets": measure_sets(bench, found) if has_tide else []}
 
 
 def _cell(bench: Benchmark, data: DataSet, order: str, k: int, window: int, offline: float | None) -> Cell:
@@ -83,6 +85,8 @@ def loss_tables(result: Figures) -> list[Table]:
     found = [_means(plain, result["tuples"])]
     if (summary := _summary(plain)).rows:
         found.append(summary)
+    if result.get("sets"):
+        found.append(sets_table(result["sets"]))
     for data in dict.fromkeys(cell["data"] for cell in plain):
         own = [cell for cell in plain if cell["data"] == data]
         found.append(_table(f"Loss: {data}", "k, window", {f"{cell['k']}, {cell['window']:,}": cell for cell in own}))
@@ -174,7 +178,7 @@ def measure_nulls(bench: Benchmark) -> Figures:
         row: Figures = {"data": data.name, "algorithm": variant.label, "loss": {}, "single": {}, "pairs": {}}
         for reading in READINGS:
             policy = data.policy(variant.algorithm, k, {"count": w.window}, nulls_match=reading)
-            stats, evidence = _judged(policy, data.rows.combine_chunks())
+            stats, evidence = judged(policy, data.rows.combine_chunks())
             errors = answers(evidence)
             each = [*(n.range_median for n in errors.numbers.values()), *(c.count for c in errors.categories.values())]
             row["loss"][reading] = stats.loss
@@ -184,21 +188,6 @@ def measure_nulls(bench: Benchmark) -> Figures:
                 row["doubt"] = stats.doubt
         rows.append(row)
     return {"rows": rows, "k": k, "window": w.window, "tuples": w.loss_tuples}
-
-
-def _judged(policy: Policy, rows: pa.Table) -> tuple[Stats, Evidence]:
-    """The statistics of a run, and its output as the audit sees it."""
-    anonymizer = Anonymizer(policy)
-    published, traces = [], []
-    for batch in rows.to_batches():
-        published.append(anonymizer.push_batch(batch))
-        traces.append(anonymizer.trace)
-    published.append(anonymizer.flush())
-    traces.append(anonymizer.trace)
-    evidence = gather(policy, rows, pa.Table.from_batches(published), pa.Table.from_batches(traces))
-    stats = anonymizer.stats
-    assert isinstance(stats, Stats) and isinstance(evidence, Evidence)
-    return stats, evidence
 
 
 def nulls_tables(result: Figures) -> list[Table]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.blocks.domain import MISSING, common_ancestor, weight_of
+from shoal.blocks.sets import root_of, unlike_loss
 from shoal.blocks.window import STRIDE
 from shoal.compiled import inlined, popcount
 
@@ -49,7 +50,9 @@ def distance(domain, w, t, u, metric):
     for q in range(len(domain.width)):
         a, b = w.values[t, q], w.values[u, q]
         if (a < b or a > b) and own >> np.uint64(q) & np.uint64(1):  # false where one is missing
-            if domain.categorical[q]:
+            if domain.sets[q]:
+                total += domain.weight[q] * unlike_loss(domain, q, a, b)
+            elif domain.categorical[q]:
                 total += domain.weight[q] * domain.node_loss[common_ancestor(domain, q, min(a, b), max(a, b))]
             else:
                 total += domain.weight[q] * (abs(a - b) / domain.width[q])
@@ -88,13 +91,18 @@ def rough_distances(domain, w, t, metric, scratch):
         column = w.code[q, :width]
         if not domain.categorical[q]:
             _add_difference(column, column[t], units)
+        elif domain.coded[q] and domain.sets[q]:
+            _add_unlike(domain, q, column, column[t], units)
         elif domain.coded[q]:
             _climb(domain, q, column, column[t], units)
         else:
             leaves = scratch.exact[:held]
             for j in range(held):
                 leaves[j] = w.values[j, q]
-            _climb_far(domain, q, leaves, leaves[t], units)
+            if domain.sets[q]:
+                _add_unlike_far(domain, q, leaves, leaves[t], units)
+            else:
+                _climb_far(domain, q, leaves, leaves[t], units)
     for j in range(width):
         out[j] = np.float32(units[j]) * np.float32(1 / domain.unit[0])
     pattern = w.pattern[:width]
@@ -178,6 +186,26 @@ def _climb_far(domain, q, leaves, leaf, units):
         for j in range(len(leaves)):
             units[j] += more if leaves[j] < first or leaves[j] > last else np.uint16(0)
         first, last, lost = domain.first[node], domain.last[node], domain.node_units[node]
+
+
+@inlined
+def _add_unlike(domain, q, column, leaf, units):
+    """Add the loss of a set of two, `leaf` and column[j]; nothing where equal or missing."""
+    unknown, whole = np.uint16(domain.leaves[q]), np.uint16(domain.node_units[root_of(domain, q)])
+    one = whole if leaf == unknown else np.uint16(domain.unlike[q])
+    for j in range(len(column)):
+        other = column[j]
+        units[j] += (whole if other == unknown else one) if other != leaf and other != MISSING else np.uint16(0)
+
+
+@inlined
+def _add_unlike_far(domain, q, leaves, leaf, units):
+    """The same for leaves that have no codes."""
+    unknown, whole = domain.leaves[q], np.uint16(domain.node_units[root_of(domain, q)])
+    one = whole if leaf == unknown else np.uint16(domain.unlike[q])
+    for j in range(len(leaves)):
+        other = leaves[j]
+        units[j] += (whole if other == unknown else one) if other < leaf or other > leaf else np.uint16(0)
 
 
 @inlined

@@ -47,6 +47,13 @@ class Domain(NamedTuple):
     node_units: NDArray[np.int64]  # its loss in units
     label: NDArray[np.int64]  # the index of a node's label in its hierarchy
     root: NDArray[np.int64]  # the root's label
+    sets: NDArray[np.bool_]  # whether a group shows a set of values (`blocks.sets`); the next five count only there
+    most: NDArray[np.int64]  # the most values of a set
+    carriers: NDArray[np.int64]  # the fewest persons that have a value of a set
+    leaves: NDArray[np.int64]  # how many leaves there are, which is also the number of a value that the hierarchy lacks
+    admits: NDArray[np.bool_]  # whether there can be such a value
+    unlike: NDArray[np.int64]  # the loss of a set of two, in units of a rough distance
+    word: NDArray[np.int64]  # the first word of each set in a row of words; the last entry: how many words there are
 
 
 def domain(policy: Policy) -> Domain:
@@ -64,6 +71,8 @@ def domain(policy: Policy) -> Domain:
     last: list[float] = []
     node_loss: list[float] = []
     label: list[int] = []
+    sets, admits, words = np.zeros(size, bool), np.zeros(size, bool), np.zeros(size + 1, np.int64)
+    most, carriers, tops = np.zeros(size, np.int64), np.ones(size, np.int64), np.zeros(size, np.int64)
     for q, (_, attribute) in enumerate(policy.quasi):
         tree = attribute.hierarchy
         node[q] = len(parent)
@@ -75,7 +84,11 @@ def domain(policy: Policy) -> Domain:
             continue
         categorical[q] = True
         leaves, root = tree.leaves, tree.root
-        top_label[q] = root
+        top_label[q], tops[q] = root, leaves
+        if attribute.sets:
+            sets[q], words[q + 1] = True, len(tree.labels) // 64 + 1  # a bit for each node, and for an unknown value
+            admits[q] = attribute.unknown == "root"
+            most[q], carriers[q] = min(attribute.sets.most or leaves, leaves), attribute.sets.min_support
         place = [n if n < leaves else n + 1 for n in range(len(tree.labels))]
         unknown = leaves
         up = {place[n]: place[p] if p >= 0 else place[root] for n, p in enumerate(tree.parent.tolist())}
@@ -96,12 +109,14 @@ def domain(policy: Policy) -> Domain:
     coded = nodes <= CODES
     scale = np.where(categorical, coded, weight * unit / (high - low))
     node_units = np.floor(np.array(node_loss) * np.repeat(weight * unit, nodes) + 0.5).astype(np.int64)
+    unlike = np.floor(weight * unit / np.maximum(tops - 1, 1) + 0.5).astype(np.int64)
     return Domain(
         low=low, high=high, width=high - low, weight=weight, weighed=np.array([(weight != 1.0).any()]),
         least=weight.min(keepdims=True), unit=np.array([unit]), scale=scale, coded=coded, categorical=categorical,
         grid=grid, grid_top=top, grid_bottom=bottom, node=node, parent=np.array(parent, np.int64),
         first=np.array(first, np.float64), last=np.array(last, np.float64), node_loss=np.array(node_loss, np.float64),
         node_units=node_units, label=np.array(label, np.int64), root=top_label,
+        sets=sets, most=most, carriers=carriers, leaves=tops, admits=admits, unlike=unlike, word=np.cumsum(words),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.blocks.diversity import ROOM
 from shoal.blocks.domain import common_ancestor, weight_of
+from shoal.blocks.sets import reaches, root_of, show_node, show_set
 from shoal.blocks.window import padded
 from shoal.compiled import COLUMNS, ends, inlined, inner
 
@@ -40,12 +41,14 @@ class Groups(NamedTuple):
     people: NDArray[np.uint64]  # the persons of these rows, one word each
     early: NDArray[np.float64]  # the time that all its rows show, where time is published
     late: NDArray[np.float64]
+    nodes: NDArray[np.uint64]  # the nodes that its sets show, and all leaves below them (`blocks.sets`)
+    reach: NDArray[np.uint64]  # filled by the door alone
     withheld: NDArray[np.bool_]  # by sensitive attribute: whether all its tuples publish null instead of their values
     rows: NDArray[np.int64]
 
 
-def groups(quasi: int, sensitive: int, capacity: int, people: int = 0) -> Groups:
-    """Room for `capacity` groups; for reuse, each remembers the persons of up to `people` rows."""
+def groups(quasi: int, sensitive: int, words: int, capacity: int, people: int = 0) -> Groups:
+    """Room for `capacity` groups; their sets take so many words, and each remembers the persons of up to `people` rows."""
     low, high = np.zeros((capacity, padded(quasi))), np.zeros((capacity, padded(quasi)))
     loss, shown_low, shown_high, shown_loss = (np.zeros((capacity, quasi)) for _ in range(4))
     persons, number, arrivals, size = (np.zeros(capacity, np.int64) for _ in range(4))
@@ -56,7 +59,9 @@ def groups(quasi: int, sensitive: int, capacity: int, people: int = 0) -> Groups
         size=size, had=np.zeros((capacity, quasi), np.int64), shown=np.zeros((capacity, sensitive), np.int64),
         value=np.zeros((capacity, sensitive, ROOM), np.uint64), times=np.zeros((capacity, sensitive, ROOM), np.int64),
         rows_shown=np.zeros(capacity, np.int64), people=np.zeros((capacity, people), np.uint64),
-        early=np.zeros(capacity), late=np.zeros(capacity), withheld=np.zeros((capacity, sensitive), bool),
+        early=np.zeros(capacity), late=np.zeros(capacity),
+        nodes=np.zeros((capacity, words), np.uint64), reach=np.zeros((capacity, words), np.uint64),
+        withheld=np.zeros((capacity, sensitive), bool),
         rows=np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -84,11 +89,16 @@ def generalize(s, slots):
         g.withheld[row, a] = False
     for q in range(len(domain.width)):
         low, high = g.low[row, q], g.high[row, q]
+        if domain.sets[q]:
+            show_node(domain, g, row, q, root_of(domain, q))
         if not shown >> np.uint64(q) & np.uint64(1):
             lost = pattern >> np.uint64(q) & np.uint64(1) or not shows_any(promise.match)  # or else no member has it
             g.low[row, q], g.high[row, q] = (-np.inf, np.inf) if lost else (low, high)
             g.loss[row, q] = 1.0 if lost else 0.0
             g.shown_low[row, q] = 0.0
+        elif domain.sets[q]:
+            g.low[row, q], g.high[row, q] = low, high
+            show_set(domain, w, g, row, q, slots, s.scratch)
         elif domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
             g.low[row, q] = domain.first[node]
@@ -181,10 +191,10 @@ def conflict(pattern, doubt, own, match):
 
 
 @inlined
-def covers(g, row, w, slot, match):
+def covers(domain, g, row, w, slot, match):
     """covers(G, t): no quasi-identifier is in conflict, and the values of the tuple lie inside G."""
     outside = conflict(g.pattern[row], g.doubt[row], w.pattern[slot], match)
     for q in range(w.values.shape[1]):
         value = w.values[slot, q]
         outside |= np.uint64(value < g.low[row, q]) | np.uint64(value > g.high[row, q])
-    return outside == 0
+    return outside == 0 and reaches(domain, g, row, w, slot)

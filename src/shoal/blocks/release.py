@@ -21,6 +21,7 @@ from shoal.blocks.groups import MAYBE, ROOT, covers, imputed_loss, mean_loss, su
 from shoal.blocks.nearest import count_persons
 from shoal.blocks.reuse import stays_as_diverse
 from shoal.blocks.rows import fix_time, has_share, is_in_time, most_of_one, show_row
+from shoal.blocks.sets import are_carried, fill_reach
 from shoal.blocks.window import in_order, remove
 from shoal.compiled import inlined, popcount
 
@@ -90,14 +91,15 @@ def release(s, slots, row, how):
         persons = count_persons(w, slots, scratch)
         fit = persons >= promise.k
         tally.too_small += not fit
+        fill_reach(s.domain, g, row)
         for slot in slots:
-            if not covers(g, row, w, slot, promise.match):
+            if not covers(s.domain, g, row, w, slot, promise.match):
                 tally.uncovered += 1
                 fit = False
         if promise.one_in_k and persons < len(slots) and most_of_one(w, slots, scratch) * promise.k > len(slots):
             tally.crowded += 1
             fit = False
-        if promise.support > 1 and not _is_supported(s, slots, row):
+        if not ((promise.support < 2 or _is_supported(s, slots, row)) and are_carried(s, slots, row)):
             tally.thin += 1
             fit = False
         if asked and not is_diverse_or_withheld(s.exits.diversity, g, row, w, slots, scratch):
@@ -117,7 +119,7 @@ def release(s, slots, row, how):
     for slot in slots:
         fits = fit
         if how == REUSE and fit:
-            if not (covers(g, row, w, slot, promise.match) and is_in_time(s.domain, g, row, w, slot)):
+            if not (covers(s.domain, g, row, w, slot, promise.match) and is_in_time(s.domain, g, row, w, slot)):
                 tally.uncovered += 1
                 fits = False
             elif promise.one_in_k and not has_share(g, row, w, slot, promise.k):

@@ -16,6 +16,7 @@ from shoal.blocks.diversity import stays_diverse
 from shoal.blocks.domain import weight_of
 from shoal.blocks.groups import conflict
 from shoal.blocks.rows import has_share, is_timed
+from shoal.blocks.sets import bit_of
 from shoal.compiled import COLUMNS, add_losses, inlined, inner, kernel
 
 RULE = np.dtype([
@@ -35,11 +36,12 @@ class Reuse(NamedTuple):
     published: NDArray[np.float64]
     number: NDArray[np.int64]
     loss: NDArray[np.float64]
+    reach: NDArray[np.uint64]  # of the sets: one row per word, one column per entry
     lost: NDArray[np.float64]  # work array: the loss of the current tuple with each entry; infinite if it is not covered
     rule: np.record
 
 
-def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int) -> Reuse:
+def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int, words: int) -> Reuse:
     rule = np.zeros(1, RULE).view(np.recarray)[0]
     rule.age, rule.limit, rule.loss, rule.same_pattern = age, limit, loss, same_pattern
     blocks = limit // COLUMNS + 1  # room for one entry above the limit
@@ -48,7 +50,7 @@ def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int) -
     return Reuse(
         row=np.zeros(room, np.int64), low=low, high=high, pattern=np.zeros(room, np.uint64), doubt=np.zeros(room, np.uint64),
         early=np.zeros(room), late=np.zeros(room), published=np.zeros(room), number=np.zeros(room, np.int64), loss=losses,
-        lost=np.zeros(room), rule=rule,
+        reach=np.zeros((words, room), np.uint64), lost=np.zeros(room), rule=rule,
     )  # fmt: skip
 
 
@@ -88,6 +90,13 @@ def _measure(s, t):
             lost[e] = lost[e] if early[e] <= moment <= late[e] else np.inf
     for b in range(blocks):
         add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], lost[b * COLUMNS : (b + 1) * COLUMNS])
+    for q in range(len(domain.sets)):
+        if domain.sets[q] and own >> np.uint64(q) & np.uint64(1):
+            leaf = np.int64(w.values[t, q])
+            reach, own_bit = r.reach[domain.word[q] + (leaf >> 6), :width], bit_of(leaf)
+            for e in range(width):
+                shown = pattern[e] >> np.uint64(q) & np.uint64(1)
+                lost[e] = lost[e] if reach[e] & own_bit or not shown else np.inf
     if own != 0:
         weight = weight_of(domain, own)
         for e in range(width):
@@ -185,6 +194,8 @@ def _enter(r, g, row, e):
         r.low[b, q, i] = g.low[row, q]
         r.high[b, q, i] = g.high[row, q]
         r.loss[b, q, i] = g.loss[row, q]
+    for word in range(len(r.reach)):
+        r.reach[word, e] = g.reach[row, word]
 
 
 @inlined

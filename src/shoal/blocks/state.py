@@ -87,11 +87,13 @@ def new_state(
     privacy = policy.privacy
     people = remembered(k) if policy.one_in_k and policy.reuse.limit > 0 and policy.reuse.age > 0 else 0
     given = promise(k, *deadlines, MATCHES[privacy.nulls_match], privacy.support, policy.one_in_k)
+    known = domain(policy)
+    words = int(known.word[-1])
     return State(
-        domain(policy),
+        known,
         window(KINDS[policy.window.kind], policy.window.length, policy.stretch, quasi, sensitive, 1),
-        groups(quasi, sensitive, 1, people),
-        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, same_pattern, quasi),
+        groups(quasi, sensitive, words, 1, people),
+        reuse(policy.reuse.age, policy.reuse.limit, policy.reuse.loss, same_pattern, quasi, words),
         exits(given, diversity, 1),
         scratch(1, sensitive),
         rule,
@@ -227,7 +229,7 @@ def _put(source: NDArray[Any], target: NDArray[Any]) -> None:
 
 
 def _empty(s: State, room: int) -> Groups:
-    return groups(len(s.domain.width), len(s.exits.diversity.total), room, s.groups.people.shape[1])
+    return groups(len(s.domain.width), len(s.exits.diversity.total), int(s.domain.word[-1]), room, s.groups.people.shape[1])
 
 
 def _reusable(s: State, room: int) -> Groups:

@@ -24,7 +24,7 @@ DATA = "3. What is left of the data?"
 _COLOURS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 _STYLES = {Verdict.HELD: "bold green", Verdict.BROKEN: "bold red", Verdict.NOT_CHECKABLE: "yellow", Verdict.NOT_PROMISED: "dim"}
 _CHECKED = {
-    "diversity": "values", "closeness": "values", "support": "rows", "blocks": "values", "bags": "values",
+    "diversity": "values", "closeness": "values", "support": "rows", "sets": "values", "blocks": "values", "bags": "values",
     "true": "rows", "alike": "rows", "unaltered": "values", "silent": "values",
     "exact": "observations", "in order": "rows", "pseudonyms": "rows",
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,9 @@ from numpy.typing import NDArray
 from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, ENDS, IMPUTED, struct_of
 from shoal.columns.floats import blank_nulls, only_used
 from shoal.columns.periods import time_intervals
+from shoal.columns.sets import set_column, set_table
 from shoal.compiled import inlined, kernel
-from shoal.policy import Policy
+from shoal.policy import Hierarchy, Policy
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _MANY = 10_000
@@ -22,12 +25,15 @@ _MANY = 10_000
 class Publisher:
     """Builds the published columns: intervals as structs of lo and hi, labels as dictionaries, all others unchanged.
 
-    Under `nulls_match: blurred` an interval has a third field, and a label is a struct of two: whether it may be missing.
+    A set is a list of labels. Under `nulls_match: blurred` an interval has a third field, a label is a struct of two: whether
+    it may be missing. A set that may be missing ends with null.
     """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._imputes = policy.algorithm.imputes and policy.privacy.nulls_match == "maybe"
+        self._trees = {q: a.hierarchy for q, (_, a) in enumerate(policy.quasi) if a.hierarchy and a.sets}
+        self._words = dict(zip(self._trees, _word_slices(self._trees.values()), strict=True))
         self._blurs = policy.privacy.nulls_match == "blurred"
         self._labels = {name: pa.array(a.hierarchy.labels, pa.string()) for name, a in policy.quasi if a.hierarchy}
         self._demanding = {demand.name: a for a, demand in enumerate(policy.requirements)}
@@ -37,12 +43,13 @@ class Publisher:
         self, kept: pa.Table, pattern: NDArray[np.uint64], row: NDArray[np.int64],
         low: NDArray[np.float64], high: NDArray[np.float64], size: NDArray[np.int64], had: NDArray[np.int64],
         doubt: NDArray[np.uint64], time: tuple[NDArray[np.float64], NDArray[np.float64]], withheld: NDArray[np.bool_],
+        nodes: NDArray[np.uint64],
     ) -> pa.RecordBatch:  # fmt: skip
         """`low`, `high`, `had` have one row per group and one column per quasi-identifier; row -1 is a suppressed tuple.
 
         Bit q of a group's `doubt` is set if quasi-identifier q is in doubt. `time` are the ends of the groups' times.
         `withheld` has a column for each of the policy's requirements: whether the group shows null instead of
-        the values of this sensitive attribute.
+        the values of this sensitive attribute. `nodes` are the groups' sets as bits (`blocks.sets`).
         """
         columns = self._times(kept, row, *time)
         suppressed = row < 0
@@ -51,14 +58,19 @@ class Publisher:
             pattern = np.where(suppressed, _ALL, pattern)
             low, high = np.vstack([low, self._root(0)]), np.vstack([high, self._root(1)])
             size, had = np.append(size, 0), np.vstack([had, np.zeros_like(had, shape=(1, had.shape[1]))])
-            doubt = np.append(doubt, np.uint64(0))
+            doubt, nodes = np.append(doubt, np.uint64(0)), np.vstack([nodes, self._root_words(nodes.shape[1])])
             withheld = np.vstack([withheld, np.zeros_like(withheld, shape=(1, withheld.shape[1]))])
         shown = self._bitmaps(pattern)
         doubted = self._bitmaps(_gathered(doubt, row) & pattern) if self._blurs else shown
         for q, (name, attribute) in enumerate(self._policy.quasi):
             valid = pa.py_buffer(shown[q])
             doubts = [pa.Array.from_buffers(pa.bool_(), len(row), [None, pa.py_buffer(doubted[q])])] if self._blurs else []
-            if attribute.hierarchy:
+            if q in self._trees:
+                has_one = (pattern >> np.uint64(q) & np.uint64(1)).astype(bool)
+                in_doubt = (_gathered(doubt, row) >> np.uint64(q) & np.uint64(1)).astype(bool) & has_one
+                table = set_table(nodes[:, self._words[q]], self._trees[q])
+                columns[name] = set_column(table, row, has_one, in_doubt, self._labels[name])
+            elif attribute.hierarchy:
                 labels = self._labels[name]
                 node = np.clip(low[:, q], 0, len(labels) - 1).astype(np.int32)  # where nobody has a value, it may be no node
                 has_one = (pattern >> np.uint64(q) & np.uint64(1)).astype(bool)
@@ -98,6 +110,14 @@ class Publisher:
         _fill_bitmaps(bits, bitmaps)
         return bitmaps
 
+    def _root_words(self, words: int) -> NDArray[np.uint64]:
+        """The sets of a suppressed tuple: the roots."""
+        row = np.zeros(words, np.uint64)
+        for q, tree in self._trees.items():
+            root = tree.root + (tree.root >= tree.leaves)
+            row[self._words[q].start + root // 64] = np.uint64(1 << root % 64)
+        return row
+
     def _root(self, end: int) -> list[float]:
         """The row of a suppressed tuple: the whole range, the root's label."""
         return [a.hierarchy.root if a.hierarchy else (a.low, a.high)[end] for _, a in self._policy.quasi]
@@ -126,6 +146,12 @@ def _transposed(square):
     square ^= swapped ^ swapped << np.uint64(14)
     swapped = (square ^ square >> np.uint64(28)) & np.uint64(0x00000000F0F0F0F0)
     return square ^ swapped ^ swapped << np.uint64(28)
+
+
+def _word_slices(trees: Iterable[Hierarchy]) -> list[slice]:
+    """Which words of a row are the sets of each hierarchy (`blocks.domain`)."""
+    ends = np.cumsum([0, *(len(tree.labels) // 64 + 1 for tree in trees)]).tolist()
+    return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 def _struct(names: tuple[str, ...], children: list[pa.Array], valid: pa.Buffer) -> pa.Array:

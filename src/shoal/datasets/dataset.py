@@ -44,13 +44,14 @@ class DataSet:
         *,
         nulls_match: str = "maybe",
         one_in_k: bool = False,
+        generalize: str = "node",
         sections: Mapping[str, Any] | None = None,
     ) -> Policy:
         """A policy under which these rows can be anonymized, in the papers' reading; `sections` are further ones."""
         attributes: dict[str, Any] = {
             name: {"quasi": "numeric", "range": list(span), "out_of_range": "clip"}
             if span
-            else {"quasi": "categorical", "hierarchy": f"hierarchies/{name}.csv"}
+            else {"quasi": "categorical", "hierarchy": f"hierarchies/{name}.csv", "generalize": generalize}
             for name, span in self.quasi.items()
         }
         written = {

@@ -1,4 +1,4 @@
-"""DataFrames of pandas: intervals become its own intervals, labels its own categories."""
+"""DataFrames of pandas: intervals become its own intervals, labels its own categories, sets lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from shoal.column_types import BLURRED_INTERVAL, DOUBT, ENDS, IMPUTED, doubt, is_blurred_label, is_struct_of
+from shoal.column_types import BLURRED_INTERVAL, DOUBT, ENDS, IMPUTED, doubt, is_blurred_label, is_set, is_struct_of
 from shoal.errors import InputError
 from shoal.frames.kind import Arrived, Kind, one_chunk, wanted
 
@@ -46,6 +46,8 @@ def _columns(name: str, column: pa.ChunkedArray, frame: Any) -> Iterator[tuple[s
         yield from _columns(name, pa.chunked_array([value]), frame)
         yield f"{name}.of", of.to_pandas()
         yield f"{name}.had", had.to_pandas()
+    elif is_set(column.type):
+        yield name, pd.Series(column.to_pylist(), dtype=object)
     else:
         series = column.to_pandas()
         if name in frame.columns and not pa.types.is_dictionary(column.type) and not pa.types.is_list(column.type):

@@ -1,4 +1,4 @@
-"""Frames of polars: intervals are structs of lo and hi, labels its own categories."""
+"""Frames of polars: intervals are structs of lo and hi, labels its own categories, sets lists of them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from xml.etree import ElementTree
 
 from shoal.config import quoted_name, yaml_scalar
 from shoal.errors import InputError, PolicyError
-from shoal.infer.draft import K, placeholder
+from shoal.infer.attribute import K
+from shoal.infer.draft import placeholder
 from shoal.infer.entry import Entry, flow, prose
 from shoal.policy import Hierarchy, Privacy
 

@@ -15,11 +15,13 @@ from shoal.infer.sample import RARE, Column, support
 from shoal.recognize import PHONES, direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, stable_persons, words
 from shoal.text import counted, percent
 
+K = 20
 MOST_LEAVES = 100
 MOST_CODES = 20
 CODES = 5
 COVERED = 0.8
 LAST_YEAR = 2200
+_BETTER = 0.05  # by how much a set must lose less than a node
 
 _UNCLEAR = "its name does not tell whether others may know it of a person"
 
@@ -160,7 +162,24 @@ def _category(column: Column, context: Context) -> Entry:
     elif not context.complete:
         facts.append("unknown: root, since later rows may hold others")
     leaves = sorted(column.values[code] for code in often)
-    return _decided(column, facts, categorical(column.name, leaves, bool(rare) or not context.complete))
+    shown, as_set, as_node = losses(np.bincount(column.codes[np.isin(column.codes, often)])[often], K)
+    sets = as_set < as_node - _BETTER
+    if sets:
+        why = f"{K} rows of the sample have {shown:.1f} of them on average: a set of these loses {as_set:.2f}"
+        facts.append(f"generalize: set, since {why}, a node {as_node:.2f}")
+    return _decided(column, facts, categorical(column.name, leaves, bool(rare) or not context.complete, sets))
+
+
+def losses(rows: NDArray[np.int64], k: int) -> tuple[float, float, float]:
+    """How many different values k rows have on average, if they are drawn at random; and what a group of them loses in a flat
+    hierarchy, if it shows the set of its values, or a node. `rows` are the rows of each value.
+
+    >>> losses(np.array([50, 50]), 2)
+    (1.5, 0.5, 0.5)
+    """
+    share = rows / rows.sum()
+    shown = float((1 - (1 - share) ** k).sum())
+    return shown, (shown - 1) / max(1, len(rows) - 1), float(1 - (share**k).sum())
 
 
 def _mixed(column: Column) -> str:

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 from shoal.config import quoted_name, yaml_scalar
 from shoal.formats import Detected
-from shoal.infer.attribute import Context, attribute
+from shoal.infer.attribute import Context, K, attribute
 from shoal.infer.entry import Entry, flow, prose
 from shoal.infer.roles import BLANK, Persons, Times, find_nulls, find_person, find_time, nulls_entry
 from shoal.infer.sample import RARE, Column, Sample, person_numbers, sample
 from shoal.policy import MOST_QUASI
 from shoal.text import counted
 
-K = 20
 WINDOW = 50 * K
 
 

@@ -113,8 +113,9 @@ def numeric(name: str, bounds: Range, more: str = "") -> list[str]:
     return [f"{yaml_scalar(name)}: {{quasi: numeric, {part}range: [{bounds.low}, {bounds.high}], grid: {bounds.grid}}}"]
 
 
-def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
-    """The settings of a categorical quasi-identifier with a flat tree; `is_open`: other values are expected.
+def categorical(name: str, leaves: Sequence[str], is_open: bool, sets: bool = False) -> list[str]:
+    """The settings of a categorical quasi-identifier with a flat tree; `is_open`: other values are expected; `sets`: a group
+    shows the set of its values.
 
     >>> print("\\n".join(categorical("sex", ["f", "m"], True)))
     sex:
@@ -127,8 +128,9 @@ def categorical(name: str, leaves: Sequence[str], is_open: bool) -> list[str]:
     while root in leaves:
         root = f"{root} value"
     unknown = ["  unknown: root"] if is_open else []
+    shown = ["  generalize: set"] if sets else []
     tree = flow(f"    {root}: [", [yaml_scalar(leaf) for leaf in leaves])
-    return [f"{yaml_scalar(name)}:", "  quasi: categorical", *unknown, "  hierarchy:", *tree]
+    return [f"{yaml_scalar(name)}:", "  quasi: categorical", *unknown, *shown, "  hierarchy:", *tree]
 
 
 def flow(start: str, items: Sequence[str], end: str = "]") -> list[str]:

@@ -16,6 +16,7 @@ from shoal.policy.algorithm import (
 )
 from shoal.policy.attribute import Attribute, Diversity, Requirement
 from shoal.policy.canonical import canonical
+from shoal.policy.generalize import Sets
 from shoal.policy.hierarchy import Hierarchy, decode, parse_file, parse_tree
 from shoal.policy.input import Input
 from shoal.policy.policy import Policy, Reuse
@@ -27,6 +28,6 @@ from shoal.policy.zanon import Tuned, Zanon
 __all__ = [
     "DEFAULT", "DEFAULT_NAME", "FILTER", "KNOWN", "MOST_QUASI", "NAMES", "NOBODY", "UNLISTED", "WINDOWED", "Algorithm",
     "Attribute", "Blocks", "Diversity", "Fads", "Fast", "Hierarchy", "Idea", "Input", "Item", "Kvarp", "Parameters", "Policy",
-    "Privacy", "Releases", "Requirement", "Reuse", "Time", "Tuned", "Window", "Zanon", "canonical", "decode", "lowest_nodes",
-    "needs_reuse_age", "parse_blocks", "parse_file", "parse_tree", "schema_text",
+    "Privacy", "Releases", "Requirement", "Reuse", "Sets", "Time", "Tuned", "Window", "Zanon", "canonical", "decode",
+    "lowest_nodes", "needs_reuse_age", "parse_blocks", "parse_file", "parse_tree", "schema_text",
 ]  # fmt: skip

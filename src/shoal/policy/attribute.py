@@ -17,10 +17,12 @@ from pydantic import (
     model_validator,
 )
 
+from shoal.column_types import SEPARATOR
 from shoal.config import Closeness, Count, FrozenModel, Positive, number, refusal, whole
 from shoal.errors import PolicyError
 from shoal.hierarchies import SCHEMA, is_named
 from shoal.policy.canonical import canonical
+from shoal.policy.generalize import Generalize, Sets, Values, flat
 from shoal.policy.hierarchy import Hierarchy, built, load_file, parse_tree
 from shoal.policy.reason import Kept, Reason, because
 from shoal.policy.stable import BAG, ShownAs, WrittenBlocks
@@ -123,6 +125,8 @@ _OPTIONS = {
     "grid": ("numeric", _NUMERIC),
     "part": ("numeric", _NUMERIC),
     "out_of_range": ("numeric", _NUMERIC),
+    "values": ("categorical", _CATEGORICAL),
+    "generalize": ("categorical", _CATEGORICAL),
     "l": ("sensitive", _SENSITIVE),
     "t": ("sensitive", _SENSITIVE),
     "distribution": ("sensitive", _SENSITIVE),
@@ -134,6 +138,7 @@ _FORMS: dict[str, JsonValue] = {
     "oneOf": [
         {"properties": {"quasi": {"const": "numeric"}}, "required": ["quasi", "range"]},
         {"properties": {"quasi": {"const": "categorical"}}, "required": ["quasi", "hierarchy"]},
+        {"properties": {"quasi": {"const": "categorical"}}, "required": ["quasi", "values"]},
         {"required": ["sensitive"]},
         {"required": ["publish"]},
     ]
@@ -209,10 +214,17 @@ class Attribute(FrozenModel):
     part: Literal["year"] | None = Field(default=None, description="year: the field holds dates, of which the year counts")
     out_of_range: Literal["reject", "clip"] = Field(default="reject", description="what becomes of a value outside the range")
     hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
+    values: Values | None = Field(
+        default=None, description="all values there can be, without a hierarchy; published as sets unless generalize is node"
+    )
     unknown: Unknown = Field(
         default="reject",
         description="what becomes of a value that is no leaf: reject (default) or root; that is in no block: unlisted "
         "(default) or null",
+    )
+    generalize: Generalize | None = Field(
+        default=None,
+        description="node: a group shows the lowest node over its values; set, or {set: {most: 5, min_support: 2}}: the values",
     )
     sensitive: Mark = Field(default=False, description="true: published as it is")
     stable: Mark = Field(default=False, description="true: it hardly changes for a person, and is published as `as` says")
@@ -258,15 +270,32 @@ class Attribute(FrozenModel):
         return self.range[1] if self.range else math.nan
 
     @property
+    def sets(self) -> Sets | None:
+        """How sets of values are published; None if the attribute is published as single nodes, or is not categorical."""
+        given = self.generalize or (Sets() if self.values else None)
+        return given if isinstance(given, Sets) else None
+
+    @property
     def _finest(self) -> float:
         """The least grid of which floating point tells all multiples in the range apart, and holds the fraction."""
         return max(-self.low, self.high, _SMALLEST) / 2**53
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled_in_full(cls, written: object) -> object:
+        """`set: {most: 5}` is short for `generalize: {set: {most: 5}}`."""
+        if not isinstance(written, Mapping) or "set" not in written or "generalize" in written:
+            return written
+        others = {key: value for key, value in written.items() if key != "set"}
+        return {**others, "generalize": {"set": written["set"]}}
 
     @model_validator(mode="after")
     def _one_role(self) -> Attribute:
         problems = list(self._problems())
         if problems:
             raise refusal(*problems)
+        if self.values is not None and self.hierarchy is None:
+            object.__setattr__(self, "hierarchy", flat(self.values))
         return self
 
     def _problems(self) -> Iterator[str | tuple[str, str]]:
@@ -283,8 +312,12 @@ class Attribute(FrozenModel):
         yield from self._stable_problems()
         if self.quasi == "numeric" and self.range is None:
             yield "range", "is missing; write [lowest, highest]"
-        if self.quasi == "categorical" and self.hierarchy is None:
+        if self.quasi == "categorical" and self.hierarchy is None and self.values is None:
             yield "hierarchy", "is missing; name a file in the policy's folder or write a mapping with one root"
+        if self.values is not None and "hierarchy" in self.model_fields_set:
+            yield "values", "are the leaves of the hierarchy; keep one of the two"
+        if self.sets and any(SEPARATOR in label for label in self.values or (self.hierarchy and self.hierarchy.labels) or ()):
+            yield "generalize", f"a label has {SEPARATOR!r}, which CSV puts between the values of a set; rename it, or use node"
         if self.range and self.grid and self.grid > self.high - self.low:
             yield "grid", f"is wider than the range; use at most {canonical(self.high - self.low)}"
         elif self.range and self.grid and self.grid < self._finest:

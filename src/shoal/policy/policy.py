@@ -294,10 +294,11 @@ def _digest(part: Any) -> str:
 
 def _plain(attribute: Attribute) -> dict[str, Any]:
     hierarchy = attribute.hierarchy and attribute.hierarchy.lines()
-    hidden = {"hierarchy", "because", "blocks"} | (set() if attribute.part else {"part"})
+    hidden = {"hierarchy", "values", "generalize", "because", "blocks"} | (set() if attribute.part else {"part"})
     hidden |= set() if attribute.stable else {"stable", "shown_as", "bag"}
+    sets = {"sets": attribute.sets._asdict()} if attribute.sets else {}
     blocks = {"blocks": attribute.blocks.plain()} if attribute.blocks else {}
-    return {**attribute.model_dump(exclude=hidden), "hierarchy": hierarchy, **blocks}
+    return {**attribute.model_dump(exclude=hidden), "hierarchy": hierarchy, **sets, **blocks}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainValidator, ValidationInfo, WithJsonSchema
 
-from shoal.column_types import BETWEEN
+from shoal.column_types import SEPARATOR
 from shoal.config import Count, FrozenModel, Span, refusal
 from shoal.errors import PolicyError
 from shoal.policy.canonical import canonical
@@ -41,7 +41,7 @@ class Blocks:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """One text for each block: its name, or its values as CSV shows them. The last is that of unlisted values."""
-        return (*(self.names or map(BETWEEN.join, self.values)), UNLISTED)
+        return (*(self.names or map(SEPARATOR.join, self.values)), UNLISTED)
 
     @cached_property
     def lists(self) -> tuple[tuple[str, ...], ...]:
@@ -173,8 +173,8 @@ def _problems(values: Sequence[str], by_values: bool) -> Iterator[str]:
         yield "names a value twice; keep one"
     if UNLISTED in values:
         yield f"{UNLISTED!r} is the block of values in no other; rename the value, or name the blocks"
-    if by_values and any(BETWEEN in value for value in values):
-        yield f"has a value with {BETWEEN!r}, which CSV writes between values; name the blocks"
+    if by_values and any(SEPARATOR in value for value in values):
+        yield f"has a value with {SEPARATOR!r}, which CSV writes between values; name the blocks"
 
 
 def _blocks(value: object, info: ValidationInfo) -> Blocks:

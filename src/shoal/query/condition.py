@@ -89,17 +89,32 @@ def one_of(field: str, *values: Any) -> Condition:
         wanted = frozenset().union(*(known.get(str(value), frozenset([str(value)])) for value in values))
         labels = found.labels
         assert labels is not None
-        coded = labels.dictionary_encode() if not pa.types.is_dictionary(labels.type) else labels
-        texts = [str(each) for each in coded.dictionary.to_pylist()]
-        shares = np.array([_share(known.get(text, frozenset([text])), wanted) for text in texts] + [np.nan])
-        codes = pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)
-        share = shares[codes]
+        if pa.types.is_list(labels.type):
+            share = _shares_of_sets(labels, known, wanted)
+        else:
+            coded = labels.dictionary_encode() if not pa.types.is_dictionary(labels.type) else labels
+            texts = [str(each) for each in coded.dictionary.to_pylist()]
+            shares = np.array([_share(known.get(text, frozenset([text])), wanted) for text in texts] + [np.nan])
+            share = shares[pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)]
         shown = ~np.isnan(share)
         sure = found.has & shown & (share >= 1.0)
         chance = np.where(found.has, 1.0, np.where(shown, PRESENT, 0.0)) * np.where(shown, share, 0.0)
         return Match(sure, found.may_have & ~(shown & (share <= 0.0)), chance)
 
     return Condition(match)
+
+
+def _shares_of_sets(sets: pa.ListArray, known: Mapping[str, frozenset[str]], wanted: frozenset[str]) -> NDArray[np.float64]:
+    """The share of the leaves at or below the labels of each set that are wanted; NaN where nothing is shown."""
+    shares: dict[tuple[str, ...], float] = {}
+    found = np.full(len(sets), np.nan)
+    for row, labels in enumerate(sets.to_pylist()):
+        shown = tuple(str(label) for label in labels or () if label is not None)
+        if shown:
+            if shown not in shares:
+                shares[shown] = _share(frozenset().union(*(known.get(each, frozenset([each])) for each in shown)), wanted)
+            found[row] = shares[shown]
+    return found
 
 
 def _share(shown: frozenset[str], wanted: frozenset[str]) -> float:
@@ -128,6 +143,8 @@ def read_values(column: pa.Array, null_is_missing: bool) -> Values:
     doubt = np.zeros(len(column), bool)
     if names and names[-1] == DOUBT:
         doubt = pc.fill_null(_part(column, DOUBT), False).to_numpy(zero_copy_only=False)
+    if pa.types.is_list(column.type):
+        doubt = np.array([bool(labels) and labels[-1] is None for labels in column.to_pylist()], bool)
     has, may_have = valid & ~doubt, valid | (not null_is_missing)
     if names[:2] == ENDS:
         low, high = (_floats(_part(column, name)) for name in ENDS)

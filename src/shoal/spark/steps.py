@@ -175,7 +175,7 @@ def _frames(messages: list[Message]) -> Iterator[Any]:
 
 
 def plain(kind: Any) -> Any:
-    """A type without dictionaries, inside structs (such as intervals) too.
+    """A type without dictionaries, inside structs (such as intervals) and lists (such as sets) too.
 
     >>> plain(pa.dictionary(pa.int32(), pa.string()))
     DataType(string)
@@ -184,6 +184,8 @@ def plain(kind: Any) -> Any:
         return plain(kind.value_type)
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(field.name, plain(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(plain(kind.value_type))
     return kind
 
 

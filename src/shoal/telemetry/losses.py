@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.column_types import is_set
 from shoal.policy import Attribute, Policy
 from shoal.telemetry.history import Floats, History
 
@@ -41,7 +42,9 @@ class Widths:
         return sums, shown
 
     def _labelled(self, name: str, column: pa.Array) -> float:
-        labels, widths = self._nodes[name]
+        labels, widths, step = self._nodes[name]
+        if is_set(column.type):
+            return _listed(labels, widths, step, column)
         dictionary, indices = column.dictionary, column.indices.drop_null().to_numpy()
         if len(dictionary) != len(labels):
             widths = widths[pc.index_in(dictionary, labels).to_numpy()]
@@ -95,10 +98,19 @@ def value_of(column: pa.Array) -> pa.Array:
     return column
 
 
-def _node_widths(attribute: Attribute) -> tuple[pa.Array, Floats]:
+def _node_widths(attribute: Attribute) -> tuple[pa.Array, Floats, float]:
+    """The labels, their widths, and by how much a set is wider with one leaf more."""
     tree = attribute.hierarchy
     assert tree
-    return pa.array(tree.labels, pa.string()), (tree.last - tree.first) / max(tree.leaves - 1, 1)
+    step = 1 / max(tree.leaves - 1, 1)
+    return pa.array(tree.labels, pa.string()), (tree.last - tree.first) / max(tree.leaves - 1, 1), step
+
+
+def _listed(labels: pa.Array, widths: Floats, step: float, column: pa.Array) -> float:
+    """The sum of the widths of sets, by the leaves at or below their labels; a leaf more is a step more."""
+    values = column.drop_null().flatten().drop_null()
+    each = widths[pc.index_in(values.dictionary, labels).to_numpy()] + step
+    return max(float(each[values.indices.to_numpy()].sum()) - step * (len(column) - column.null_count), 0.0)
 
 
 def _between(attribute: Attribute, column: pa.Array) -> float:

@@ -1,7 +1,8 @@
 """A sample of the published tuples for the page: a few of them as text, delayed and shuffled.
 
 Only generalized values are shown. Not shown are values that are published exactly: sensitive and kept attributes, exact times,
-users' pseudonyms. The ends of an interval without a grid are values of group members, so they are rounded outward.
+users' pseudonyms. The ends of an interval without a grid are values of group members, so they are rounded outward. So are the
+values of a set; only their number is shown.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ def cell(value: Any) -> str:
             return cell(inner)
         case {"lo": low, "hi": high}:
             return interval_text(low, high)
+        case [*labels, None]:
+            return cell(labels) + OR_MISSING
+        case [*labels]:
+            return ", ".join(labels)
         case bool():
             return str(value).lower()
         case float():
@@ -123,13 +128,19 @@ def _text(value: Any, attribute: Attribute | None) -> str:
     ('36 – 42', '38 – 40', '98 – 100')
     >>> _text({"lo": 37.12, "hi": 41.9, "or_missing": True}, age), _text({"value": {"lo": 38, "hi": 38}}, age)
     ('36 – 42 or missing', '38 – 40')
+    >>> home = Attribute(quasi="categorical", values=["Canal", "Meadow", "Hill"])
+    >>> _text(["Canal"], home), _text(["Canal", "Hill", None], home), cell(["Canal", "Hill"])
+    ('Canal', '2 of 3 values or missing', 'Canal, Hill')
     """
     match value:
-        case {"value": dict() as imputed}:
+        case {"value": dict() | list() as imputed}:
             return _text(imputed, attribute)
         case {"lo": low, "hi": high} if attribute and not attribute.grid:
             low, high = _outward(low, high, attribute)
             value = {**value, "lo": low, "hi": high}
+        case [str(), str(), *_] if attribute and attribute.sets and attribute.hierarchy and attribute.sets.min_support < 2:
+            labels = sum(label is not None for label in value)
+            return f"{labels} of {attribute.hierarchy.leaves} values" + (OR_MISSING if value[-1] is None else "")
     return cell(value)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from shoal.algorithms.tide.growth import load, whole, widen
 from shoal.algorithms.tide.vectors import least
-from shoal.algorithms.tide.wave import MISSING, has_kin_in, units
+from shoal.algorithms.tide.wave import MISSING, has_kin_in, has_value, is_only, units
+from shoal.blocks import bit_of
 from shoal.compiled import inlined, inner
 
 
@@ -52,7 +53,7 @@ def _measure(domain, v, t, group, other, listed):
             low = b.low_next[q, group] if place == low else low
             high = b.high_next[q, group] if place == high else high
             weight -= p.weight[t]
-        widen(domain, v, q, low, high, lacks, wider)
+        widen(domain, v, q, low, high, lacks, f.rest, _values_without(domain, v, q, t), wider)
         for i in range(width):
             cost[i] += wider[i] * (weight + (heft[i] if spot[i] >= 0 else 0.0))
         by_lacking = b.size[group] * v.scale.doubt[q] if low <= high else 0.0
@@ -60,6 +61,7 @@ def _measure(domain, v, t, group, other, listed):
         # the tuple comes to the other group, and the entry leaves
         low, high, lacks, weight = b.low[q, other], b.high[q, other], b.lacks[q, other], b.weight[q, other]
         low_next, high_next, have = b.low_next[q, other], b.high_next[q, other], b.size[other] - lacks
+        count = b.different[q, other]
         if place == MISSING:
             lacks += 1
         else:
@@ -67,17 +69,34 @@ def _measure(domain, v, t, group, other, listed):
             high_next, high = max(high_next, min(high, place)), max(high, place)
             weight += p.weight[t]
             have += 1
-        loss = np.float64(units(domain, v, q, low, high, lacks))
+            count += domain.sets[q] and not has_value(domain, b.has, other, q, place)
+        loss = np.float64(units(domain, v, q, low, high, count, lacks))
         by_lacking += b.size[other] * v.scale.doubt[q] if have > 0 and lacks > 1 else 0.0
         by_having += b.size[other] * v.scale.doubt[q] if have > 1 and lacks > 0 else 0.0
         for i in range(width):
             has = spot[i] >= 0
             cost[i] += loss * (weight - (heft[i] if has else 0.0)) + (by_having if has else by_lacking)
-        if low != low_next or high != high_next:
+        if low != low_next or high != high_next or (domain.sets[q] and b.different[q, other] > 1):
             for i in range(listed):
-                if spot[i] == low or spot[i] == high:
+                only = domain.sets[q] and spot[i] >= 0 and spot[i] != place and is_only(domain, b, other, q, spot[i])
+                if only or spot[i] == low or spot[i] == high:
                     from_low, to_high = low_next if spot[i] == low else low, high_next if spot[i] == high else high
-                    cost[i] += (units(domain, v, q, from_low, to_high, lacks) - loss) * (weight - heft[i])
+                    cost[i] += (units(domain, v, q, from_low, to_high, count - only, lacks) - loss) * (weight - heft[i])
         if v.work.strict and lacks == 1:
             for i in range(listed):
-                cost[i] += (units(domain, v, q, low, high, 0) - loss) * weight if spot[i] < 0 else 0.0
+                cost[i] += (units(domain, v, q, low, high, count, 0) - loss) * weight if spot[i] < 0 else 0.0
+
+
+@inlined
+def _values_without(domain, v, q, t):
+    """Write the values that the group of a tuple has without it into growth.rest, if they are a set; how many they are."""
+    p, b, f = v.tuples, v.boxes, v.growth
+    if not domain.sets[q]:
+        return np.int32(0)
+    group, place = p.group[t], p.place[t, q]
+    for word in range(domain.word[q], domain.word[q + 1]):
+        f.rest[word] = b.has[word, group]
+    if place == MISSING or not is_only(domain, b, group, q, place):
+        return b.different[q, group]
+    f.rest[domain.word[q] + (place >> 6)] &= ~bit_of(place)
+    return np.int32(b.different[q, group] - 1)

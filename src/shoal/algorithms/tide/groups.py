@@ -1,14 +1,16 @@
 """The groups of a wave: their members, boxes and costs.
 
-For each group and quasi-identifier the two smallest and the two largest places are stored, so that the box without one member
-is found without reading the others. `algorithms.tide.wave` explains the arguments.
+For each group and quasi-identifier the two smallest and the two largest places are stored, and of a set which values one member
+has, and which two, so that the box without one member is found without reading the others. `algorithms.tide.wave` explains the
+arguments.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.tide.wave import MISSING, NOWHERE, has_kin_in, is_mixed, units
+from shoal.algorithms.tide.wave import MISSING, NOWHERE, has_kin_in, has_value, is_mixed, is_only, units, with_one_more
+from shoal.blocks import bit_of
 from shoal.compiled import inlined, inner
 
 
@@ -28,7 +30,9 @@ def clear_group(v, group):
         b.low[q, group] = b.low_next[q, group] = NOWHERE
         b.high[q, group] = b.high_next[q, group] = MISSING
         b.weight[q, group] = 0.0
-        b.loss[q, group] = b.lacks[q, group] = 0
+        b.loss[q, group] = b.lacks[q, group] = b.different[q, group] = b.more[q, group] = 0
+    for word in range(len(b.has)):
+        b.has[word, group] = b.twice[word, group] = 0
     b.cost[group] = b.doubts[group] = 0.0
     b.size[group] = b.persons[group] = 0
     close(b, group)
@@ -57,9 +61,48 @@ def enter(domain, v, t, group):
         b.weight[q, group] += p.weight[t]
         low, high = b.low[q, group], b.high[q, group]
         _see(b, q, group, place)
-        if place < low or place > high:
-            b.loss[q, group] = units(domain, v, q, b.low[q, group], b.high[q, group], b.lacks[q, group])
+        new = domain.sets[q] and _add_value(domain, b, group, q, place)
+        if new or place < low or place > high:
+            _measure(domain, v, q, group)
     _price(v, group)
+
+
+@inlined
+def _measure(domain, v, q, group):
+    """Find what a group loses in a quasi-identifier, now that its box is another."""
+    b = v.boxes
+    low, high, count = b.low[q, group], b.high[q, group], b.different[q, group]
+    b.loss[q, group] = units(domain, v, q, low, high, count, b.lacks[q, group])
+    if domain.sets[q]:
+        b.more[q, group] = with_one_more(domain, v, q, low, high, count)
+
+
+@inlined
+def _add_value(domain, b, group, q, leaf):
+    """Add a value to the set of a group; whether it is new there."""
+    if has_value(domain, b.has, group, q, leaf):
+        b.twice[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
+        return False
+    b.has[domain.word[q] + (leaf >> 6), group] |= bit_of(leaf)
+    b.different[q, group] += 1
+    return True
+
+
+@inlined
+def _remove_value(domain, v, group, q, leaf):
+    """Remove the value of a tuple that has left from the set of its group, unless others have it; whether it is removed."""
+    p, b, word, others = v.tuples, v.boxes, domain.word[q] + (leaf >> 6), 0
+    if has_value(domain, b.twice, group, q, leaf):
+        u = b.first[group]
+        while u >= 0 and others < 2:
+            others += p.place[u, q] == leaf
+            u = p.newer[u]
+    if others < 2:
+        b.twice[word, group] &= ~bit_of(leaf)
+    if others == 0:
+        b.has[word, group] &= ~bit_of(leaf)
+        b.different[q, group] -= 1
+    return others == 0
 
 
 @inlined
@@ -92,10 +135,12 @@ def leave(domain, v, t):
         if place == MISSING:
             b.lacks[q, group] -= 1
             if v.work.strict and b.lacks[q, group] == 0:
-                b.loss[q, group] = units(domain, v, q, b.low[q, group], b.high[q, group], 0)
+                _measure(domain, v, q, group)
             continue
         b.weight[q, group] -= p.weight[t]
         low, high = b.low[q, group], b.high[q, group]
+        if domain.sets[q] and _remove_value(domain, v, group, q, place):
+            _measure(domain, v, q, group)
         if place <= b.low_next[q, group] or place >= b.high_next[q, group]:
             b.low[q, group] = b.low_next[q, group] = NOWHERE
             b.high[q, group] = b.high_next[q, group] = MISSING
@@ -104,7 +149,7 @@ def leave(domain, v, t):
                 if p.place[u, q] != MISSING:
                     _see(b, q, group, p.place[u, q])
                 u = p.newer[u]
-            b.loss[q, group] = units(domain, v, q, b.low[q, group], b.high[q, group], b.lacks[q, group])
+            _measure(domain, v, q, group)
     _price(v, group)
 
 
@@ -142,17 +187,18 @@ def saving(domain, v, t):
     cost = doubts = 0.0
     for q in range(len(b.low)):
         place, lacks, loss, weight = p.place[t, q], b.lacks[q, group], b.loss[q, group], b.weight[q, group]
-        low, high = b.low[q, group], b.high[q, group]
+        low, high, count = b.low[q, group], b.high[q, group], b.different[q, group]
         if place == MISSING:
             lacks -= 1
             if v.work.strict and lacks == 0:
-                loss = units(domain, v, q, low, high, 0)
+                loss = units(domain, v, q, low, high, count, 0)
         else:
             weight -= p.weight[t]
-            if place in (low, high):
+            only = is_only(domain, b, group, q, place)
+            if only or place in (low, high):
                 low = b.low_next[q, group] if place == low else low
                 high = b.high_next[q, group] if place == high else high
-                loss = units(domain, v, q, low, high, lacks)
+                loss = units(domain, v, q, low, high, count - only, lacks)
         cost += loss * weight
         doubts += v.scale.doubt[q] if is_mixed(low, high, lacks) else 0.0
     return b.cost[group] - (cost + (b.size[group] - 1) * doubts)

@@ -12,8 +12,8 @@ import numpy as np
 
 from shoal.algorithms.tide.shortlist import hold, shortlist
 from shoal.algorithms.tide.vectors import least, up_to
-from shoal.algorithms.tide.wave import FAR, MISSING, NOWHERE, is_mixed, units
-from shoal.blocks import STRIDE, common_ancestor
+from shoal.algorithms.tide.wave import FAR, MISSING, NOWHERE, is_mixed, units, with_one_more
+from shoal.blocks import STRIDE, bit_of, common_ancestor
 from shoal.compiled import first_one, inlined, inner
 
 
@@ -22,7 +22,9 @@ def grow(domain, v, k, candidate, size):
     """Let a candidate, whose first `size` members are given, grow to k persons, which must have free tuples; its price."""
     f = v.growth
     for q in range(len(domain.width)):
-        f.low[q], f.high[q], f.weight[q], f.lacks[q] = NOWHERE, MISSING, 0.0, 0
+        f.low[q], f.high[q], f.weight[q], f.lacks[q], f.different[q] = NOWHERE, MISSING, 0.0, 0, 0
+    for word in range(len(f.has)):
+        f.has[word] = 0
     for i in range(size):
         _take(domain, v, f.member[candidate, i], i)
     price, listed, left = _price(domain, v, size), 0, 0
@@ -58,7 +60,13 @@ def _take(domain, v, t, size):
                 f.lacks[q] = 1
             continue
         f.weight[q] += p.weight[t]
-        if place < f.low[q] or place > f.high[q]:
+        new = False
+        if domain.sets[q]:
+            word = domain.word[q] + (place >> 6)
+            new = f.has[word] & bit_of(place) == 0
+            f.has[word] |= bit_of(place)
+            f.different[q] += new
+        if new or place < f.low[q] or place > f.high[q]:
             mixed |= bit if size > 0 and f.low[q] > f.high[q] else np.uint64(0)
             f.low[q] = min(f.low[q], place)
             f.high[q] = max(f.high[q], place)
@@ -71,7 +79,7 @@ def _price(domain, v, size):
     """What the candidate costs."""
     f, price = v.growth, 0.0
     for q in range(len(domain.width)):
-        price += units(domain, v, q, f.low[q], f.high[q], f.lacks[q]) * f.weight[q]
+        price += units(domain, v, q, f.low[q], f.high[q], f.different[q], f.lacks[q]) * f.weight[q]
         price += size * v.scale.doubt[q] if is_mixed(f.low[q], f.high[q], f.lacks[q]) else 0.0
     return price
 
@@ -132,7 +140,7 @@ def _measure(domain, v, listed, size):
         lost[i] = doubts[i] = cost[i] = 0.0
     for q in range(len(domain.width)):
         spot, loss, weight = f.place[q, :width], f.loss[q, :width], f.weight[q]
-        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], loss)
+        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], f.has, f.different[q], loss)
         for i in range(width):
             lost[i] += loss[i]
             cost[i] += loss[i] * (weight + (heft[i] if spot[i] >= 0 else 0.0))
@@ -169,7 +177,7 @@ def _join(domain, v, t, grown, mixed, listed, size):
         q = first_one(grown)
         grown &= grown - np.uint64(1)
         spot, loss, wider, heavy = f.place[q, :width], f.loss[q, :width], f.wider[:width], f.weight[q]
-        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], wider)
+        widen(domain, v, q, f.low[q], f.high[q], f.lacks[q], f.has, f.different[q], wider)
         for i in range(width):
             more = wider[i] - loss[i]
             lost[i] += more
@@ -192,8 +200,11 @@ def _all(domain):
 
 
 @inlined
-def widen(domain, v, q, low, high, lacks, wider):
-    """wider[i] = the loss of a box with entry i of the list; the box's own loss if the entry lacks q."""
+def widen(domain, v, q, low, high, lacks, has, count, wider):
+    """wider[i] = the loss of a box with entry i of the list; the box's own loss if the entry lacks q.
+
+    Where the box is a set, `has` and `count` are its values and how many they are.
+    """
     scale, width = v.scale, len(wider)
     spot = v.growth.place[q, :width]
     if v.work.strict and lacks > 0:
@@ -201,9 +212,16 @@ def widen(domain, v, q, low, high, lacks, wider):
             wider[i] = scale.width[q]
         return
     if domain.categorical[q]:
+        more = with_one_more(domain, v, q, low, high, count) if domain.sets[q] else np.int32(-1)
         if low > high:
             for i in range(width):
-                wider[i] = units(domain, v, q, spot[i], spot[i], 0) if spot[i] >= 0 else 0
+                wider[i] = units(domain, v, q, spot[i], spot[i], 1, 0) if spot[i] >= 0 else 0
+        elif more >= 0:
+            own, unknown = units(domain, v, q, low, high, count, 0), np.int32(domain.leaves[q])
+            whole = scale.unit[domain.parent[domain.node[q] + unknown]]
+            for i in range(width):
+                wider[i] = whole if spot[i] == unknown else more
+            _keep_own(domain, q, has, spot, np.float64(own), wider)
         else:
             node = common_ancestor(domain, q, low, high)
             for i in range(width):
@@ -215,6 +233,8 @@ def widen(domain, v, q, low, high, lacks, wider):
                     outside = (spot[i] < first) | (spot[i] > last)
                     wider[i] += more if outside & (spot[i] >= 0) else 0.0
                 node = domain.parent[node]
+            if domain.sets[q]:
+                _keep_own(domain, q, has, spot, np.float64(units(domain, v, q, low, high, count, 0)), wider)
     elif low > high:
         for i in range(width):
             wider[i] = 0.0
@@ -225,3 +245,18 @@ def widen(domain, v, q, low, high, lacks, wider):
     if v.work.strict:
         for i in range(width):
             wider[i] = np.float64(scale.width[q]) if spot[i] < 0 else wider[i]
+
+
+@inlined
+def _keep_own(domain, q, has, spot, own, wider):
+    """wider[i] = the set's own loss, where it has the value of entry i already, or the entry has none."""
+    first = domain.word[q]
+    if domain.leaves[q] < 64:
+        values = has[first]
+        for i in range(len(wider)):
+            is_in = (values >> np.uint64(spot[i] & 63) & np.uint64(1) != 0) | (spot[i] < 0)
+            wider[i] = own if is_in else wider[i]
+    else:
+        for i in range(len(wider)):
+            if spot[i] < 0 or has[first + (spot[i] >> 6)] & bit_of(spot[i]) != 0:
+                wider[i] = own

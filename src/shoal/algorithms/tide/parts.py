@@ -95,4 +95,7 @@ def _score(domain, v, q, at, size):
 def _spread(domain, v, q, start, stop):
     """The loss of the middle three quarters of a piece of the sample."""
     sample, aside = v.growth.place[0], (stop - start) // 8
-    return np.int64(units(domain, v, q, sample[start + aside], sample[stop - 1 - aside], 0))
+    first, last, values = start + aside, stop - 1 - aside, 1
+    for i in range(first, last):
+        values += sample[i] != sample[i + 1]
+    return np.int64(units(domain, v, q, sample[first], sample[last], values, 0))

@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.tide.vectors import ENTRIES, least, up_to
-from shoal.algorithms.tide.wave import MISSING, units
+from shoal.algorithms.tide.wave import MISSING, has_value, units
+from shoal.blocks import bit_of
 from shoal.compiled import first_one, inlined, inner
 
 
@@ -76,7 +77,9 @@ def _rough_rises(domain, v, t, first, last):
                     rise[g] += (whole - np.float32(loss[g])) * heavy[g]
             continue
         low, high = b.low[q, first:last], b.high[q, first:last]
-        if domain.categorical[q]:
+        if domain.sets[q]:
+            _add_values(domain, v, q, place, weight, first, last)
+        elif domain.categorical[q]:
             _climb(domain, v, q, place, low, high, wider)
             for g in range(width):
                 more = max(np.int32(wider[g] - loss[g]), np.int32(0))
@@ -87,6 +90,26 @@ def _rough_rises(domain, v, t, first, last):
                 rise[g] += np.float32(max(more, np.int32(0))) * (heavy[g] + weight)
     if v.work.blurred:
         _add_doubts(v, own, first, last)
+
+
+@inlined
+def _add_values(domain, v, q, leaf, weight, first, last):
+    """Add what the sets of the groups would grow by, where they do not have the leaf yet."""
+    b, width = v.boxes, last - first
+    rise, wider, loss, heavy = b.rise[:width], b.wider[:width], b.loss[q, first:last], b.rough_weight[q, first:last]
+    has, more, own = b.has[domain.word[q] + (leaf >> 6), first:last], b.more[q, first:last], bit_of(leaf)
+    known = leaf < domain.leaves[q]
+    if known and domain.most[q] == domain.leaves[q]:
+        for g in range(width):
+            wider[g] = more[g]
+    else:
+        _climb(domain, v, q, leaf, b.low[q, first:last], b.high[q, first:last], wider)
+        if known:
+            for g in range(width):
+                wider[g] = more[g] if more[g] >= 0 else wider[g]
+    for g in range(width):
+        grown = np.int32(0) if has[g] & own != 0 else max(np.int32(wider[g] - loss[g]), np.int32(0))
+        rise[g] += np.float32(grown) * (heavy[g] + weight)
 
 
 @inlined
@@ -133,9 +156,10 @@ def _rise(domain, v, t, group):
         if place == MISSING:
             rise += (v.scale.width[q] - loss) * heavy if v.work.strict else 0.0
             mixed += v.scale.doubt[q] if lacks == 0 else 0.0
-        elif low <= place <= high:
+        elif low <= place <= high if not domain.sets[q] else has_value(domain, b.has, group, q, place):
             rise += loss * weight
         else:
-            rise += units(domain, v, q, min(low, place), max(high, place), lacks) * (heavy + weight) - loss * heavy
+            wider = units(domain, v, q, min(low, place), max(high, place), b.different[q, group] + 1, lacks)
+            rise += wider * (heavy + weight) - loss * heavy
             mixed += v.scale.doubt[q] if low > high else 0.0
     return rise + b.doubts[group] + (b.size[group] + 1) * mixed

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.tide.vectors import ENTRIES, up_to
-from shoal.algorithms.tide.wave import FAR, MISSING, is_mixed
-from shoal.blocks import STRIDE, common_ancestor
+from shoal.algorithms.tide.wave import FAR, MISSING, is_mixed, units, with_one_more
+from shoal.blocks import STRIDE, bit_of, common_ancestor
 from shoal.compiled import first_one, inlined, inner, popcount
 
 _STALE = 6  # columns of tuples in groups are removed when they are this part of all
@@ -125,8 +125,9 @@ def _measure(domain, v, width):
             continue
         if domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
-            lost = _coarse(v, node)
-            while domain.parent[node] != node:
+            lost = units(domain, v, q, low, high, f.different[q], 0) >> work.shift
+            beyond = domain.sets[q] and _add_new(domain, v, q, key, column, np.uint16(_coarse(v, node) - lost))
+            while not beyond and domain.parent[node] != node:
                 more = np.uint16(_coarse(v, domain.parent[node]) - _coarse(v, node))
                 if more > 0:
                     if v.scale.wide[q]:
@@ -142,6 +143,70 @@ def _measure(domain, v, width):
             _add_doubt(key, column, True, np.uint16((v.scale.width[q] >> work.shift) - lost))
     for j in range(width):
         key[j] |= busy[j]
+
+
+@inlined
+def _add_new(domain, v, q, key, column, to_node):
+    """Add to the keys of the tuples whose values a set does not have what it loses with one more; whether that is all.
+
+    If the set has as many values as it may, it becomes the node over them: `to_node` is added, and the climb goes on there.
+    """
+    f, shift = v.growth, v.work.shift
+    own = units(domain, v, q, f.low[q], f.high[q], f.different[q], 0)
+    with_more = with_one_more(domain, v, q, f.low[q], f.high[q], f.different[q])
+    more = to_node if with_more < 0 else np.uint16((with_more >> shift) - (own >> shift))
+    if more > 0:
+        if v.scale.wide[q]:
+            _add_new_far(domain, v, q, key, more)
+        else:
+            _add_outside_runs(domain, f.has, q, key, column, more)
+    unknown = domain.leaves[q]
+    if domain.admits[q] and with_more >= 0 and f.high[q] < unknown:
+        root = domain.parent[domain.node[q] + unknown]
+        whole = np.uint16(_coarse(v, root) - (with_more >> shift))
+        if v.scale.wide[q]:
+            _add_far(v, q, key, 0, unknown - 1, whole)
+        else:
+            for j in range(len(key)):
+                key[j] += whole if column[j] == np.uint16(unknown) else _NONE
+    return with_more >= 0
+
+
+@inlined
+def _add_new_far(domain, v, q, key, more):
+    """Add units to the keys of the tuples whose leaves, which need more than 16 bits, a set does not have."""
+    for j in range(v.work.entries):
+        place = v.tuples.place[v.growth.tuple_of[j], q]
+        if place != MISSING and v.growth.has[domain.word[q] + (place >> 6)] & bit_of(place) == 0:
+            key[j] += more
+
+
+@inlined
+def _add_outside_runs(domain, has, q, key, column, more):
+    """Add units to the keys of the tuples whose leaves a set does not have. It is read as runs of neighbouring leaves."""
+    first, leaf, end = domain.word[q], 0, domain.leaves[q] + 1
+    is_first = True
+    while True:
+        while leaf < end and has[first + (leaf >> 6)] & bit_of(leaf) == 0:
+            leaf = leaf + 1 if has[first + (leaf >> 6)] >> np.uint64(leaf & 63) != 0 else (leaf | 63) + 1
+        if leaf >= end:
+            return
+        start = leaf
+        while leaf < end and has[first + (leaf >> 6)] & bit_of(leaf) != 0:
+            leaf += 1
+        if is_first:
+            _add_outside(key, column, start, leaf - 1, more)
+            is_first = False
+        else:
+            _take_inside(key, column, start, leaf - 1, more)
+
+
+@inlined
+def _take_inside(key, column, first, last, more):
+    """Take units from the keys of the tuples inside a run of leaves; it does not hold the mark of a missing value."""
+    first, span = np.uint16(first), np.uint16(last - first)
+    for j in range(len(key)):
+        key[j] -= more if np.uint16(column[j] - first) <= span else _NONE
 
 
 @inlined

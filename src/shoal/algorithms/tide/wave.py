@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocks import STRIDE, Domain, common_ancestor, even
+from shoal.blocks import STRIDE, Domain, bit_of, common_ancestor, even
 from shoal.compiled import inlined, inner, popcount
 
 UNITS, SHARES = 65_536, 4096
@@ -69,6 +69,8 @@ class Scale(NamedTuple):
 
     width: NDArray[np.int32]  # by quasi-identifier: how many units it is wide
     unit: NDArray[np.int32]  # by node of the hierarchies: its loss
+    set_unit: NDArray[np.int32]  # the loss of a set, by how many values it has, one quasi-identifier after the other
+    set_at: NDArray[np.int64]  # where those of a quasi-identifier begin
     doubt: NDArray[np.float64]  # by quasi-identifier: what it costs each member if it is in doubt; 0 unless `blurred`
     doubt_units: NDArray[np.int32]  # the same in units, for a tuple that has all quasi-identifiers
     wide: NDArray[np.bool_]  # whether a hierarchy has too many leaves for 16 bits
@@ -88,6 +90,9 @@ class Growth(NamedTuple):
     high: NDArray[np.int32]
     weight: NDArray[np.float64]  # of the members that have it
     lacks: NDArray[np.int32]  # 1: a member lacks it
+    has: NDArray[np.uint64]  # the sets of the members' values, as words (`blocks.sets`); how many values there are
+    different: NDArray[np.int32]
+    rest: NDArray[np.uint64]  # a work array: the sets of another box
     listed: NDArray[np.int64]  # the shortlist: tuples in order of arrival
     heft: NDArray[np.float64]  # by entry of the shortlist: its weight
     place: NDArray[np.int32]  # by quasi-identifier and entry: its place, and the box's loss with it
@@ -109,6 +114,10 @@ class Boxes(NamedTuple):
     weight: NDArray[np.float64]  # the weight of the members that have the quasi-identifier
     rough_weight: NDArray[np.float32]
     lacks: NDArray[np.int32]  # how many members lack the quasi-identifier
+    has: NDArray[np.uint64]  # by word and group: the sets of the values that a member has, and that two members have
+    twice: NDArray[np.uint64]
+    different: NDArray[np.int32]  # how many values a set has
+    more: NDArray[np.int32]  # the loss with one value more; -1: that depends on the value
     all_have: NDArray[np.uint64]  # by group: the pattern of what all members have, and of what any has
     any_has: NDArray[np.uint64]
     lost: NDArray[np.float32]  # by group: the sum of `loss`
@@ -147,7 +156,9 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blu
         work.shift += 1
     slot, person, kin, cover, group, newer, older = (np.zeros(row, np.int64) for _ in range(7))
     order, ends, moved, tuple_of, column = (np.zeros(row, np.int64) for _ in range(5))
-    low, low_next, high, high_next, loss, lacks = (np.zeros((quasi, groups), np.int32) for _ in range(6))
+    low, low_next, high, high_next, loss, lacks, different, more = (np.zeros((quasi, groups), np.int32) for _ in range(8))
+    words = int(domain.word[-1])
+    has, twice = (np.zeros((words, groups), np.uint64) for _ in range(2))
     size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
     heft, lost, wider, doubts, cost = (np.zeros(short) for _ in range(5))
     return Wave(
@@ -158,10 +169,12 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blu
                near=np.zeros((quasi, row), np.uint16), tuple_of=tuple_of, column=column, busy=np.zeros(row, np.uint16),
                key=np.zeros(row, np.uint16),
                low=np.zeros(quasi, np.int32), high=np.zeros(quasi, np.int32), weight=np.zeros(quasi),
-               lacks=np.zeros(quasi, np.int32), listed=np.zeros(short, np.int64), place=np.zeros((quasi, short), np.int32),
+               lacks=np.zeros(quasi, np.int32), has=np.zeros(words, np.uint64), different=np.zeros(quasi, np.int32),
+               rest=np.zeros(words, np.uint64), listed=np.zeros(short, np.int64), place=np.zeros((quasi, short), np.int32),
                heft=heft, loss=np.zeros((quasi, short)), wider=wider, lost=lost, doubts=doubts, cost=cost),
         Boxes(low=low, low_next=low_next, high=high, high_next=high_next, loss=loss, weight=np.zeros((quasi, groups)),
-              rough_weight=np.zeros((quasi, groups), np.float32), lacks=lacks, all_have=np.zeros(groups, np.uint64),
+              rough_weight=np.zeros((quasi, groups), np.float32), lacks=lacks,
+              has=has, twice=twice, different=different, more=more, all_have=np.zeros(groups, np.uint64),
               any_has=np.zeros(groups, np.uint64), lost=np.zeros(groups, np.float32), cost=np.zeros(groups),
               doubts=np.zeros(groups), size=size, persons=persons, first=first, closed=np.zeros(groups, np.float32),
               rise=np.zeros(groups, np.float32), wider=np.zeros(groups, np.int32)),
@@ -177,7 +190,16 @@ def _scale(domain: Domain, blurred: bool) -> Scale:
     sizes = np.diff(np.append(domain.node, len(domain.node_loss)))
     unit = np.floor(domain.node_loss * np.repeat(width, sizes) + 0.5).astype(np.int32)
     last = np.array([domain.last[node : node + size].max(initial=0.0) for node, size in zip(domain.node, sizes, strict=True)])
-    return Scale(width=width, unit=unit, doubt=doubt, doubt_units=doubt_units, wide=domain.categorical & (last >= LEAVES))
+    sets = [_set_units(leaves, int(units)) for leaves, units in zip(domain.leaves * domain.sets, width, strict=True)]
+    return Scale(
+        width=width, unit=unit, set_unit=np.concatenate(sets), set_at=np.cumsum([0, *map(len, sets)])[:-1],
+        doubt=doubt, doubt_units=doubt_units, wide=domain.categorical & (last >= LEAVES),
+    )  # fmt: skip
+
+
+def _set_units(leaves: int, width: int) -> NDArray[np.int32]:
+    """The loss of a set by how many of so many leaves it has, from none on."""
+    return np.floor(np.arange(-1, leaves) / max(leaves - 1, 1) * width + 0.5).clip(0).astype(np.int32)
 
 
 @inner
@@ -255,15 +277,38 @@ def rounded(v, q, share):
 
 
 @inlined
-def units(domain, v, q, low, high, lacks):
-    """The loss of the smallest interval, or the lowest node, from `low` to `high`; all of it if it is lost for all."""
+def units(domain, v, q, low, high, count, lacks):
+    """The loss of the smallest interval, the lowest node or the set of `count` values from `low` to `high`; all of it if it is
+    lost for all."""
     if lacks > 0 and v.work.strict:
         return v.scale.width[q]
     if low > high:
         return np.int32(0)
+    if domain.sets[q] and count <= domain.most[q] and high < domain.leaves[q]:
+        return v.scale.set_unit[v.scale.set_at[q] + count]
     if domain.categorical[q]:
         return v.scale.unit[common_ancestor(domain, q, low, high)]
     return np.int32(high - low)
+
+
+@inlined
+def with_one_more(domain, v, q, low, high, count):
+    """The loss of a set with one value more that the hierarchy knows; -1 if it depends on the value."""
+    if high == domain.leaves[q] or low > high:
+        return units(domain, v, q, low, high, count, 0)
+    return v.scale.set_unit[v.scale.set_at[q] + count + 1] if count < min(domain.most[q], domain.leaves[q]) else np.int32(-1)
+
+
+@inlined
+def has_value(domain, sets, group, q, leaf):
+    """Whether the set of a group has a leaf."""
+    return sets[domain.word[q] + (leaf >> 6), group] & bit_of(leaf) != 0
+
+
+@inlined
+def is_only(domain, b, group, q, leaf):
+    """Whether one member alone has this leaf of the group's set."""
+    return domain.sets[q] and not has_value(domain, b.twice, group, q, leaf)
 
 
 @inlined

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.audit.alignment import is_root
 from shoal.audit.evidence import Evidence
 from shoal.audit.original import MISSING, UNKNOWN, Numeric
-from shoal.audit.published import NULL, Band
+from shoal.audit.published import NULL, Band, Node
 from shoal.audit.trace import Trace
 from shoal.audit.values import Integers
 
@@ -38,7 +38,8 @@ class View:
 
     A box is a pair of ends for each quasi-identifier, in numbers or in leaves, that lets all pass where it is null; the root
     also lets pass what is in no hierarchy. `mask` has a bit for each quasi-identifier whose value may stand for a missing one,
-    `bare` for each that is surely missing.
+    `bare` for each that is surely missing. Where sets are published, a box reaches around all values of a set, and `sets` holds
+    the sets themselves, with the number that each class shows.
     `rows` are the output's rows in the order of their classes, those of class c from `start[c]` to `start[c+1]`. `person` is
     the person of each output row, -1 if unknown.
     """
@@ -50,6 +51,7 @@ class View:
     high: list[NDArray[Any]]
     mask: NDArray[np.uint64]
     bare: NDArray[np.uint64]
+    sets: list[tuple[Node, Integers] | None]
     rows: Integers
     start: Integers
     person: Integers
@@ -108,10 +110,14 @@ class View:
 
     def _fitting(self, values: list[float]) -> Integers:
         fits = np.ones(len(self.size), dtype=bool)
-        for value, low, high in zip(values, self.low, self.high, strict=True):
+        for value, low, high, sets in zip(values, self.low, self.high, self.sets, strict=True):
             if not np.isnan(value):
                 fits &= low <= low.dtype.type(value)
                 fits &= high >= high.dtype.type(value)
+                if sets is not None:
+                    shown, node = sets
+                    in_set = node >= len(shown.tree.first)
+                    fits[in_set] &= shown.holds(node[in_set], np.full(int(in_set.sum()), int(value)))
         return np.flatnonzero(fits).astype(np.int32)
 
 
@@ -120,9 +126,12 @@ def view(evidence: Evidence, trace: Trace, classes: Integers) -> View:
     rows = np.argsort(classes, kind="stable")
     rows = rows[int((classes < 0).sum()) :]
     start = np.append(np.flatnonzero(np.diff(classes[rows], prepend=-1)), len(rows))
-    low, high, mask, bare = _boxes(evidence, rows[start[:-1]])
+    first = rows[start[:-1]]
+    low, high, mask, bare = _boxes(evidence, first)
+    each = evidence.published.values()
+    sets = [(shown, shown.node[first]) if isinstance(shown, Node) and shown.sets else None for shown in each]
     person = np.append(evidence.person, -1)[trace.row]
-    return View(evidence, trace, classes, low, high, mask, bare, rows, start, person)
+    return View(evidence, trace, classes, low, high, mask, bare, sets, rows, start, person)
 
 
 _Boxes = tuple[list[NDArray[Any]], list[NDArray[Any]], NDArray[np.uint64], NDArray[np.uint64]]
@@ -144,8 +153,10 @@ def _boxes(evidence: Evidence, first: Integers) -> _Boxes:
             small = np.int16 if shown.tree.leaves < np.iinfo(np.int16).max else np.int32
             node = np.maximum(shown.node[first], NULL)
             null = node == NULL
-            lows.append(np.append(shown.tree.first, UNKNOWN).astype(small)[np.where(node == 0, NULL, node)])
-            highs.append(np.append(shown.tree.last, shown.tree.leaves).astype(small)[node])
+            around = [(min(shown.tree.first[list(each)]), max(shown.tree.last[list(each)])) for each in shown.sets]
+            least, most = np.array(around, np.int64).reshape(-1, 2).T
+            lows.append(np.concatenate([shown.tree.first, least, [UNKNOWN]]).astype(small)[np.where(node == 0, NULL, node)])
+            highs.append(np.concatenate([shown.tree.last, most, [shown.tree.leaves]]).astype(small)[node])
         hides = is_root(shown, attribute, first) if reading == "root" else null | shown.doubt[first]
         mask |= hides.astype(np.uint64) << np.uint64(place)
         bare |= (null & (reading in ("blurred", "maybe"))).astype(np.uint64) << np.uint64(place)

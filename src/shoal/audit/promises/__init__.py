@@ -9,6 +9,7 @@ from shoal.audit.finding import Finding
 from shoal.audit.promises.in_time import in_time
 from shoal.audit.promises.row import one_in_k, one_time
 from shoal.audit.promises.sensitive import closeness, diversity
+from shoal.audit.promises.sets import sets
 from shoal.audit.promises.stable import in_bags, in_blocks
 from shoal.audit.promises.windows import alike, k_persons, once, silent, support, true, unaltered
 from shoal.policy import Policy
@@ -25,6 +26,7 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "support": support,
         "blocks": in_blocks,
         "bags": in_bags,
+        "sets": sets,
         "once": once,
         "in time": in_time,
         "true": true,
@@ -40,5 +42,6 @@ def promises(policy: Policy) -> dict[str, Callable[[Evidence], Finding]]:
         "support": policy.privacy.support > 1,
         "blocks": bool(policy.blocks),
         "bags": bool(policy.bags),
+        "sets": any(attribute.sets for _, attribute in policy.quasi),
     }
     return {name: check for name, check in found.items() if asked.get(name, True)}

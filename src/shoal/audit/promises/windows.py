@@ -345,7 +345,7 @@ def _width(after: Band | Node, row: int) -> float:
         width = float(after.hi[row] - after.lo[row])
         return math.inf if math.isnan(width) else width
     node = after.node[row]
-    return math.inf if node == NULL else float(after.tree.last[node] - after.tree.first[node])
+    return math.inf if node == NULL else float(after.sizes[node])
 
 
 def _beyond(values: Keys, trace: Trace, order: Ints, starts: Ints) -> Ints:

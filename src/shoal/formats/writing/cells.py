@@ -62,6 +62,22 @@ def pairs(column: pa.StructArray) -> tuple[Codes, pa.Array]:
     return codes, pa.array(firsts[1 : count + 1])
 
 
+def lists(column: pa.ListArray) -> tuple[Codes, pa.Array]:
+    """A code for each row of a column of sets, the same for equal rows that follow each other; and the first row of each code.
+
+    Codes start at 1; 0 is null.
+
+    >>> labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1, 1]), ["a", "b"])
+    >>> lists(pa.ListArray.from_arrays([0, 2, 4, 5], labels))[0]
+    array([1, 1, 2], dtype=int32)
+    """
+    labels = chosen(column.values.indices, -1)
+    codes, firsts = np.zeros(len(column), np.int32), np.empty(len(column) + 1, np.int32)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    count = _number_lists(column.offsets.to_numpy(), labels, valid, codes, firsts)
+    return codes, pa.array(firsts[1 : count + 1])
+
+
 def _is_wide(kind: pa.DataType) -> bool:
     """Whether each value has 64 bits."""
     try:
@@ -105,6 +121,28 @@ def _number(low, high, doubts, bits, offset, table, codes, firsts):
                 table[place] = code
                 firsts[code] = i
         codes[i] = code
+    return count
+
+
+@kernel
+def _number_lists(offsets, labels, valid, codes, firsts):
+    """codes[i] = the number, from 1, of the list in row i, which is that of the row before if they are equal. Returns how many
+    there are."""
+    count = 0
+    for i in range(len(codes)):
+        if not valid[i]:
+            continue
+        start, size = offsets[i], offsets[i + 1] - offsets[i]
+        same = count > 0
+        if same:
+            before = firsts[count]
+            same = offsets[before + 1] - offsets[before] == size
+            for j in range(size if same else 0):
+                same = same and labels[offsets[before] + j] == labels[start + j]
+        if not same:
+            count += 1
+            firsts[count] = i
+        codes[i] = count
     return count
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import BETWEEN, OR_MISSING
+from shoal.column_types import OR_MISSING, SEPARATOR
 from shoal.formats.json_values import content, dumps
 
 
@@ -43,7 +43,7 @@ class Dialect(ABC):
     quote: str
     nests = False  # whether objects can be inside objects
     interval: tuple[str, str, str]  # what is before its ends, after them, and after them if it is in doubt
-    set: tuple[str, str, str]  # what is before the values of a set, between and after them
+    block: tuple[str, str, str]  # what is before the values of a block, between and after them
 
     @abstractmethod
     def before(self, names: Sequence[str]) -> list[str]:
@@ -58,12 +58,16 @@ class Dialect(ABC):
         """The cells of labels that may be missing instead."""
 
     @abstractmethod
-    def inside_set(self, values: pa.Array) -> pa.Array:
-        """The values of sets as they are written between the marks of `set`."""
+    def inside_block(self, values: pa.Array) -> pa.Array:
+        """The values of blocks as they are written between the marks of `block`."""
 
     @abstractmethod
-    def whole_set(self, texts: pa.Array) -> pa.Array:
-        """Whole sets as they are written in a cell."""
+    def whole_block(self, texts: pa.Array) -> pa.Array:
+        """Whole blocks as they are written in a cell."""
+
+    @abstractmethod
+    def sets(self, sets: pa.ListArray) -> pa.Array:
+        """The cells of sets of labels."""
 
     @abstractmethod
     def json(self, texts: pa.Array) -> pa.Array:
@@ -82,7 +86,7 @@ class Jsonl(Dialect):
     end = "}\n"
     quote = '"'
     interval = ("[", "]", ", null]")
-    set = ('["', '", "', '"]')
+    block = ('["', '", "', '"]')
 
     def before(self, names: Sequence[str]) -> list[str]:
         return [("{" if i == 0 else ", ") + dumps(name) + ": " for i, name in enumerate(names)]
@@ -93,11 +97,16 @@ class Jsonl(Dialect):
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return joined('["', self.escaped(labels), '", null]')
 
-    def inside_set(self, values: pa.Array) -> pa.Array:
+    def inside_block(self, values: pa.Array) -> pa.Array:
         return self.escaped(values)
 
-    def whole_set(self, texts: pa.Array) -> pa.Array:
+    def whole_block(self, texts: pa.Array) -> pa.Array:
         return texts
+
+    def sets(self, sets: pa.ListArray) -> pa.Array:
+        labels = joined('"', self.escaped(sets.values.dictionary), '"')
+        texts = labels.take(sets.values.indices).fill_null("null")
+        return joined("[", pc.binary_join(pa.ListArray.from_arrays(sets.offsets, texts), ", "), "]")
 
     def json(self, texts: pa.Array) -> pa.Array:
         return texts
@@ -113,7 +122,7 @@ class Csv(Dialect):
     end = "\n"
     quote = ""
     interval = ('"[', ']"', f']{OR_MISSING}"')
-    set = ("", BETWEEN, "")
+    block = ("", SEPARATOR, "")
 
     def __init__(self, columns: int) -> None:
         self.null = '""' if columns == 1 else ""
@@ -130,11 +139,22 @@ class Csv(Dialect):
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return self.escaped(joined(labels, OR_MISSING))
 
-    def inside_set(self, values: pa.Array) -> pa.Array:
+    def inside_block(self, values: pa.Array) -> pa.Array:
         return values
 
-    def whole_set(self, texts: pa.Array) -> pa.Array:
+    def whole_block(self, texts: pa.Array) -> pa.Array:
         return self.escaped(texts)
+
+    def sets(self, sets: pa.ListArray) -> pa.Array:
+        """The labels, and after them that the value may be missing.
+
+        >>> labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, None]), ["Canal", "Meadow"])
+        >>> Csv(2).sets(pa.ListArray.from_arrays([0, 2, 4], labels)).to_pylist()
+        ['Canal|Meadow', 'Meadow or missing']
+        """
+        texts = sets.values.dictionary.take(sets.values.indices).fill_null(OR_MISSING)
+        whole = pc.binary_join(pa.ListArray.from_arrays(sets.offsets, texts), SEPARATOR)
+        return self.escaped(pc.replace_substring(whole, SEPARATOR + OR_MISSING, OR_MISSING))
 
     def json(self, texts: pa.Array) -> pa.Array:
         inner = pc.binary_slice(texts.cast(pa.binary()), 1, -1).cast(pa.string())

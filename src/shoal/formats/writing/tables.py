@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column_types import is_blurred_label, is_coded, is_json
+from shoal.column_types import is_blurred_label, is_coded, is_json, is_set
 from shoal.errors import InputError
 from shoal.formats.json_values import typed_texts
 from shoal.formats.writing.writer import Sink, Writer
@@ -156,6 +156,9 @@ class ArrowWriter(TableWriter):
         if is_blurred_label(column.type):
             children = [self._grown(name, column.field(0)), column.field(1)]
             return pa.StructArray.from_arrays(children, fields=list(column.type), mask=column.is_null())
+        if is_set(column.type):
+            values = self._grown(name, column.values)
+            return pa.ListArray.from_arrays(column.offsets, values, column.type, mask=column.is_null())
         if not pa.types.is_dictionary(column.type):
             return column
         known = self._known.setdefault(name, column.dictionary)

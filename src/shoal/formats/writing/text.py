@@ -17,6 +17,7 @@ from shoal.column_types import (
     ENDS,
     IMPUTED,
     doubt,
+    is_block,
     is_blurred_label,
     is_json,
     is_nested,
@@ -24,7 +25,7 @@ from shoal.column_types import (
     is_struct_of,
 )
 from shoal.formats.json_values import dumps, float_texts
-from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, pairs, write
+from shoal.formats.writing.cells import ROOM, Cells, Codes, chosen, length, lists, pairs, write
 from shoal.formats.writing.dialects import Csv, Dialect, Jsonl, joined, nested_befores, standard, together
 
 PIECE = 4096  # rows written at a time, so that their text stays in the cache
@@ -92,8 +93,10 @@ class Text:
             return self._intervals(column)
         if is_blurred_label(kind):
             return self._blurred_labels(column, field)
-        if is_set(field) and pa.types.is_list(kind):
-            return Cells(self._sets(column), np.arange(len(column), dtype=np.int32))
+        if is_block(field) and pa.types.is_list(kind):
+            return Cells(self._blocks(column), np.arange(len(column), dtype=np.int32))
+        if is_set(kind):
+            return self._sets(column)
         if pa.types.is_boolean(kind):
             return _chosen(pa.array(["false", "true", self._dialect.null]), column.cast(pa.int8()))
         return Cells(self._texts(column, field), np.arange(len(column), dtype=np.int32))
@@ -153,14 +156,14 @@ class Text:
         texts = standard(pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string()))
         return pc.if_else(texts.is_valid(), self._dialect.json(texts.fill_null("")), None)
 
-    def _sets(self, column: pa.ListArray) -> pa.Array:
-        """The values of each set, one after the other."""
+    def _blocks(self, column: pa.ListArray) -> pa.Array:
+        """The values of each block, one after the other."""
         if column.offset:
             column = pa.concat_arrays([column])
-        left, between, right = self._dialect.set
-        values = self._dialect.inside_set(column.values.fill_null(""))
+        left, between, right = self._dialect.block
+        values = self._dialect.inside_block(column.values.fill_null(""))
         texts = pc.binary_join(pa.ListArray.from_arrays(column.offsets, values), between)
-        written = self._dialect.whole_set(joined(left, texts, right))
+        written = self._dialect.whole_block(joined(left, texts, right))
         return pc.if_else(column.is_valid(), written, self._dialect.null) if column.null_count else written
 
     def _floats(self, numbers: pa.Array) -> pa.Array:
@@ -184,6 +187,11 @@ class Text:
         size = len(value.dictionary)
         codes = chosen(value.indices, size) + doubt(column).to_numpy(zero_copy_only=False) * np.int32(size + 1)
         return Cells(self._entries(value.dictionary, field), codes)
+
+    def _sets(self, column: pa.Array) -> Cells:
+        """Each set is written once for all rows in succession that show it."""
+        codes, firsts = lists(column)
+        return Cells(pa.concat_arrays([pa.array([self._dialect.null]), self._dialect.sets(column.take(firsts))]), codes)
 
     def _ends(self, values: pa.Array) -> pa.Array:
         """Numbers without a needless fraction, or moments."""
