@@ -130,7 +130,7 @@ registry: build/registry/ready  ## a schema registry for the tests, in build/reg
 build/registry/ready: tools/registry/pom.xml
 	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Apicurio needs Java 17 and Maven; on Debian: apt-get install openjdk-17-jre-headless maven"; exit 1; }
 	@echo "fetching Apicurio into build/registry (once)"
-	@rm -rf build/registry
+	@rm -rf build/registry tools/registry/target
 	@mvn -q -B -f tools/registry/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack-dependencies -DoutputDirectory="$(CURDIR)/build/registry"
 	@touch $@
 
