@@ -58,13 +58,22 @@ KNOWN = (
 )
 
 
-@pytest.mark.parametrize("name", ["file.txt", "file", "file.json", "file.gz", "file.doc"])
+@pytest.mark.parametrize("name", ["file.txt", "file", "file.gz", "file.doc"])
 def test_an_unknown_suffix_is_refused(name: str) -> None:
     text = f"{name}: unknown kind of file; its name must end in one of {KNOWN}, or be - for JSON lines"
     for opened in (lambda: open_reader(name, ["a"]), lambda: open_writer(name)):
         with pytest.raises(InputError) as caught:
             opened()
         assert str(caught.value) == text
+
+
+def test_a_json_document_is_refused_with_a_way_to_make_lines_of_it() -> None:
+    with pytest.raises(InputError) as caught:
+        open_reader("file.json", ["a"])
+    assert str(caught.value) == (
+        "file.json: JSON is read line by line; name it .jsonl if each line is a record; an array becomes such lines by "
+        "jq -c '.[]' in.json > out.jsonl"
+    )
 
 
 @pytest.mark.parametrize("name", ["file.parquet.gz", "file.arrow.gz"])
