@@ -171,7 +171,7 @@ class TestFile:
         ("source: {file: {path: a.jsonl, folow: true}}", ["source.file.folow: unknown key; did you mean 'follow'?"]),
         ("state: {dir: s, checkpoint: soon}", ["state.checkpoint: is no duration", "state.key: is missing"]),
         ("state: {dir: s, key: {}}", ["state.key: names no one place; write {env: NAME} or {file: PATH}"]),
-        ("trace: t.txt", ["trace: is written as JSON lines; name it .jsonl"]),
+        ("trace: t.txt", ["trace.file: is written as JSON lines; name it .jsonl"]),
         ("dead_letters: {file: d.csv}", ["dead_letters.file: is written as JSON lines; name it .jsonl"]),
         ("stat: {}", ["stat: unknown key; did you mean 'state'?"]),
         ("- a", ["the pipeline is not a mapping"]),

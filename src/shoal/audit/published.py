@@ -255,8 +255,10 @@ class Published(NamedTuple):
         """Some of the rows."""
 
         def only(column: Any) -> Any:
-            parts = {name: each[keep] for name, each in column._asdict().items() if isinstance(each, np.ndarray)}
-            return column._replace(**parts)
+            parts = {
+                name: each[keep] for name, each in column._asdict().items() if isinstance(each, np.ndarray) and name != "member"
+            }
+            return column._replace(**parts)  # `member` has a row per set, not per row
 
         place = np.cumsum(keep) - 1
         return self._replace(
