@@ -150,7 +150,7 @@ def test_without_a_trace_it_says_what_cannot_be_answered() -> None:
     report = judged(policy(), output(), traced=False)
     assert report.headline.colour == "amber"
     assert "not checkable: one in k, support, once, in time, true, alike, unaltered" in report.headline.text
-    assert "without a trace 10 attacks could not be tried" in report.headline.text
+    assert "without a trace 11 attacks could not be tried" in report.headline.text
     assert of(report, "homogeneity (illness)").success is not None
 
 

@@ -21,7 +21,8 @@ def test_brokers_that_are_not_installed_are_left_out(tmp_path: Path, monkeypatch
 def test_what_was_left_out_is_told() -> None:
     once = timing([1.0], 10)
     found = {
-        "rows": [{"format": "csv", "run": once, "pipe": once, "ratio": 1.0}], "brokers": [], "absent": ["nats"], "seconds": 1.0,
+        "rows": [{"format": "csv", "run": once, "pipe": once, "ratio": 1.0}], "brokers": [], "tables": [],
+        "absent": ["nats"], "seconds": 1.0,
         "lateness": {"tide": {"median": 1.0, "p99": 2.0, "most": 4.0, "saving": 3.0}}, "held": 10, "pauses": [1.0], "size": 100,
     }  # fmt: skip
     (files,) = pipe.tables(found)

@@ -235,7 +235,11 @@ def tables(result: Figures) -> list[Table]:
     brokered = Table("A pipeline over brokers", ("", "tuples", "tuples/s", "alone, messages/s", "ratio"), over, alone)
     beside = ["Alone: the same client, which reads the same Parquet file and writes the same rows in commits of the same size."]
     stored = Table("A pipeline from Parquet into tables", ("", "tuples", "tuples/s", "alone, rows/s", "ratio"), written, beside)
-    return [Table("A pipeline, file to file", header, rows, notes), *([brokered] if over else []), stored]
+    return [
+        Table("A pipeline, file to file", header, rows, notes),
+        *([brokered] if over else []),
+        *([stored] if written else []),
+    ]
 
 
 def _compared(rows: list[Figures]) -> list[tuple[str, ...]]:
