@@ -76,6 +76,11 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     console.print(_before_after(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
     files.trace.unlink()
     console.print(summary(policy, stats, elapsed))
+    console.print(
+        "\nThe audit of this output is amber: every promise is kept, but persons come back, and whoever links the releases of "
+        "one can intersect its groups. stable: true on illness, and docs/across.md, are the remedy for its values.",
+        markup=False,
+    )
     shoal_ = command()
     parquet = files.target.with_suffix(".parquet")
     paths = (files.policy, files.source, parquet, files.trace)
