@@ -101,7 +101,7 @@ docs: setup  ## the documentation as a site, in build/site; a broken link is an 
 notebooks: setup  ## run the notebooks, and keep what they print and draw
 	@$(BIN)/python -m tools.notebooks
 
-reference: setup  ## write what is made from the code: commands, keys, licences, the schema, log lines, pictures, output of examples
+reference: setup kernels  ## write what is made from the code: commands, keys, licences, the schema, log lines, pictures, output of examples
 	@mkdir -p build
 	@$(BIN)/shoal schema > build/schema.json && mv build/schema.json src/shoal/policy.schema.json
 	@$(BIN)/python -m tools.commands
