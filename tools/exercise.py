@@ -19,6 +19,11 @@ from shoal.policy import FILTER, WINDOWED
 _SUFFIXES = (".jsonl", ".csv", ".parquet", ".arrow")
 _WINDOWS: tuple[dict[str, Any], ...] = ({"count": 40}, {"time": 40}, {"buffer": 40})
 _SECRET = bytes(16)
+_SETS = {
+    "age": {"quasi": "numeric", "range": [0, 100]},
+    "city": {"quasi": "categorical", "values": ["a", "b", "c"]},
+    "illness": {"sensitive": True},
+}
 
 
 def exercise() -> None:
@@ -27,6 +32,7 @@ def exercise() -> None:
         for window in _WINDOWS:
             _stream(_windowed(name, window))
         _stream(_windowed(name, {"count": 40}, lanes=2))
+        _stream(_windowed(name, {"count": 40}, attributes=_SETS))
         _stream(_windowed(name, {"time": 40}, lanes=3, privacy={"k": 3, "l": 2, "t": 0.9}))
         for match in ("maybe", "extended", "root"):
             _stream(_windowed(name, {"count": 40}, privacy={"k": 3, "l": {"entropy": 1.5}, "nulls_match": match}))
@@ -164,6 +170,10 @@ def _files(folder: Path) -> None:
             for suffix in _SUFFIXES if source == "in.jsonl" else (".jsonl",):
                 run(policy, folder / source, folder / f"out{suffix}", trace=folder / "trace.jsonl", on_reject=str)
                 check(policy, folder / source)
+    for match in ("maybe", "blurred"):
+        policy = _windowed("fads", {"count": 40}, privacy={"k": 3, "nulls_match": match}, attributes=_SETS)
+        for suffix in _SUFFIXES:
+            run(policy, folder / "in.jsonl", folder / f"out{suffix}")
     many = pa.concat_tables([table] * 100)
     pq.write_table(many, folder / "many.parquet")
     run(policy, folder / "many.parquet", folder / "out.jsonl")
