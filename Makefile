@@ -2,6 +2,7 @@ BIN := .venv/bin
 READY := .venv/ready
 BASE := .venv/base
 SPARK := .venv-spark
+OLDEST := .venv-spark-jars
 PYTEST := $(BIN)/python -m pytest --dist worksteal -n
 TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) s"' EXIT
 # of make figures; SIZE=--quick to try it
@@ -21,7 +22,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE  # compiled modules and rewritten tests are kept: each start of Python is quicker
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-long test-spark lint format type kernels bench figures docs notebooks reference package kafka registry spark-kafka pycanon page page-check clean
+.PHONY: help setup demo check test test-long test-spark lint format type kernels bench figures docs notebooks reference package kafka registry spark-jars pycanon dbt airflow page page-check clean
 
 help:  ## this list
 	@echo "make TARGET, where TARGET is"
@@ -51,16 +52,18 @@ check: setup  ## after every edit: lint, types, and what needs no broker, no bro
 
 test: setup  ## before a push: lint, types, then all tests and doctests but the long ones
 	@$(TIMED); $(MAKE) -s lint type kernels && echo "pytest: tests and doctests" && \
-		$(PYTEST) 3 -m 'not long' --hypothesis-profile test
+		$(PYTEST) 4 -m 'not long' --hypothesis-profile test
 
 test-long: setup $(SPARK)/ready  ## overnight: thousands of generated streams, kills, packages, processes of Spark that are killed
 	@$(TIMED); $(MAKE) -s kernels && echo "pytest: the long tests, and all generated ones at length" && \
-		$(PYTEST) 2 -m 'long or streams or hypothesis' --hypothesis-profile long --timeout 3000 && \
+		$(PYTEST) 3 -m 'long or streams or hypothesis' --hypothesis-profile long --timeout 3000 && \
 		echo "pytest: the long tests on Spark" && $(SPARK)/bin/python -m pytest tests/spark -m long
 
-test-spark: $(SPARK)/ready  ## the tests on Spark (Java 17) but the long ones, in a .venv-spark, since it needs pandas below 3
+test-spark: $(SPARK)/ready kafka spark-jars  ## the tests on Spark (Java 17, Maven) but the long ones, in a .venv-spark, since it needs pandas below 3
 	@echo "pytest: Spark"
 	@$(SPARK)/bin/python -m pytest tests/spark src/shoal/spark
+	@echo "pytest: Spark 4.0 with Kafka, Delta Lake and Iceberg"
+	@SHOAL_SPARK_JARS=required $(OLDEST)/bin/python -m pytest -m jars tests/spark
 
 $(SPARK)/ready: pyproject.toml
 	@echo "setting up $(SPARK) (once)"
@@ -89,10 +92,13 @@ kernels: setup
 bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of the data
 	@$(BIN)/shoal bench
 
-figures: setup  ## measure again what docs/figures.md shows, tables and picture; on a machine that does nothing else
+figures: setup  ## measure again what docs/figures.md shows, tables and pictures; on a machine that does nothing else
 	@mkdir -p build
 	@$(TIMED); $(BIN)/shoal bench default speed files threads growth roofline $(SIZE) --json build/bench.json --plot docs/figures.svg && \
-		$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md figures.svg
+		$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md figures.svg && \
+		$(BIN)/shoal bench diversity $(SIZE) --json build/diversity.json && \
+		$(BIN)/python benchmarks/figures.py build/diversity.json docs/figures.md --between diversity && \
+		$(BIN)/python -m tools.pictures
 
 docs: setup  ## the documentation as a site, in build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -134,19 +140,34 @@ build/registry/ready: tools/registry/pom.xml
 	@mvn -q -B -f tools/registry/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack-dependencies -DoutputDirectory="$(CURDIR)/build/registry"
 	@touch $@
 
-spark-kafka: build/spark-kafka/ready  ## Spark's connector for Kafka, for make test-spark, in build/spark-kafka, which needs Java 17 and Maven
+spark-jars: build/spark-jars/ready $(OLDEST)/ready  ## Spark 4.0 and its connectors for Kafka, Delta Lake and Iceberg, for make test-spark; needs Java 17 and Maven
 
-build/spark-kafka/ready: tools/spark-kafka/pom.xml $(SPARK)/ready
-	@echo "fetching Spark's connector for Kafka into build/spark-kafka (once)"
-	@rm -rf build/spark-kafka
-	@mvn -q -B -f tools/spark-kafka/pom.xml -Dpyspark=$$($(SPARK)/bin/python -c 'import pyspark; print(pyspark.__version__)') \
-		org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeGroupIds=org.apache.spark,org.apache.kafka,org.apache.commons \
-		-DexcludeArtifactIds=spark-tags_2.13 -DoutputDirectory="$(CURDIR)/build/spark-kafka"
+build/spark-jars/ready: tools/spark-jars/pom.xml
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Spark needs Java 17, and Maven for its connectors; on Debian: apt-get install openjdk-17-jre-headless maven"; exit 1; }
+	@echo "fetching connectors of Spark into build/spark-jars (once)"
+	@rm -rf build/spark-jars
+	@mvn -q -B -f tools/spark-jars/pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+		-DincludeGroupIds=org.apache.spark,org.apache.kafka,org.apache.commons,io.delta,org.apache.iceberg \
+		-DexcludeArtifactIds=spark-tags_2.13 -DoutputDirectory="$(CURDIR)/build/spark-jars"
+	@touch $@
+
+$(OLDEST)/ready: pyproject.toml
+	@echo "setting up $(OLDEST) (once)"
+	@$(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check -e '.[spark,kafka]' pyspark==4.0.0 pytest pytest-timeout
 	@touch $@
 
 pycanon:  ## a .venv-pycanon, whose versions are not ours, to compare the audit's figures with
 	@$(PYTHON) -m venv .venv-pycanon
 	@.venv-pycanon/bin/python -m pip install -qq --disable-pip-version-check pycanon
+
+dbt:  ## a .venv-dbt, whose versions are not ours, to build the example of deploy/dbt
+	@$(PYTHON) -m venv .venv-dbt
+	@.venv-dbt/bin/python -m pip install -qq --disable-pip-version-check 'dbt-core~=1.11.0' dbt-duckdb
+
+airflow:  ## a .venv-airflow, whose versions are not ours, to run the example of deploy/airflow
+	@$(PYTHON) -m venv .venv-airflow
+	@.venv-airflow/bin/python -m pip install -qq --disable-pip-version-check 'apache-airflow>=3,<4'
 
 page: web/node_modules  ## build the page's front end anew, which needs Node; what is built is kept in the repository
 	@cd web && npm run build
@@ -163,5 +184,5 @@ web/node_modules: web/package.json web/package-lock.json
 	@touch $@
 
 clean:  ## remove .venv, the demo and all caches in this folder
-	@rm -rf .venv .venv-pycanon .venv-spark build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
+	@rm -rf .venv .venv-airflow .venv-dbt .venv-pycanon .venv-spark .venv-spark-jars build demo web/node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,12 +6,16 @@ from importlib.util import find_spec
 
 import pytest
 
-collect_ignore_glob = [] if find_spec("pyspark") else ["src/shoal/spark/*"]
+collect_ignore_glob = (
+    []
+    if find_spec("pyspark")
+    else ["src/shoal/spark/*", *(f"tests/spark/{name}.py" for name in ("by_hand", "jars", "topic_query"))]
+)
 
 if find_spec("hypothesis"):  # the environment of Spark does without
     from hypothesis import HealthCheck, settings
 
-    for tier, number in (("check", 50), ("test", 75), ("long", 400)):
+    for tier, number in (("check", 50), ("test", 75), ("long", 300)):
         settings.register_profile(
             tier, max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True,
             derandomize=tier != "long",

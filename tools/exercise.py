@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import Anonymizer, Policy, check, run
+from shoal.algorithms import Plain, Waiting
 from shoal.formats.avro import Decoder
 from shoal.policy import FILTER, WINDOWED
 
@@ -36,6 +37,7 @@ def exercise() -> None:
         _stream(_windowed(name, {"time": 40}, lanes=3, privacy={"k": 3, "l": 2, "t": 0.9}))
         for match in ("maybe", "extended", "root"):
             _stream(_windowed(name, {"count": 40}, privacy={"k": 3, "l": {"entropy": 1.5}, "nulls_match": match}))
+    _plain()
     _stream(_windowed("fast", {"count": 40}, algorithm={"name": "fast", "workers": 2}))
     for item in (7, "seven"):
         for z in (2, {"auto": {"k": 2, "probability": 0.9}}):
@@ -45,6 +47,20 @@ def exercise() -> None:
     _avro()
     with TemporaryDirectory() as folder:
         _files(Path(folder))
+
+
+def _plain() -> None:
+    """The kernels that algorithms in plain Python share, under an algorithm without a memory and parameters of its own."""
+
+    def choose(waiting: Waiting) -> list[int]:
+        waiting.loss(range(len(waiting)))
+        return waiting.first_of_each([waiting.due, *np.argsort(waiting.distances(waiting.due))])[: waiting.k]
+
+    for window in _WINDOWS:
+        one: Any = Anonymizer(_windowed("fads", window))
+        one._engine._lane.kernel = Plain(choose)
+        one.push_batch(pa.RecordBatch.from_pylist(records(100)))
+        one.flush()
 
 
 def records(number: int) -> list[dict[str, Any]]:

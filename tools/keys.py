@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[1] / "docs/policy-keys.md"
 _HEAD = """# Every key of a policy
 
 Written by `python -m tools.keys` from the JSON schema, which `shoal schema` prints. What the keys mean together, with examples,
-stands in [the policy](policy.md).
+is in [the policy](policy.md).
 """
 _TREE = "a file, a tree, or a [builder](policy.md#builders)"
 _TYPES = {

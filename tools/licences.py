@@ -22,7 +22,8 @@ SELF = "shoal-stream"  # its name on the package index
 _HEAD = """# Licences of what shoal uses
 
 shoal itself is under the [Apache License 2.0](LICENSE). No package is part of it; `pip` installs them beside it. The script of
-the [page](docs/page.md) has uPlot in it, under the [MIT licence](src/shoal/web/static/uplot-license.txt). Written by
+the [page](docs/page.md) has uPlot in it, that of the [lab](docs/lab.md) marked as well, both under the MIT licence
+([uPlot](src/shoal/web/static/uplot-license.txt), [marked](src/shoal/web/static/marked-license.txt)). Written by
 `python -m tools.licences` from the packages' own metadata; *for* names shoal itself, or the extras that need a package.
 
 | package | licence | for |

@@ -5,9 +5,14 @@ python -m tools.pictures
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
+from math import log10
 from pathlib import Path
+
+from tools.shoal import HEIGHT, WIDTH, parts
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -24,7 +29,8 @@ _SHAPES = """text { fill: var(--ink) }
 .bold { font-weight: 600 } .code { font-family: ui-monospace, monospace }
 .box { fill: var(--box); stroke: var(--line) } .soft { fill: var(--soft); stroke: none }
 .mark { fill: var(--mark); stroke: var(--edge) } .good { fill: var(--good); stroke: var(--deep) }
-.bad { fill: var(--bad); stroke: var(--hurt) } .arrow { stroke: var(--line); stroke-width: 1.4; fill: none }"""
+.bad { fill: var(--bad); stroke: var(--hurt) } .arrow { stroke: var(--line); stroke-width: 1.4; fill: none }
+.grid { stroke: var(--line); stroke-width: .5; fill: none; opacity: .6 }"""
 _TIP = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
     '<path d="M0 0 8 4 0 8z" style="fill: var(--line)"/></marker></defs>'
@@ -62,11 +68,32 @@ class Picture:
         classes = f' class="{kind}"' if kind else ""
         self._parts.append(f'<text{classes} x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(text)}</text>')
 
+    def line(self, path: str) -> None:
+        self._parts.append(f'<path class="grid" d="{path}"/>')
+
+    def point(self, x: float, y: float, kind: str) -> None:
+        self._parts.append(f'<circle class="{kind}" cx="{x:g}" cy="{y:g}" r="6"/>')
+
     def arrow(self, path: str) -> None:
         self._parts.append(f'<path class="arrow" marker-end="url(#tip)" d="{path}"/>')
 
+    def add(self, *parts: str) -> None:
+        """Elements as they are."""
+        self._parts += parts
+
     def svg(self) -> str:
         return "\n".join([self._head, *self._parts, "</svg>\n"])
+
+
+def shoal(moving: bool = True) -> Picture:
+    """Records of the demo hide in their group. It moves once; a still one is for those who want no motion."""
+    description = (
+        "Records swim in with their exact values, such as 42, sitting, Meadow. They wait at most ten seconds. Then 20 of them "
+        "come together and leave as one: all show 25 – 45, sitting, South. Others still wait, or have just come."
+    )
+    picture = Picture(WIDTH, HEIGHT, "How a record hides in its shoal", description)
+    picture.add(*parts(moving))
+    return picture
 
 
 def group() -> Picture:
@@ -152,6 +179,7 @@ def holders() -> Picture:
     picture.arrow("M 420 280 H 392")
     picture.arrow("M 115 130 V 158")
     picture.arrow("M 420 190 H 192")
+    picture.arrow("M 780 130 V 144 H 60 V 158")
     picture.arrow("M 115 220 V 328 H 608 V 190 H 658")
     return picture
 
@@ -216,7 +244,7 @@ def tuple_() -> Picture:
     for x, width, lines, place, kind in steps:
         picture.box(x, 65, width, 70, lines, kind)
         picture.text(x + width / 2 - (30 if place.startswith("columns") else 0), 158, place, "dim", "middle")
-    picture.text(530, 190, "reuse set: groups that may serve again (blocks/reuse)", "dim", "middle")
+    picture.text(530, 190, "reuse set: generalizations for reuse (blocks/reuse)", "dim", "middle")
     picture.box(350, 225, 240, 50, ("payload buffer", "kept and sensitive fields"))
     picture.text(604, 243, "anonymizer/core", "dim")
     picture.box(20, 295, 920, 40, ("the audit: reads input, output and trace; shares no code with what is above",), "good")
@@ -227,7 +255,77 @@ def tuple_() -> Picture:
     return picture
 
 
-PICTURES: dict[str, Callable[[], Picture]] = {"group": group, "holders": holders, "layers": layers, "tuple": tuple_}
+def trade() -> Picture:
+    """The loss of each algorithm against its time per tuple, from docs/trade.csv."""
+    with (DOCS / "trade.csv").open(encoding="utf-8") as file:
+        rows = [(row["algorithm"], float(row["loss"]), float(row["ns"])) for row in csv.DictReader(file)]
+    base = next(ns for name, _, ns in rows if name == "fads")
+    title = "Loss against speed"
+    description = (
+        "Each algorithm by the mean loss of its output and its time per tuple. "
+        + "; ".join(f"{name}: loss {loss:.2f}, {ns / base:.1f} times the time of fads" for name, loss, ns in rows)
+        + "."
+    )
+    left, top, width, height = 80, 46, 840, 290
+    picture = Picture(960, 410, title, description)
+    most = max(ns for _, _, ns in rows) / base * 1.7
+    highest = 0.1 * (int(10 * max(loss for _, loss, _ in rows)) + 1)
+
+    def across(ratio: float) -> float:
+        return left + width * log10(ratio / 0.7) / log10(most / 0.7)
+
+    def down(loss: float) -> float:
+        return top + height * (1 - loss / highest)
+
+    for tenth in range(0, round(10 * highest) + 1, 2):
+        picture.line(f"M {left} {down(tenth / 10):g} H {left + width}")
+        picture.text(left - 12, down(tenth / 10) + 4, f"{tenth / 10:g}", "small", "end")
+    for ratio in (tick for tick in (1, 2, 5, 10, 20, 50, 100) if tick < most):
+        picture.line(f"M {across(ratio):g} {top} V {top + height}")
+        picture.text(across(ratio), top + height + 18, f"{ratio}", "small", "middle")
+    picture.text(20, 28, "mean loss (0: unchanged, 1: nothing left)", "dim")
+    picture.text(left, top + height + 42, "time per tuple, fads = 1, logarithmic. Better is left and below.", "dim")
+    points = [(across(ns / base), down(loss)) for _, loss, ns in rows]
+    names = [f"{name}, the default" if name == "tide quick" else name for name, _, _ in rows]
+    for (name, _, _), (x, y) in zip(rows, points, strict=True):
+        picture.point(x, y, "mark" if name == "tide quick" else "good" if name.startswith("tide") else "box")
+    for (x, y, anchor), label in zip(beside(points, names), names, strict=True):
+        picture.text(x, y, label, "bold" if "default" in label else "", anchor)
+    return picture
+
+
+def beside(points: Sequence[tuple[float, float]], labels: Sequence[str]) -> list[tuple[float, float, str]]:
+    """Where the label of each point stands: to the right, or where it hits no other point and no label before it.
+
+    >>> beside([(100, 50), (120, 50)], ["here", "there"])
+    [(88, 54.5, 'end'), (132, 54.5, 'start')]
+    """
+    taken = [(x - 8, y - 8, x + 8, y + 8) for x, y in points]
+    found = []
+    for (x, y), label in zip(points, labels, strict=True):
+        wide = 7.5 * len(label)
+        places = [
+            (x + 12, y + 4.5, "start", 0.0),
+            (x - 12, y + 4.5, "end", 1.0),
+            (x, y - 16, "middle", 0.5),
+            (x, y + 24, "middle", 0.5),
+        ]
+        boxes = [(left - wide * part, down - 11, left + wide * (1 - part), down + 3) for left, down, _, part in places]
+        free = [i for i, box in enumerate(boxes) if not any(_overlap(box, other) for other in taken)]
+        chosen = free[0] if free else 0
+        taken.append(boxes[chosen])
+        found.append(places[chosen][:3])
+    return found
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+PICTURES: dict[str, Callable[[], Picture]] = {
+    "shoal": shoal, "shoal-still": partial(shoal, moving=False), "group": group, "holders": holders, "layers": layers,
+    "tuple": tuple_, "trade": trade,
+}  # fmt: skip
 
 if __name__ == "__main__":
     for name, draw in PICTURES.items():

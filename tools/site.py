@@ -17,15 +17,18 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+SITE = ROOT / "build/site"
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".service": "ini"}
 
 
 def on_config(config: Any) -> Any:
-    """Show the version at the foot of every page."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    config.copyright = f"shoal {project['version']}"
+    """Show the version on every page; in the usual place, each version gets a folder of its own."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    config.copyright = f"shoal {version}"
+    if Path(config.site_dir) == SITE:
+        config.site_dir = str(SITE / version)
     return config
 
 
@@ -54,6 +57,31 @@ def on_post_build(config: Any) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(page.markdown, encoding="utf-8")
     (site / "llms.txt").write_text("\n".join(parts), encoding="utf-8")
+    if site.parent == SITE:
+        list_versions(SITE)
+
+
+def list_versions(folder: Path) -> None:
+    """Write what the menu of versions reads, and a page that leads to the newest.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as name:
+    ...     for version in "0.9.0", "0.10.0":
+    ...         (Path(name) / version).mkdir()
+    ...     list_versions(Path(name))
+    ...     [each["version"] for each in json.loads((Path(name) / "versions.json").read_text())]
+    ['0.10.0', '0.9.0']
+    """
+    found = [path.name for path in folder.iterdir() if re.fullmatch(r"\d+(\.\d+)*\w*", path.name)]
+    found.sort(key=lambda version: [int(number) for number in re.findall(r"\d+", version)], reverse=True)
+    listed = [{"version": version, "title": version, "aliases": []} for version in found]
+    (folder / "versions.json").write_text(json.dumps(listed), encoding="utf-8")
+    (folder / "index.html").write_text(
+        '<!doctype html><meta charset="utf-8"><title>shoal</title>'
+        f'<meta http-equiv="refresh" content="0; url={found[0]}/index.html">'
+        f'<a href="{found[0]}/index.html">shoal {found[0]}</a>\n',
+        encoding="utf-8",
+    )
 
 
 def _pages(item: Any) -> Iterator[Any]:

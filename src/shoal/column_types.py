@@ -17,7 +17,6 @@ DOUBT = "or_missing"  # under `nulls_match: blurred`, the last field of the stru
 BLURRED_INTERVAL = (*ENDS, DOUBT)
 BLURRED_LABEL = ("value", DOUBT)
 OR_MISSING = " or missing"  # in CSV, what follows a value in doubt
-BLOCK = {MARK: b"block"}  # the mark of a list column that is one value: a block of categories
 SEPARATOR = "|"  # in CSV, what stands between the values of a set or a block
 
 
@@ -45,11 +44,6 @@ def as_nested(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.replace_schema_metadata({**(batch.schema.metadata or {}), **NESTED})
 
 
-def is_block(field: pa.Field) -> bool:
-    """Whether the lists of a column are blocks of values."""
-    return bool(field.metadata) and field.metadata.get(MARK) == BLOCK[MARK]
-
-
 def interval(kind: pa.DataType) -> pa.StructType:
     """The type of an interval. Its ends are never null, unlike those of a struct of the same names that is passed through.
 
@@ -73,8 +67,12 @@ def is_struct_of(kind: pa.DataType, names: tuple[str, ...]) -> bool:
     return bool(pa.types.is_struct(kind)) and tuple(field.name for field in kind) == names
 
 
+SET = pa.list_(pa.dictionary(pa.int32(), pa.string()))
+"""The type of published sets and blocks: lists of labels, null among them where the value may be missing."""
+
+
 def is_set(kind: pa.DataType) -> bool:
-    """Whether a type is that of published sets: lists of labels, null among them where the value may be missing.
+    """Whether a type is that of published sets and blocks.
 
     A list that is passed through holds no dictionary.
 

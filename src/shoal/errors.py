@@ -54,6 +54,10 @@ class WorkerError(ShoalError):
     """
 
 
+class AlgorithmError(ShoalError):
+    """An algorithm in plain Python raised an exception, or chose tuples that it must not choose."""
+
+
 class ModelError(ShoalError):
     """A parameter of the model of z-anonymity is out of its bounds."""
 

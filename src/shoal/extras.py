@@ -27,9 +27,14 @@ def needs(extra: str, what: str) -> Iterator[None]:
         raise InputError(_missing(error.name, extra, what)) from None
 
 
+def has(package: str) -> bool:
+    """Whether a package is installed."""
+    return find_spec(package) is not None
+
+
 def require_plots() -> None:
     """Refuse if matplotlib is not installed."""
-    if find_spec("matplotlib") is None:
+    if not has("matplotlib"):
         raise InputError(_missing("matplotlib", "plots", "a plot"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,7 +15,10 @@ _BORN = frozenset({"born", "bday", "bdate", "geboren", "geb", "gebdat"})
 PREFIXES = ("dob", "race", "educ", "ethnic", "hisp", "marit", "occup", "national", *_BIRTH)
 _OWN_ENDINGS = ("persid", "personid")
 _ENDING = re.compile(r"[a-z]{1,8}id")
-_PLACED = ({"hours", "week"}, {"working", "hours"}, {"work", "hours"})
+_PLACED = (
+    {"hours", "week"}, {"working", "hours"}, {"work", "hours"},
+    {"etat", "civil"}, {"estado", "civil"}, {"stato", "civile"}, {"burgerlijke", "staat"},
+)  # fmt: skip
 LONGEST = 60
 MOST_WORDS = 6
 _FORMS = {
@@ -52,14 +56,19 @@ def _listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# English first, then German, French, Spanish, Italian, Dutch and Portuguese, without accents
+
 PERSONS = _listed(
     "person persons people pers patient customer client user member subscriber employee student participant respondent "
-    "subject citizen driver passenger guest resident voter visitor worker insured borrower"
+    "subject citizen driver passenger guest resident voter visitor worker insured borrower "
+    "kunde kunden patienten versicherte versicherten mitarbeiter mitglied benutzer nutzer schuler teilnehmer "
+    "usager utilisateur assure salarie adherent eleve etudiant cliente paciente usuario empleado alumno "
+    "paziente utente dipendente klant medewerker deelnemer gebruiker utilizador funcionario"
 )
 IDENTIFIERS = _listed(
     "id ids pid uid uuid guid userid personid patientid customerid clientid memberid deviceid subjectid hash token"
 )
-NUMBERED = IDENTIFIERS | _listed("nr no num number code key")
+NUMBERED = IDENTIFIERS | _listed("nr no num number code key nummer numero nro kennung codigo codice")
 OWN = _listed("pid uid userid personid patientid customerid clientid memberid subjectid")
 WEAK = _listed("id device deviceid account username imei msisdn imsi")
 THINGS = _listed(
@@ -67,46 +76,73 @@ THINGS = _listed(
     "encounter message request batch file page building room"
 )
 DIRECT = {
-    "names": _listed("name names firstname lastname surname forename fullname nickname username login"),
-    "contact data": _listed("email mail phone telephone tel mobile fax msisdn contact twitter facebook instagram"),
-    "addresses": _listed("address addr street road house housenumber"),
+    "names": _listed(
+        "name names firstname lastname surname forename fullname nickname username login "
+        "vorname nachname familienname nom prenom nombre apellido apellidos nome cognome naam voornaam achternaam sobrenome"
+    ),
+    "contact data": _listed(
+        "email mail phone telephone tel mobile fax msisdn contact twitter facebook instagram "
+        "telefon handy courriel telefono correo telefoon telefone"
+    ),
+    "addresses": _listed(
+        "address addr street road house housenumber adresse anschrift strasse hausnummer rue direccion calle "
+        "indirizzo adres straat huisnummer endereco rua"
+    ),
     "postcodes": _listed("zip zipcode postcode postal plz cp postleitzahl"),
     "coordinates": _listed("lat latitude lon long lng longitude gps geo coord coords coordinate coordinates location"),
     "network addresses": _listed("ip ipv4 ipv6 mac imei imsi hostname cookie useragent url uri"),
-    "official numbers": _listed("ssn bsn nhs passport licence license plate vin iban bic card creditcard tax insurance"),
-    "free text": _listed("note notes comment comments text description remark remarks message feedback"),
+    "official numbers": _listed(
+        "ssn bsn nhs passport licence license plate vin iban bic card creditcard tax insurance "
+        "steuernummer ausweis kennzeichen dni nif cpf"
+    ),
+    "free text": _listed(
+        "note notes comment comments text description remark remarks message feedback "
+        "bemerkung bemerkungen kommentar notiz freitext commentaire remarque comentario commento opmerking"
+    ),
 }
 SENSITIVE = _listed(
     "disease illness diagnosis diagnoses symptom treatment therapy medication drug hiv cancer blood disability "
     "religion faith politics party vote orientation salary income wage earnings credit debt balance poverty crime "
-    "conviction icd icd9 icd10 condition pregnancy genetic"
+    "conviction icd icd9 icd10 condition pregnancy genetic "
+    "diagnose diagnosen krankheit erkrankung behandlung medikament gehalt lohn einkommen konfession partei schulden "
+    "maladie diagnostic traitement salaire revenu enfermedad diagnostico tratamiento salario ingresos "
+    "malattia diagnosi stipendio reddito ziekte salaris inkomen doenca"
 )
 QUASI = _listed(
     "age ages birth birthyear yob dob sex gender race ethnicity ethnic nationality citizenship country nation region "
     "province county district city town village municipality borough neighborhood neighbourhood education schooling "
     "degree qualification marital married marry marriage occupation profession job employment workclass industry "
     "relationship household children dependents height language "
-    "geschlecht sexe geslacht sesso sexo familienstand beruf stadt ville ciudad gemeente"
+    "alter geschlecht familienstand beruf land bundesland kreis gemeinde stadt ort wohnort bildung schulabschluss kinder "
+    "sprache staatsangehorigkeit sexe pays commune departement ville metier enfants edad sexo pais provincia municipio "
+    "ciudad localidad profesion hijos sesso paese regione comune citta professione leeftijd geslacht gemeente woonplaats "
+    "beroep opleiding idade cidade profissao"
 )
 CODED = _listed(
     "sex gender race ethnicity ethnic nationality citizenship country nation region province county district city town "
     "village municipality borough marital married marry marriage occupation profession job employment workclass "
-    "industry relationship language hisp"
+    "industry relationship language hisp "
+    "geschlecht familienstand beruf land bundesland kreis gemeinde stadt ort sexe pays commune departement ville sexo pais "
+    "provincia municipio ciudad sesso paese regione comune citta geslacht gemeente cidade"
 )
-PHONES = _listed("phone telephone tel mobile fax msisdn telefon téléphone handy")
+PHONES = _listed("phone telephone tel mobile fax msisdn telefon handy telefono telefoon telefone")
 QUANTITIES = _listed("num number count years year size")
-TIMES = _listed("ts time timestamp datetime date when moment epoch unixtime eventtime at")
+TIMES = _listed(
+    "ts time timestamp datetime date when moment epoch unixtime eventtime at "
+    "datum zeit zeitpunkt zeitstempel uhrzeit heure horodatage fecha hora tijd tijdstip"
+)
 _ENDING_SO = _listed("paid unpaid valid invalid covid humid solid fluid liquid acid grid mid bid kid aid")
 
 
 def words(name: str) -> frozenset[str]:
-    """The words of a name.
+    """The words of a name, without accents.
 
-    >>> sorted(words("native-country")), sorted(words("CustomerID")), sorted(words("birthYear2"))
-    (['country', 'native'], ['customer', 'id'], ['2', 'birth', 'year'])
+    >>> sorted(words("native-country")), sorted(words("CustomerID")), sorted(words("birthYear2")), sorted(words("Straße"))
+    (['country', 'native'], ['customer', 'id'], ['2', 'birth', 'year'], ['strasse'])
     """
-    parts = [part.lower() for part in _PARTS.findall(name)]
-    return frozenset(parts)
+    letters = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return frozenset(part.lower() for part in _PARTS.findall(plain))
 
 
 def direct(name: str) -> str | None:
@@ -188,11 +224,21 @@ def person_rank(name: str) -> int:
         return 0
     if (
         found & OWN
+        or any(map(_numbers_persons, found))
         or any(word.endswith(_OWN_ENDINGS) for word in found)
         or (found & PERSONS and (found & NUMBERED or found <= PERSONS))
     ):
         return 2
     return 1 if found & WEAK and found <= WEAK | NUMBERED else 0
+
+
+def _numbers_persons(word: str) -> bool:
+    """Whether the word is composed of a person and a number.
+
+    >>> [_numbers_persons(word) for word in ("kundennummer", "klantnr", "userno", "hausnummer", "person")]
+    [True, True, True, False, False]
+    """
+    return any(word.endswith(end) and word[: -len(end)] in PERSONS for end in NUMBERED)
 
 
 def _prefixed(word: str) -> bool:

@@ -9,9 +9,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from shoal.errors import InputError
 
@@ -26,6 +27,37 @@ def is_address(path: object) -> bool:
     (True, False, False)
     """
     return isinstance(path, str) and _ADDRESS.fullmatch(path) is not None
+
+
+def local_path(address: str) -> str | None:
+    """The path of a local file; None if the address is in an object store.
+
+    >>> local_path("file:///a%20b"), local_path("/a"), local_path("s3://a/b")
+    ('/a b', '/a', None)
+    """
+    if address.startswith("file:"):
+        return unquote(urlsplit(address).path)
+    return None if is_address(address) else address
+
+
+def make_durable(files: Iterable[str], within: str) -> None:
+    """Force local files to the disk, and the names of them in their folders, up to the folder `within`."""
+    within = os.path.abspath(within)
+    folders = {within, os.path.dirname(within)}
+    for path in map(os.path.abspath, files):
+        _force(path)
+        while (path := os.path.dirname(path)).startswith(within) and path not in folders:
+            folders.add(path)
+    for folder in folders:
+        _force(folder)
+
+
+def _force(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def opened_store(address: str) -> tuple[Any, str]:

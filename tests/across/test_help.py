@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from tools.across import PAGE, picture
+from tools.across import PAGE, across
 from typer.testing import CliRunner
 
 import shoal
@@ -71,7 +71,7 @@ def test_the_command_prints_lines_for_the_policy(tmp_path: Path) -> None:
 
 
 def test_the_picture_is_what_the_code_draws() -> None:
-    assert PAGE.read_text(encoding="utf-8") == picture()
+    assert PAGE.read_text(encoding="utf-8") == across().svg()
 
 
 POLICY = """

@@ -111,5 +111,12 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def judged(report: Report) -> dict[str, Any]:
+    """The report as JSON, without the record of the files and the moment, and the assessment, which has it too."""
+    found = json.loads(report.to_json())
+    del found["record"], found["assessment"]
+    return found
+
+
 def broken(report: Report) -> list[str]:
     return [finding.promise for finding in report.promises if finding.verdict == Verdict.BROKEN]

@@ -313,8 +313,9 @@ def test_the_population_that_a_row_could_show(field: str, value: Any, row: int, 
 def test_counts_weigh_what_is_in_doubt(missing: float) -> None:
     """Where rows lack values independently of each other, the estimate is near the truth."""
     evidence = evidence_of(honest(2000, missing))
+    weights = _weights(evidence)
     for name, shown in evidence.published.items():
-        weight = _weights(evidence, shown)
+        weight = weights[name]
         assert weight[~shown.null].sum() / evidence.released == pytest.approx(1 - missing, abs=0.03), name
         assert np.array_equal(weight < 1, shown.doubt)
 

@@ -19,7 +19,10 @@ import shoal.policy
 from shoal.audit.values import canonical, canonical_column, numbers
 from shoal.columns import convert
 
-DECLARED = {"Attribute", "Input", "Requirement", "Diversity", "Hierarchy", "Item", "Policy", "Zanon"}
+DECLARED = {
+    "Attribute", "Input", "Requirement", "Diversity", "Hierarchy", "Item", "Policy", "Zanon",
+    "Registered", "package_of",  # what an algorithm of another package declares, and whose it is
+}  # fmt: skip
 TEXT = st.text() | st.text("a\u00e9e\u0301\u00a0 1.0\t\u1e9b\u0323", max_size=6)
 PLAIN = st.one_of(
     st.none(),

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.audit import Exposure, WindowReport, audit
+from shoal.audit.attacks import across_of
+from shoal.audit.exposure import exposures
 from shoal.audit.whole_rows import whole_rows
 from shoal.policy import Policy
 from tests.audit.stage import table
@@ -178,7 +180,7 @@ def test_the_json_has_its_stable_form() -> None:
     found = json.loads(judged(policy(), output()).to_json())
     assert set(found) == {
         "verdict", "held", "accepted", "questions", "whole_rows", "population", "policy", "rows", "promises", "nulls",
-        "figures",
+        "figures", "record", "about", "in_words", "recommendations", "fields", "not_protected", "assessment",
     }  # fmt: skip
     assert set(found["verdict"]) == {"colour", "text", "outside"}
     assert set(found["questions"]) == {"promises", "outsider", "data"}
@@ -201,3 +203,11 @@ def test_published_suppressed_rows_count_with_their_kept_values(tmp_path: Path) 
         assert isinstance(evidence, Evidence)
         hidden = int(evidence.suppressed.sum())
         assert whole_rows(evidence).rows == evidence.released - (0 if counts else hidden)
+
+
+def test_values_across_releases_are_judged_by_what_chance_allows_alone() -> None:
+    people, rows, trace = output()
+    whole = judged(policy(), (people, rows, trace)).whole
+    attacks = [across_of("illness").run(200, success, 0.675) for success in (0.84, 0.77, 0.74)]
+    found = [each for each in exposures(policy(), attacks, whole) if each.name == "values across releases"]
+    assert [(each.success, each.is_worse) for each in found] == [(0.84, True), (0.77, True), (0.74, False)]

@@ -449,7 +449,10 @@ def test_where_rows_cannot_be_linked_no_attack_is_run(tmp_path):
 def test_the_report_in_json_and_on_a_page(tmp_path):
     report = case(tmp_path).report()
     sample = json.loads(report.to_json())
-    assert list(sample) == ["verdict", "held", "policy", "rows", "promises", "figures"]
+    assert list(sample) == [
+        "verdict", "held", "record", "about", "in_words", "recommendations", "fields", "not_protected",
+        "assessment", "policy", "rows", "promises", "figures",
+    ]  # fmt: skip
     assert sample["policy"] | {"fingerprint": ""} == {
         "fingerprint": "", "item": ["site"], "z": 3, "window": 50.0, "withheld": "blank", "algorithm": "zanon",
     }  # fmt: skip
@@ -457,8 +460,18 @@ def test_the_report_in_json_and_on_a_page(tmp_path):
     found = Reader(page)
     assert {f"#{place}" for place in found.ids} >= set(found.links)
     assert "✓ Every promise was kept; they bound the users of an item, and nothing else that is published." in page
-    places = ["promises", "users", "crowds", "attacks", "method", "limits", "policy"]
+    places = ["summary", "judged", "promises", "users", "crowds", "attacks", "method", "limits", "policy", "sign"]
     for place in places:
         assert f'href="#{place}"' in page and f'<section id="{place}"' in page
     assert page.count("<section") == len(places)
     assert "iframe" in report._repr_html_()
+
+
+def test_the_impact_assessment_says_that_the_output_is_personal_data(tmp_path):
+    report = case(tmp_path).report()
+    entries = {each.topic: each.text for part in report.assessment for each in part.entries}
+    assert entries["What is done"].endswith("The output is pseudonymous, and so personal data.")
+    assert "(person): under a pseudonym that changes" in entries["Fields that are published"]
+    likely = entries["How likely: somebody connects the pseudonyms of one user (pseudonyms)"]
+    assert "by chance in" in likely or "Not measured" in likely
+    assert likely in report.to_assessment().replace("\u00a0", " ")

@@ -52,9 +52,8 @@ def test_without_data_it_says_what_to_download(tmp_path: Path) -> None:
     status, told, said = bench("--data", str(tmp_path))
     assert (status, told) == (2, "")
     assert said == (
-        f"no Adult data in {tmp_path}: download adult.data from https://archive.ics.uci.edu/dataset/2/adult into "
-        "DATA/adult, put its hierarchies (after Fung, Wang and Yu, 2005; one line per leaf, leaf first, root last, ';' "
-        "between) as DATA/adult/hierarchies/education.csv and so on, and name DATA by --data or SHOAL_DATA\n"
+        f"no Adult data in {tmp_path}: download adult.data from https://archive.ics.uci.edu/dataset/2/adult, run "
+        "`shoal datasets prepare adult adult.data --data DATA`, and name DATA by --data or SHOAL_DATA\n"
     )
 
 
@@ -82,6 +81,11 @@ def test_figures_are_written_between_the_markers(measured: Report, tmp_path: Pat
     assert text.startswith("before\n<!-- figures -->\nAdult, 14 quasi-identifiers") and text.endswith("-->\nafter\n")
     assert "| fads |" in text and "\nold\n" not in text
     assert "Measured by `shoal bench" in text and "![Speed, loss against cost, and growth](seen.svg)" in text
+    page.write_text("<!-- speed -->\nold\n<!-- /speed -->\n<!-- figures -->\nkept\n<!-- /figures -->\n")
+    done = subprocess.run([sys.executable, script, figures, page, "--between", "speed"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert text.startswith("<!-- speed -->\nMeasured by `shoal bench") and "| fads |" in text and "\nkept\n" in text
     page.write_text("no markers")
     done = subprocess.run([sys.executable, script, figures, page], capture_output=True, text=True)
     assert done.returncode == 1 and "lacks <!-- figures -->" in done.stderr

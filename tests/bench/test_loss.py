@@ -97,9 +97,16 @@ def test_tide_is_measured_against_the_best_other_of_each_cell() -> None:
         told(fads=0.4, idea=0.8, tide_quick=0.2, tide_thorough=0.2),
     ]
     cells[0]["suppressed"]["tide quick"] = 1
-    _, summary, _ = loss.loss_tables({"cells": cells, "tuples": 100})
+    _, summary, *_ = loss.loss_tables({"cells": cells, "tuples": 100})
     less = 100 * (1 - math.sqrt(0.75 * 0.5))
     assert summary.rows == [
         ("Adult, tide quick", f"{less:.1f} %", "25 %", "25.0 %", "50.0 %", "1"),
         ("Adult, tide thorough", "50.0 %", "28 %", "50.0 %", "50.0 %", "0"),
     ]
+
+
+def test_each_algorithm_has_a_column(measured: Report) -> None:
+    own = [table for table in loss.loss_tables(measured.parts["loss"]) if table.title.startswith("Loss by algorithm: ")]
+    assert own[0].header == ("k, window", "fads", "xband 4", "xband 10")
+    cell = next(cell for cell in measured.parts["loss"]["cells"] if own[0].title.endswith(cell["data"]))
+    assert own[0].rows[0][1:] == tuple(f"{each:.3f}" for each in cell["loss"].values())

@@ -13,10 +13,13 @@ from typer.testing import CliRunner
 import shoal
 import shoal.compiled
 from cli.base import ENVIRONMENT
-from shoal.cli import app, hierarchy
+from shoal.cli import app, datasets, hierarchy
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
 HIERARCHY = [command.callback.__name__ for command in hierarchy.app.registered_commands if command.callback]
+DATASETS = [
+    f"datasets {command.name or command.callback.__name__}" for command in datasets.app.registered_commands if command.callback
+]
 
 
 def test_the_version() -> None:
@@ -29,12 +32,14 @@ def test_the_version() -> None:
 
 def test_the_commands() -> None:
     assert COMMANDS == [
-        "run", "pipe", "check", "audit", "infer", "blocks", "schema", "completion", "plan", "lab", "demo", "bench", "reproduce",
+        "run", "pipe", "check", "audit", "infer", "blocks", "schema", "completion", "plan", "lab", "demo", "bench",
+        "compare", "reproduce",
     ]  # fmt: skip
     assert HIERARCHY == ["build", "show", "check", "complete"]
+    assert DATASETS == ["datasets list", "datasets prepare"]
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "hierarchy", *(f"hierarchy {name}" for name in HIERARCHY)])
+@pytest.mark.parametrize("name", [*COMMANDS, "hierarchy", *(f"hierarchy {name}" for name in HIERARCHY), "datasets", *DATASETS])
 def test_help_has_examples(name: str) -> None:
     told = CliRunner().invoke(app, [*name.split(), "--help"]).stdout
     assert "Examples:" in told

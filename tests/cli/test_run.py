@@ -70,7 +70,7 @@ def test_many_rejected_records_are_counted_by_reason(folder: Path, shoal: Shoal)
         "people.jsonl: 96.0 % of the records were rejected, more than 5.0 %; the output is kept as a draft, out.draft.jsonl",
         f"  800 (64.0 %): 'city': {HIERARCHY}",
         f"  400 (32.0 %): 'age': {RANGE}",
-        "Correct the input or the policy, and run again; --max-rejected allows more.",
+        "Do what the reasons say, in the input or in the policy, and run again; --max-rejected allows more.",
     ]
     assert files(folder) == {"policy.yaml", "people.jsonl", "out.draft.jsonl"}
 

@@ -52,7 +52,7 @@ def test_they_are_all_understood(zone: str) -> None:
 def test_a_boolean_is_no_number() -> None:
     made = Anonymizer(Policy.parse(POLICY))
     made.push({"wer": {"é": 1}, "zeit": 0, "größe": True})
-    assert made.stats.reasons == {"'größe': not a number (value withheld)": 1}
+    assert made.stats.reasons == {"'größe': not a number (value withheld); is it text? (quasi: categorical)": 1}
 
 
 def test_very_many_leaves_show_only_what_is_published() -> None:

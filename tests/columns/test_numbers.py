@@ -53,7 +53,7 @@ def test_numbers_in_any_form(column: Any, expected: list[float | None]) -> None:
      datetime.timedelta(1)],
 )  # fmt: skip
 def test_what_is_no_number(value: Any) -> None:
-    assert refusals({"age": [value]}) == [f"row 1, {NOT}"]
+    assert refusals({"age": [value]}) == [f"row 1, {NOT}; is it text? (quasi: categorical)"]
 
 
 UNIT = "is there a unit beside the number? take it away before"
@@ -96,3 +96,9 @@ def test_values_outside_the_range() -> None:
 )  # fmt: skip
 def test_whole_numbers_are_published_whole(column: pa.Array, age: dict[str, Any], is_whole: bool) -> None:
     assert encode({"age": column}, age=age).whole[0] == is_whole
+
+
+def test_a_column_full_of_text_names_the_likely_cause() -> None:
+    """Also of values beyond those whose cause is looked for."""
+    found = refusals({"age": [f"word {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(400)]})
+    assert {text.partition(", ")[2] for text in found} == {f"{NOT}; is it text? (quasi: categorical)"}

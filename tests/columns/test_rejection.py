@@ -16,7 +16,7 @@ UNKNOWN = "'city': not in its hierarchy (value withheld); add it there or set un
 REASONS = {
     "pid": "'pid': the person is missing; give one or set person_missing: own",
     "ts": "'ts': not a time (value withheld); give seconds or ISO 8601",
-    "age": "'age': not a number (value withheld)",
+    "age": "'age': not a number (value withheld); is it text? (quasi: categorical)",
     "city": UNKNOWN,
 }
 

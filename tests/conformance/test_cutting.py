@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.algorithms import WINDOWED
-from tests.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
-from tests.conformance.parameters import generated, promised
-from tests.conformance.streams import Stream, policy_of
+from shoal.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
+from shoal.conformance.parameters import generated, promised
+from shoal.conformance.streams import Stream, policy_of
 from tests.examples import examples
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from shoal import Anonymizer, PolicyError
 from shoal.algorithms import WINDOWED
-from tests.conformance.parameters import MIXING, WINDOWS
-from tests.conformance.promises import check
-from tests.conformance.streams import Stream, engine, policy_of, twin
+from shoal.conformance.parameters import MIXING, WINDOWS
+from shoal.conformance.promises import check
+from shoal.conformance.streams import Stream, engine, policy_of
+from tests.conformance.twins import twin
 from tests.naive import Arrival, Numeric, Release
 
 RANGE = Numeric(-1.0, 3.0)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from tests.conformance.parameters import generated
-from tests.conformance.promises import check, mean_loss
-from tests.conformance.streams import Stream, engine, policy_of
+from shoal.conformance.parameters import generated
+from shoal.conformance.promises import check, mean_loss
+from shoal.conformance.streams import Stream, engine, policy_of
 from tests.examples import examples
 from tests.naive import Doubtful, Numeric
 

@@ -15,11 +15,11 @@ from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
 from shoal.anonymizer import lane, lanes, split_tree, windowed
 from shoal.anonymizer.lanes import SplitLanes
+from shoal.conformance import promises, stronger
+from shoal.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
+from shoal.conformance.parameters import generated, promised
+from shoal.conformance.streams import Stream, engine, policy_of
 from tests.audit.base import FIELDS, judged_from_files, people
-from tests.conformance import promises, stronger
-from tests.conformance.cutting import is_the_same_in_batches, is_the_same_interrupted
-from tests.conformance.parameters import generated, promised
-from tests.conformance.streams import Stream, engine, policy_of
 from tests.examples import examples
 from tests.naive import Release
 

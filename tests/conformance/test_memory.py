@@ -12,7 +12,7 @@ import pytest
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
 from shoal.anonymizer import lanes
-from tests.conformance.parameters import WINDOWS
+from shoal.conformance.parameters import WINDOWS
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ from hypothesis import given
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from tests.conformance.parameters import generated
-from tests.conformance.promises import arrivals, mean_loss
-from tests.conformance.streams import Stream, engine, policy_of
+from shoal.conformance.parameters import generated
+from shoal.conformance.promises import arrivals, mean_loss
+from shoal.conformance.streams import Stream, engine, policy_of
 from tests.examples import examples
 
 

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from tests.conformance import stronger
-from tests.conformance.parameters import WINDOWS, promised, with_promises
-from tests.conformance.streams import Stream, engine, naive, policy_of
+from shoal.conformance import stronger
+from shoal.conformance.parameters import WINDOWS, promised, with_promises
+from shoal.conformance.streams import Stream, engine, policy_of
 from tests.conformance.test_waves import long_stream
+from tests.conformance.twins import naive
 from tests.examples import examples
 from tests.naive import Arrival
 

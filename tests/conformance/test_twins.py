@@ -11,9 +11,10 @@ from hypothesis import given
 
 from shoal import Anonymizer
 from shoal.algorithms import WINDOWED
-from tests.conformance.parameters import MIXING, generated
-from tests.conformance.promises import check, has_one_in_k
-from tests.conformance.streams import TREES, Stream, engine, policy_of, twin
+from shoal.conformance.parameters import MIXING, generated
+from shoal.conformance.promises import check, has_one_in_k
+from shoal.conformance.streams import TREES, Stream, engine, policy_of
+from tests.conformance.twins import twin
 from tests.examples import examples
 from tests.naive import Arrival, Numeric
 

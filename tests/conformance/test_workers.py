@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from shoal import Anonymizer, Policy
 from shoal.anonymizer import lanes, windowed, workers
 from shoal.anonymizer.workers import Workers
+from shoal.conformance import stronger
+from shoal.conformance.cutting import Interrupted, is_the_same_interrupted
+from shoal.conformance.parameters import SHARES
+from shoal.conformance.promises import steps
+from shoal.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
 from tests.audit.base import FIELDS, judged_from_files, people
-from tests.conformance import stronger
 from tests.conformance.contention import SIZE, violations
-from tests.conformance.cutting import Interrupted, is_the_same_interrupted
-from tests.conformance.parameters import SHARES
-from tests.conformance.promises import steps
-from tests.conformance.streams import TREES, Stream, engine, one_by_one, policy_of
 from tests.conformance.test_lanes import in_order
 from tests.examples import count, examples
 from tests.naive import Arrival, Demand, Numeric, Release, Tick

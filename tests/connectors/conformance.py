@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -59,6 +59,17 @@ def absence(broker: Broker | None) -> Iterator[None]:
         yield
     finally:
         broker.start()
+
+
+def linked(end: Source | Sink, wanted: bool, step: Callable[[], object]) -> bool:
+    """Whether an end that tells of its connection comes to tell so, while steps are made."""
+    if type(end).connected in (Source.connected, Sink.connected):
+        return end.connected is None
+    until = time.monotonic() + PATIENCE
+    while end.connected is not wanted and time.monotonic() < until:
+        step()
+        time.sleep(0.02)
+    return end.connected is wanted
 
 
 def numbers_of(payloads: Any) -> list[int]:
@@ -205,10 +216,13 @@ class SourceConformance:
         found, position = drained(source, 20)
         source.acknowledge(position)
         time.sleep(0.3)  # an acknowledgement that does not arrive may let a message come again
+        assert linked(source, True, lambda: source.read(0.1))
         with absence(feed.broker):
             assert source.read(0.3) is None
+            assert linked(source, False, lambda: source.read(0.1))
         feed.give(range(20, 40))
         more, _ = drained(source, 20)
+        assert linked(source, True, lambda: source.read(0.1))
         source.close()
         assert sorted(found + more) == list(range(40))
 
@@ -319,9 +333,11 @@ class SinkConformance:
         sink.begin(None, 0)
         sink.caught_up(0)
         sink.write(batch(range(10)), 0)
+        assert linked(sink, True, sink.store_waiting)
         with absence(store.broker):
-            time.sleep(0.2)
+            assert linked(sink, False, sink.store_waiting)
         sink.write(batch(range(10, 20)), 10)
+        assert linked(sink, True, sink.store_waiting)
         sink.close()
         held = store.held()
         assert (held if sink.remembers else sorted(set(held))) == pairs(range(20))

@@ -65,7 +65,10 @@ message Visit {
   optional string ill = 4;
 }
 """
-JSON_SCHEMA = {"title": "visit", "type": "object", "properties": {"pid": {"type": "integer"}}}
+JSON_SCHEMA = {
+    "title": "visit", "type": "object",
+    "properties": {"pid": {"type": "integer"}, "city": {"enum": ["Oslo", "Bergen", "Rome", "Naples"]}},
+}  # fmt: skip
 CITIES = ("Oslo", "Bergen", "Rome", "Naples")
 _names = map("w{}".format, itertools.count())
 
@@ -124,6 +127,10 @@ class Until:
     def checkpointed(self, seconds: float, size: int) -> None: ...
 
     def lag(self, waiting: int | None) -> None: ...
+
+    def phase(self, name: str) -> None: ...
+
+    def failed(self, reason: str) -> None: ...
 
     def stopped(self, reason: str) -> None: ...
 
@@ -263,6 +270,23 @@ def test_what_is_in_no_wire_format_or_damaged_is_rejected(place: dict[str, Any],
     produce(kafka_cluster, place["raw"], client, "avro", visits(20))
     kafka_cluster.produce(place["raw"], [(None, b'{"pid": 1}'), (None, value[:-2]), (None, None)])
     write(place, "avro", "avro")
+    (place["folder"] / "pipeline.yaml").write_text(
+        (place["folder"] / "pipeline.yaml").read_text() + "dead_letters: {file: dead.jsonl}\n"
+    )
+    run(place["folder"], 22)
+    letters = [json.loads(line) for line in (place["folder"] / "dead.jsonl").read_text().splitlines()]
+    assert sorted(letter["reason"] for letter in letters) == [
+        "does not fit its schema, or is damaged", "not in the wire format of a schema registry",
+    ]  # fmt: skip
+
+
+def test_json_is_compared_with_its_schema(place: dict[str, Any], kafka_cluster: Cluster) -> None:
+    client = SchemaRegistryClient({"url": place["url"]})
+    produce(kafka_cluster, place["raw"], client, "json-schema", visits(20))
+    number = client.get_latest_version(f"{place['raw']}-value").schema_id
+    odd = b"\0" + number.to_bytes(4, "big") + json.dumps({**visits(1)[0], "city": "Lima"}).encode()
+    kafka_cluster.produce(place["raw"], [(None, odd), (None, json.dumps(visits(1)[0]).encode())])
+    write(place, "json-schema", "json-schema")
     (place["folder"] / "pipeline.yaml").write_text(
         (place["folder"] / "pipeline.yaml").read_text() + "dead_letters: {file: dead.jsonl}\n"
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import wait
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +23,7 @@ from connectors.table_stores import (
     TableStore,
     made,
 )
-from shoal.column_types import JSON
+from shoal.column_types import JSON, SET
 from shoal.connectors.parquet_sink import ParquetSink
 from shoal.connectors.rolling import Roll
 from shoal.connectors.spool import Spool, Waiting
@@ -161,13 +163,82 @@ def test_a_commit_is_made_by_rows_and_by_time(store: TableStore) -> None:
     sink.store_waiting()
     assert sink.mark["has"] == 0
     sink.write(batch(range(5, 10)), 5)  # a call of write is never divided
+    ended(sink)
     assert sink.mark["has"] == 10
     sink._roll = Roll(rows=8, every=0.0)
     sink.write(batch(range(10, 12)), 10)
     sink.store_waiting()
+    ended(sink)
     assert sink.mark["has"] == 12
     sink.close()
     assert store.held() == pairs(range(12))
+
+
+def ended(sink: Any) -> None:
+    """Wait for the commit that is being made."""
+    wait([sink._task], 20)
+    sink.store_waiting()
+
+
+def test_tuples_are_collected_while_a_commit_is_made(store: TableStore) -> None:
+    store.roll = {"rows": 5, "every": "1h"}
+    sink = begun(store)
+    gate, real = Event(), sink._commit
+
+    def slow(*arguments: Any) -> None:
+        assert gate.wait(20)
+        real(*arguments)
+
+    sink._commit = slow
+    sink.write(batch(range(5)), 0)
+    sink.write(batch(range(5, 8)), 5)
+    sink.store_waiting()
+    mark = json.loads(json.dumps(sink.mark))
+    assert mark["has"] == 0
+    sink.make_durable()
+    assert [each.first for each in Spool(tmp_spool(store)).read()] == [0, 5]
+    gate.set()
+    ended(sink)
+    assert sink.mark["has"] == 5
+    sink.make_durable()
+    assert [each.first for each in Spool(tmp_spool(store)).read()] == [5]
+    sink.close()
+    again = store.sink()
+    again.begin(mark, 8)
+    again.caught_up(8)
+    again.store_waiting(everything=True)
+    again.make_durable()
+    again.close()
+    assert tmp_spool(store).stat().st_size == 0
+    assert store.held() == pairs(range(8))
+
+
+def tmp_spool(store: TableStore) -> Path:
+    assert store.spool
+    return store.spool
+
+
+def test_a_commit_that_fails_ends_the_pipeline_and_loses_nothing(store: TableStore) -> None:
+    store.roll = {"rows": 5, "every": "1h"}
+    sink = begun(store)
+
+    def failing(*arguments: Any) -> None:
+        raise ConnectorError("no room")
+
+    sink._commit = failing
+    sink.write(batch(range(5)), 0)
+    sink.write(batch(range(5, 8)), 5)
+    mark = json.loads(json.dumps(sink.mark))
+    sink.make_durable()
+    with pytest.raises(ConnectorError, match="no room"):
+        ended(sink)
+    sink.close()
+    again = store.sink()
+    again.begin(mark, 8)
+    again.caught_up(8)
+    again.store_waiting(everything=True)
+    again.close()
+    assert store.held() == pairs(range(8))
 
 
 def test_values_and_their_types(store: TableStore) -> None:
@@ -190,6 +261,31 @@ def test_values_and_their_types(store: TableStore) -> None:
         {"nr": 0, "n": 0, **shown, "note": 'ré, "x"\n'},
         {"nr": 1, "n": 1, **missing, "note": None},
     ]
+
+
+def test_sets_and_lists_go_on(store: TableStore) -> None:
+    """Commit after commit, and after another start."""
+    kinds = pa.schema([("n", pa.int64()), ("city", pa.list_(pa.string())), ("tags", pa.null())])
+
+    def some(n: int) -> pa.RecordBatch:
+        return pa.record_batch({"n": [n], "city": pa.array([["Oslo", None]], SET), "tags": pa.array([[n]])})
+
+    sink = store.sink()
+    sink.schema = kinds
+    sink.begin(None, 0)
+    sink.write(some(0), 0)
+    sink.write(some(1), 1)
+    sink.store_waiting(everything=True)
+    mark = sink.mark
+    sink.close()
+    later = store.sink()
+    later.schema = kinds
+    later.begin(mark, 2)
+    later.caught_up(2)
+    later.write(some(2), 2)
+    later.store_waiting(everything=True)
+    later.close()
+    assert [(row["city"], row["tags"]) for row in store.rows()] == [(["Oslo", None], [n]) for n in range(3)]
 
 
 def test_columns_come_and_go(store: TableStore) -> None:
@@ -232,8 +328,10 @@ def test_a_column_never_changes_its_meaning(store: TableStore) -> None:
     sink = begun(store)
     interval, label = {"lo": 1, "hi": 2, "or_missing": False}, {"value": "Oslo", "or_missing": False}
     sink.write(published([interval], [label], [7]), 0)
+    sink.store_waiting(everything=True)
+    sink.write(published([interval], [label], ["seven"], 1), 1)
     with pytest.raises(ConnectorError) as error:
-        sink.write(published([interval], [label], ["seven"], 1), 1)
+        sink.store_waiting(everything=True)
     assert str(error.value) == (
         f"{sink.place}: 'note' is int64 there, and would be string; a column never changes its meaning: name another table, "
         "or publish it under another name"
@@ -265,6 +363,7 @@ def test_a_second_pipeline_is_noticed(store: TableStore) -> None:
     """A copy of the state elsewhere writes to the same table."""
     sink = begun(store)
     sink.write(batch(range(5)), 0)
+    sink.store_waiting(everything=True)
     mark = sink.mark
     other = store.sink()
     other.spool = None
@@ -276,8 +375,9 @@ def test_a_second_pipeline_is_noticed(store: TableStore) -> None:
     other.begin(mark, 5)
     other.caught_up(5)
     other.write(batch(range(5, 8)), 5)
+    sink.write(batch(range(5, 9)), 5)
     with pytest.raises(ConnectorError, match="another one writes to it: give each its own"):
-        sink.write(batch(range(5, 9)), 5)
+        sink.store_waiting(everything=True)
     sink.close()
     other.write(batch(range(8, 9)), 8)
     other.close()
@@ -295,8 +395,9 @@ def test_another_table_than_the_state_knows(store: TableStore, tmp_path: Path) -
 
 def test_a_torn_spool(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
-    spool.add(Waiting(0, batch(range(5))))
-    spool.add(Waiting(5, batch(range(5, 9))))
+    some = [Waiting(0, batch(range(5))), Waiting(5, batch(range(5, 9)))]
+    spool.hold(some[:1])
+    spool.hold(some)
     spool.close()
     whole = (tmp_path / "spool").read_bytes()
     for cut, left in ((len(whole), 2), (len(whole) - 1, 1), (10, 0)):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -46,6 +48,31 @@ def test_http(pair: tuple[Path, Path]) -> None:
     source.close()
     assert found == [0, 1, 2]
     assert str(error.value) == f"http {url}: has a certificate that is not trusted; name its authority under tls"
+
+
+@pytest.mark.slow
+def test_handshakes_that_never_end(pair: tuple[Path, Path]) -> None:
+    """They count as idle connections: they make room for one that speaks, and each ends after a while."""
+    cert, key = pair
+    settings = HttpSource.Settings(port=free_port(), tls={"cert": cert, "key": key}, connections=40, peer=40, patience=3)
+    source = HttpSource(settings)
+    source.begin(None)
+    sink = HttpSink(HttpSink.Settings(url=f"https://127.0.0.1:{settings.port}/", tls={"ca": cert}))
+    sink.begin(None, 0)
+    before = len(os.listdir("/proc/self/fd"))
+    silent = [socket.create_connection(("127.0.0.1", settings.port)) for _ in range(300)]
+    writer = threading.Thread(target=sink.write, args=(batch(range(3)), 0))
+    writer.start()
+    found, _ = drained(source, 3)
+    writer.join(10)
+    kept = len(os.listdir("/proc/self/fd")) - before - len(silent)
+    silent[-1].settimeout(30)
+    assert silent[-1].recv(1) == b""
+    for each in silent:
+        each.close()
+    sink.close()
+    source.close()
+    assert found == [0, 1, 2] and kept <= 40 + 10, kept
 
 
 def test_nats(nats_program: str, pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import shoal
 from shoal import Anonymizer, Policy
 from shoal.algorithms import WINDOWED
 from shoal.audit import audit
-from tests.conformance.streams import worn
+from shoal.conformance.streams import worn
 from tests.data.published import Published
 from tests.data.real import CITIES, STREAMS, adult, informs, pm25
 from tests.naive import Release, simulate

@@ -1,65 +1,33 @@
-"""docs/first-algorithm.md is followed in a copy of the project: its files are written, its changes made, its commands run."""
+"""docs/first-algorithm.md shows the files of the example package, and its commands run where that package is installed."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.base import ROOT, blocks, read
+from tests.docs.base import blocks, read
+from tests.outside.environment import EXAMPLE, Environment
 
 STEPS = blocks(read("docs/first-algorithm.md"))
 COMMANDS = [line.removeprefix("$ ") for step in STEPS if step.language == "console" for line in step.text.splitlines()]
+FILES = {file[1]: step.text for step in STEPS if (file := re.fullmatch(r"\*\*`([\w./]+)`\*\*", step.before))}
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    for folder in ("src", "tests"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for file in ("pyproject.toml", "conftest.py"):
-        shutil.copy(ROOT / file, tmp_path)
-    return tmp_path
-
-
-def follow(project: Path) -> None:
-    """Write the files of the page, and make its changes."""
-    for step in STEPS:
-        file = re.fullmatch(r"\*\*`([\w./]+)`\*\*", step.before)
-        if file:
-            (project / file[1]).write_text(step.text)
-        elif step.language == "diff":
-            subprocess.run(["git", "apply", "-"], cwd=project, input=step.text, text=True, check=True)
-
-
-def run(project: Path, command: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable if word == "python" else word for word in command.split()]
-    environment = {**os.environ, "PYTHONPATH": "src", "SHOAL_CACHE": str(project / "kernels"), "PYTEST_ADDOPTS": "-p no:xdist"}
-    return subprocess.run(words, cwd=project, env=environment, capture_output=True, text=True, check=False)
-
-
-@pytest.mark.slow
-def test_its_changes_fit(project: Path) -> None:
-    follow(project)
-    known = run(project, "python -m shoal.cli schema")
-    for name in ("queue", "turns"):
-        assert f'"const": "{name}"' in known.stdout, known.stderr
+def test_its_files_are_those_of_the_example() -> None:
+    assert {name: (EXAMPLE / name).read_text(encoding="utf-8") for name in FILES} == FILES
+    shown = {EXAMPLE / name for name in FILES}
+    assert {path for path in EXAMPLE.glob("src/**/*.py")} <= shown
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
-def test_a_first_algorithm(project: Path) -> None:
-    follow(project)
-    assert len(COMMANDS) == 3
-    for command in COMMANDS:
-        done = run(project, command)
+def test_its_commands_run(tmp_path: Path) -> None:
+    environment = Environment(tmp_path)
+    install, *others = COMMANDS
+    assert install == "pip install '.[test]'"  # which `Environment` does
+    for command in others:
+        done = environment.run(*command.split())
         assert done.returncode == 0, done.stdout + done.stderr
         assert "pytest" not in command or "passed" in done.stdout
-    kernel = project / "src/shoal/algorithms/queue.py"
-    kernel.write_text(kernel.read_text().replace("while size < k:", "while size < k - 1:"))
-    broken = run(project, COMMANDS[1])
-    assert broken.returncode == 1, broken.stdout + broken.stderr

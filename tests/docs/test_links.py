@@ -22,6 +22,8 @@ def leads_nowhere(path: Path, link: str) -> bool:
     target = (path.parent / file).resolve() if file else path
     if not target.is_relative_to(ROOT) or not target.exists():
         return True
+    if target.suffix == ".png":
+        return anchor not in ("", "only-light", "only-dark")
     return bool(anchor) and anchor not in anchors(target.read_text(encoding="utf-8"))
 
 

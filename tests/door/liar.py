@@ -12,7 +12,7 @@ from shoal.blocks.outcome import release_chosen
 from shoal.blocks.release import CLUSTER, REUSE, SUPPRESSED, release
 from shoal.blocks.reuse import admit, best_cover
 from shoal.compiled import inlined, kernel
-from tests.conformance.streams import Stream, policy_of
+from shoal.conformance.streams import Stream, policy_of
 
 LIES = (
     "none",

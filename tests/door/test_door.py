@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Anonymizer
-from tests.conformance.promises import check, has_k_persons, is_true, late, leaves_once
-from tests.conformance.streams import Stream, engine, paired, record, released, streams
+from shoal.conformance.promises import check, has_k_persons, is_true, late, leaves_once
+from shoal.conformance.streams import Stream, engine, paired, record, released, streams
 from tests.door.liar import LIES, liar
 from tests.examples import examples
 from tests.naive import Arrival, Numeric, Release

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.conformance.promises import check
-from tests.conformance.streams import Stream, engine
+from shoal.conformance.promises import check
+from shoal.conformance.streams import Stream, engine
 from tests.door.liar import liar
 from tests.door.test_door import LENGTH, TIMES, K
 from tests.naive import Arrival, Numeric

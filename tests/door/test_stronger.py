@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.conformance.streams import Stream, engine
+from shoal.conformance.streams import Stream, engine
 from tests.door.liar import liar
 from tests.door.test_door import ATTRIBUTES, LENGTH, TIMES, K
 from tests.naive import Arrival, Demand, Release

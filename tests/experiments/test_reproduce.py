@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,10 @@ def test_an_interrupted_command_leaves_no_process_behind(data: Path, tmp_path: P
         "2",
     ]
     environment = {**os.environ, "PYTHONPATH": str(Path(shoal.__file__).parents[1])}
-    started = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        command, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # ignored if the tests run in the background
+    )  # fmt: skip
     while not list(tmp_path.glob("runs/*.json")):
         assert started.poll() is None
         time.sleep(0.05)
@@ -146,7 +150,7 @@ def test_an_interrupted_command_leaves_no_process_behind(data: Path, tmp_path: P
         ("idea", "informs/demographics05test.csv", "INFORMS 2008 data mining contest"),
         ("xband", "pm25/ShanghaiPM20100101_20151231.csv", "archive.ics.uci.edu/dataset/394"),
         ("kvarp", "adult/adult.data", "archive.ics.uci.edu/dataset/2/adult"),
-        ("xband", "pm25/hierarchies/cbwd.csv", "write it, one line per leaf"),
+        ("xband", "pm25/hierarchies/cbwd.csv", "`shoal datasets prepare` writes it"),
     ],
 )
 def test_missing_data_is_named(data: Path, tmp_path: Path, paper: str, path: str, page: str) -> None:

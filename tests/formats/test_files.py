@@ -53,7 +53,7 @@ def test_writing_nothing_leaves_an_empty_file(tmp_path: Path, suffix: str) -> No
 
 
 KNOWN = (
-    ".jsonl, .ndjson, .csv, .tsv (each also .gz, .zst, .bz2 or .xz), .parquet, .arrow, .feather, .orc, .avro, "
+    ".jsonl, .ndjson, .json, .csv, .tsv (each also .gz, .zst, .bz2 or .xz), .parquet, .arrow, .feather, .orc, .avro, "
     ".xlsx, .xls, .xlsb, .ods"
 )
 
@@ -65,15 +65,6 @@ def test_an_unknown_suffix_is_refused(name: str) -> None:
         with pytest.raises(InputError) as caught:
             opened()
         assert str(caught.value) == text
-
-
-def test_a_json_document_is_refused_with_a_way_to_make_lines_of_it() -> None:
-    with pytest.raises(InputError) as caught:
-        open_reader("file.json", ["a"])
-    assert str(caught.value) == (
-        "file.json: JSON is read line by line; name it .jsonl if each line is a record; an array becomes such lines by "
-        "jq -c '.[]' in.json > out.jsonl"
-    )
 
 
 @pytest.mark.parametrize("name", ["file.parquet.gz", "file.arrow.gz"])

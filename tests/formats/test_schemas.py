@@ -175,3 +175,32 @@ def test_a_reader_of_another_version_of_avro_reads_it() -> None:
         for record in writes.records(batch):
             found = fastavro.schemaless_reader(io.BytesIO(record), written, reads)
             assert set(found) == {"body_age", "city_of_birth", "body_note"}
+
+
+def test_sets_and_blocks() -> None:
+    """A set is a node with several labels; a block is JSON text, as other lists are."""
+    policy = Policy.parse("""
+person: pid
+attributes:
+  city: {quasi: categorical, generalize: set, hierarchy: {World: {North: [Oslo, Bergen], South: [Rome, Naples]}}}
+  ill: {sensitive: true, stable: true, as: block, blocks: [[flu, cold], [asthma, none]]}
+privacy: {k: 3}
+window: {count: 10}
+algorithm: {name: fads}
+""")
+    rows = [{"pid": i, "city": None if i % 9 == 0 else CITIES[i % 3], "ill": ("flu", "asthma")[i % 2]} for i in range(60)]
+    anonymizer = Anonymizer(policy)
+    batches = [anonymizer.push_batch(pa.RecordBatch.from_pylist(rows)), anonymizer.flush()]
+    avro, checked = (record_encoder(form, shape(policy)) for form in ("avro", "json-schema"))
+    schema = fastavro.parse_schema(json.loads(avro.schema))
+    validator = jsonschema.Draft7Validator(json.loads(checked.schema))
+    sets = 0
+    for batch in batches:
+        for record, row in zip(avro.records(batch), expected(policy, batch), strict=True):
+            found = fastavro.schemaless_reader(io.BytesIO(record), schema, None)
+            labels = row["city"] and [label for label in row["city"] if label is not None]
+            assert found["city"] == (labels and {"value": "|".join(labels), "or_missing": None in row["city"]})
+            assert json.loads(found["ill"]) == row["ill"]
+            assert not list(validator.iter_errors(row))
+            sets += len(labels or ()) > 1
+    assert sets

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.column_types import interval
+from shoal.column_types import SET, interval
 from shoal.errors import InputError
 from shoal.formats.reading.utf8 import NOT_UTF8
 from shoal.formats.writing import tables
@@ -295,6 +295,16 @@ def test_labels_inside_structs_are_read_by_all(labels: Path, reader: str) -> Non
     else:
         found = values(read(labels, ["city"], passed=["city"], rows=2 * tables.GROUP), "city")
     assert found == [row and {"value": row[0], "or_missing": row[1]} for row in cities()]
+
+
+def test_sets_are_read_as_a_whole(tmp_path: Path) -> None:
+    """pyarrow refuses a dictionary inside a list, too, if there are several row groups."""
+    sets = [["Oslo"], ["Oslo", "Rome", None], None] * tables.GROUP
+    path = write(tmp_path / "out.parquet", *pa.table({"city": pa.array(sets, SET)}).to_batches(max_chunksize=tables.GROUP))
+    file = pq.ParquetFile(path)
+    assert file.metadata.num_row_groups == 3
+    assert file.schema_arrow.field("city").type == pa.list_(pa.string())
+    assert file.read()["city"].to_pylist() == sets
 
 
 @pytest.mark.parametrize("rows", [7, 64, 1000])

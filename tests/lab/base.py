@@ -27,3 +27,14 @@ def visits(folder: Path, rows: int = 4000) -> Path:
     lines = [f"u{draw.randrange(200)},{time:.1f},s{min(int(draw.expovariate(0.5)), 15)}\n" for time in times]
     path.write_text("user,t,site\n" + "".join(lines))
     return path
+
+
+def returning(folder: Path) -> Path:
+    """Two hundred persons who come back ten times each, always with the same illness."""
+    draw = random.Random(5)
+    ills = ["flu", "cold", "gout", "acne", "mumps", "none"]
+    persons = [(f"p{n:03}", draw.randrange(20, 70), draw.choice("nsew"), draw.choice(ills)) for n in range(200)]
+    lines = [f"{pid},{age},{place},{ill}\n" for _ in range(10) for pid, age, place, ill in draw.sample(persons, 200)]
+    path = folder / "visits.csv"
+    path.write_text("pid,age,place,illness\n" + "".join(lines))
+    return path

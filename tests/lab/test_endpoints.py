@@ -19,7 +19,10 @@ from tests.lab.base import people
 TOKEN = "0123456789abcdef"
 PATHS = (
     "/api/lab", "/api/sample", "/api/reading", "/api/hierarchy", "/api/draft", "/api/propose", "/api/check", "/api/trial",
-    "/api/risk", "/api/compare/{algorithm}", "/api/chances", "/api/policy", "/api/save", "/api/report", "/api/calls",
+    "/api/document/{page}", "/api/session", "/api/open", "/api/blocks", "/api/columns", "/api/variations", "/api/point",
+    "/api/across", "/api/anonymized", "/api/risk", "/api/compare/{algorithm}",
+    "/api/chances", "/api/policy", "/api/save", "/api/report", "/api/calls",
+    "/api/built", "/api/written-out", "/api/lacking", "/api/assessment",
 )  # fmt: skip
 
 
@@ -43,6 +46,7 @@ def test_every_path_calls_the_lab(client: TestClient, tmp_path: Path) -> None:
     assert client.post("/api/policy", json=form).text == (tmp_path / "policy.yaml").read_text()
     assert Policy.load(tmp_path / "policy.yaml").privacy.k == 5
     assert client.post("/api/report", json=form).text.startswith("<!doctype html>")
+    assert "<h1>Data protection impact assessment</h1>" in client.post("/api/assessment", json=form).text
     assert client.post("/api/compare/fads", json=form).json()["windows"]
     assert client.post("/api/propose", json={"name": "age", "role": "numeric"}).json()["low"] == "15"
     assert client.post("/api/chances", json=form).json()["problems"][0].startswith("time: is not named")
@@ -66,6 +70,15 @@ def test_a_hierarchy_comes_from_a_file(client: TestClient) -> None:
     assert found.text == "any\n  France\n    Paris\n    Lyon\n  Norway\n    Oslo\n"
     wrong = client.post("/api/hierarchy", params={"name": "city.csv"}, content="Paris;France\nOslo;Norway")
     assert wrong.status_code == 400 and wrong.json()["detail"].startswith("city.csv, line 2: the root is")
+
+
+def test_a_hierarchy_is_built_by_a_rule_and_completed(client: TestClient) -> None:
+    rule = {"name": "prefix", "levels": "1", "range": "", "by": ""}
+    found = client.post("/api/built", json={"name": "city", "rule": rule}).json()
+    assert found["tree"].splitlines()[:3] == ["any", "  B*", "    Bergen"]
+    assert client.post("/api/written-out", json={"builder": "{ready: education}"}).text.startswith("any")
+    entry = {"name": "city", "role": "categorical", "tree": "any\n  Oslo\n"}
+    assert client.post("/api/lacking", json=entry).json() == {"values": ["Bergen", "Lyon", "Paris"], "rare": 0}
 
 
 def test_problems_are_told_without_a_fault(client: TestClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,7 +58,8 @@ def test_a_policy_from_the_lab_runs_and_passes(tmp_path: Path) -> None:
         stats.released, stats.suppressed, stats.loss, stats.smallest_group, stats.longest_wait,
     ]  # fmt: skip
     ours = {each["name"]: each["success"] for each in risk["attacks"]}
-    assert ours == {each.name: each.success for each in report.figures.attacks}
+    assert ours == {each.label: each.success for each in report.exposures}
+    assert risk["verdict"]["colour"] == report.headline.colour
     assert {each["name"]: each["loss"] for each in tried["attributes"]} == report.figures.utility.loss.attribute
     assert sum(tried["waits"]["counts"]) == tried["released"]
 
@@ -266,3 +268,16 @@ def test_only_csv_is_read_in_another_way(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             lab.read_as(Reading(separator=";"))
         assert str(caught.value) == "people.jsonl: says itself how it is written; only CSV is read in other ways"
+
+
+def test_a_report_names_the_file_of_the_sample_and_its_digest(tmp_path: Path) -> None:
+    source = people(tmp_path)
+    with Lab(source) as lab:
+        form = fads(lab).model_copy(update={"purpose": "to plan wards"})
+        page, assessment = lab.report(form), lab.assessment(form)
+    digest = sha256(source.read_bytes()).hexdigest()
+    for text in ("people.csv", digest, "to plan wards"):
+        assert text in page and text in assessment
+    with Lab(source, rows=300) as lab:
+        page = lab.report(fads(lab))
+    assert "the first 300 rows of people.csv" in page and digest not in page

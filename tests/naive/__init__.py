@@ -3,15 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from shoal.conformance.naive.common import Algorithm, Arrival, Categorical, Numeric, Release, Sets, Tick
+from shoal.conformance.naive.measures import Doubtful
+from shoal.conformance.naive.promises import Demand
+
 from .castle import Castle
-from .common import Algorithm, Arrival, Categorical, Numeric, Release, Sets, Tick
 from .fads import Fads
 from .fast import Fast
 from .idea import Idea
 from .iot import Iot
 from .kvarp import Kvarp
-from .measures import Doubtful
-from .promises import Demand
 from .tide import Tide
 from .xband import Xband
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .common import Algorithm, Row, by_arrival, cluster_loss, mean, persons
-from .promises import first_of_each
+from shoal.conformance.naive.common import Algorithm, Row, by_arrival, cluster_loss, mean, persons
+from shoal.conformance.naive.promises import first_of_each
 
 
 class Castle(Algorithm):

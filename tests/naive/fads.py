@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from operator import lt
 
-from .common import Algorithm, Row, persons
+from shoal.conformance.naive.common import Algorithm, Row, persons
 
 
 class Fads(Algorithm):

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .common import Arrival, Attribute, Entry, Row, persons
+from shoal.conformance.naive.common import Arrival, Attribute, Entry, Row, persons
+
 from .fads import Fads
 
 

@@ -4,7 +4,7 @@ import math
 from operator import lt
 from typing import Any
 
-from .common import Algorithm, Row, jaccard, partitions, persons, valid
+from shoal.conformance.naive.common import Algorithm, Row, jaccard, partitions, persons, valid
 
 
 class Idea(Algorithm):

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .common import Entry, Row, jaccard, valid
+from shoal.conformance.naive.common import Entry, Row, jaccard, valid
+from shoal.conformance.naive.measures import ROOT
+
 from .kvarp import Kvarp
-from .measures import ROOT
 
 
 class Iot(Kvarp):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from operator import le
 from typing import Any
 
-from .common import Algorithm, Row, jaccard, partitions, persons, valid
+from shoal.conformance.naive.common import Algorithm, Row, jaccard, partitions, persons, valid
 
 
 class Kvarp(Algorithm):

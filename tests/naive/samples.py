@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from naive import Arrival, Categorical, Numeric, Release
-from naive.common import Row
+from shoal.conformance.naive.common import Row
 
 TEN = Numeric(0.0, 10.0)
 GENDER = Categorical({"Male": ("Male", "Gender"), "Female": ("Female", "Gender")})

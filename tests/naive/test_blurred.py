@@ -8,12 +8,12 @@ import pytest
 
 from naive import Arrival, Categorical, Doubtful, simulate
 from naive.castle import Castle
-from naive.common import Entry, cluster_loss, covers, generalize, loss
 from naive.fads import Fads
 from naive.iot import Iot
-from naive.measures import ROOT, Reading, wear
 from naive.samples import TEN, people, row
 from naive.tide import Partition, Units
+from shoal.conformance.naive.common import Entry, cluster_loss, covers, generalize, loss
+from shoal.conformance.naive.measures import ROOT, Reading, wear
 
 FLAT = Categorical({leaf: (leaf, "any") for leaf in "abc"})
 ONE = Categorical({"a": ("a", "any")})

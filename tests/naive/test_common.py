@@ -7,7 +7,8 @@ import math
 import pytest
 
 from naive import ALGORITHMS, Arrival, Categorical, Numeric, Release, Tick, simulate
-from naive.common import (
+from naive.samples import EDUCATION_5, GENDER, TEN, brief, people, row
+from shoal.conformance.naive.common import (
     Entry,
     ReuseSet,
     cluster_loss,
@@ -20,7 +21,6 @@ from naive.common import (
     partitions,
     persons,
 )
-from naive.samples import EDUCATION_5, GENDER, TEN, brief, people, row
 
 
 def test_attribute_loss_and_distance() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from naive import Numeric, simulate
-from naive.common import Attribute, distance, jaccard, loss, partitions, valid
 from naive.samples import EDUCATION_5, EDUCATION_7, GENDER, people, row
+from shoal.conformance.naive.common import Attribute, distance, jaccard, loss, partitions, valid
 
 
 def test_kvarp_table_1_loss_is_0_458_where_the_paper_prints_0_489() -> None:

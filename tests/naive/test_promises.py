@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from naive import Arrival, Categorical, Demand, Numeric, Release, Tick, simulate
-from naive.common import Entry, Row, cluster_loss, covers, distance, generalize, loss
 from naive.fads import Fads
-from naive.kin import gather, without_one
-from naive.measures import ROOT, Reading, distance_under, wear
-from naive.promises import Promises, entropy
 from naive.tide import Tide, Units
 from naive.xband import Xband
+from shoal.conformance.naive.common import Entry, Row, cluster_loss, covers, distance, generalize, loss
+from shoal.conformance.naive.kin import gather, without_one
+from shoal.conformance.naive.measures import ROOT, Reading, distance_under, wear
+from shoal.conformance.naive.promises import Promises, entropy
 
 TEN = Numeric(0.0, 10.0)
 FLAT = Categorical({leaf: (leaf, "any") for leaf in "abc"})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .domains import Sets
-from .measures import Doubtful, Reading, covers, distance, generalize, loss
-from .rows import Row
+from shoal.conformance.naive.domains import Sets
+from shoal.conformance.naive.measures import Doubtful, Reading, covers, distance, generalize, loss
+from shoal.conformance.naive.rows import Row
 
 PATHS = {
     "Canal": ("Canal", "South", "City"), "Meadow": ("Meadow", "South", "City"),

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from naive import Arrival, Categorical, Numeric, simulate
-from naive.common import Entry, Row
 from naive.tide import Partition, Units
+from shoal.conformance.naive.common import Entry, Row
 
 TEN = Numeric(0.0, 10.0)
 TREE = Categorical({"a": ("a", "ab", "any"), "b": ("b", "ab", "any"), "c": ("c", "any"), "d": ("d", "any")})

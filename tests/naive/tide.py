@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .common import Algorithm, Arrival, Attribute, Entry, Numeric, Row, by_arrival, persons, valid
-from .measures import ALL_OR_NOTHING, MAYBE, Doubtful, Reading, attribute_loss
+from shoal.conformance.naive.common import Algorithm, Arrival, Attribute, Entry, Numeric, Row, by_arrival, persons, valid
+from shoal.conformance.naive.measures import ALL_OR_NOTHING, MAYBE, Doubtful, Reading, attribute_loss
+from shoal.conformance.naive.promises import is_one_in
 
 Group = list[Row]
 
@@ -52,7 +53,14 @@ class Tide(Algorithm):
 
     def close(self) -> None:
         self.wave = self.buffer[:8192] if len(self.buffer) > 16384 else list(self.buffer)
-        self.covers = {t: self.best_cover(t) for t in self.wave}
+        self.covers = {}
+        for t in self.wave:
+            self.covers[t] = self.reuse.best(t, self.now, lambda entry, t=t: self.is_open_to(entry, t))
+
+    def is_open_to(self, entry: Entry, t: Row) -> bool:
+        """Whether the group serves t after the older tuples of its person in the wave have left by their covers."""
+        earlier = [u.person for u, cover in self.covers.items() if cover is entry and u.person == t.person]
+        return self.serves(entry, t) and not (self.one_in_k and not is_one_in(self.k, [*entry.people, *earlier], t.person))
 
     def publish(self, t: Row) -> None:
         if self.wave is None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .common import Algorithm, Row, jaccard, persons, valid
+from shoal.conformance.naive.common import Algorithm, Row, jaccard, persons, valid
 
 
 class Xband(Algorithm):

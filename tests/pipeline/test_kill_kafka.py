@@ -17,6 +17,8 @@ from confluent_kafka import Producer
 
 from connectors.conftest import kafka_program  # noqa: F401
 from connectors.kafka_broker import QUIET, Cluster, cluster
+from connectors.test_kafka_secure import server
+from connectors.test_tls import pair  # noqa: F401
 from shoal.audit import Verdict, audit
 from shoal.connectors.connector import Payload
 from shoal.connectors.kafka_source import KafkaSource
@@ -27,8 +29,8 @@ from .base import _FORKS, KEY, kill, place, record, wait_until
 PARTITIONS = 4
 PIPELINE = """
 policy: policy.yaml
-source: {{kafka: {{brokers: "{brokers}", topic: raw, group: shoal}}}}
-sink: {{kafka: {{brokers: "{brokers}", topic: clean, id: shoal}}}}
+source: {{kafka: {{brokers: "{brokers}", topic: raw, group: shoal, options: {options}}}}}
+sink: {{kafka: {{brokers: "{brokers}", topic: clean, id: shoal, options: {options}}}}}
 state: {{dir: state, checkpoint: 100ms, key: {{env: SHOAL_KEY}}}}
 trace: trace.jsonl
 """
@@ -103,7 +105,8 @@ def begun(folder: Path, found: Cluster) -> Path:
     for topic in ("raw", "clean"):
         found.create(topic, PARTITIONS)
     state = place(folder, window="{time: 300ms}").state.dir
-    (folder / "pipeline.yaml").write_text(PIPELINE.format(brokers=found.brokers))
+    options = json.dumps({name: value for name, value in found.client.items() if name != "bootstrap.servers"})
+    (folder / "pipeline.yaml").write_text(PIPELINE.format(brokers=found.brokers, options=options))
     return state
 
 
@@ -169,6 +172,24 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, alone: Cluster) -> None:
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path, alone: Cluster) -> None:
     survives(tmp_path, alone, kills=200, of_broker=20, seed=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_mutual_tls(
+    tmp_path: Path,
+    kafka_program: None,  # noqa: F811
+    pair: tuple[Path, Path],  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder, (cert, key) = tmp_path_factory.mktemp("kafka"), pair
+    options = {
+        "security.protocol": "ssl", "ssl.ca.location": str(cert), "ssl.certificate.location": str(cert),
+        "ssl.key.location": str(key),
+    }  # fmt: skip
+    settings = {**server(folder, pair), "ssl.client.auth": "required"}
+    with cluster(folder, listener="SSL", settings=settings, client=options) as found:
+        survives(tmp_path, found, kills=40, of_broker=2, seed=3)
 
 
 @pytest.mark.long

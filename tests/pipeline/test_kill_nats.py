@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import ssl
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,15 @@ from nats.js.api import AckPolicy, ConsumerConfig
 
 from connectors.conftest import nats_program  # noqa: F401
 from connectors.processes import Broker, nats_server, running
+from connectors.test_tls import pair  # noqa: F401
 from shoal.audit import Verdict, audit
 
 from .base import kill, place, record, start, wait_until
 
 PIPELINE = """
 policy: policy.yaml
-source: {{nats: {{url: "{url}", stream: RAW}}}}
-sink: {{nats: {{url: "{url}", stream: CLEAN, subject: clean}}}}
+source: {{nats: {{url: "{url}", stream: RAW{tls}}}}}
+sink: {{nats: {{url: "{url}", stream: CLEAN, subject: clean{tls}}}}}
 state: {{dir: state, checkpoint: 50ms, key: {{env: SHOAL_KEY}}}}
 trace: trace.jsonl
 """
@@ -36,11 +39,12 @@ def broker(nats_program: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield broker
 
 
-def do(url: str, what: Any) -> Any:
+def do(url: str, what: Any, authority: Path | None = None) -> Any:
     """What a client of its own does with JetStream."""
+    options: dict[str, Any] = {"tls": ssl.create_default_context(cafile=str(authority))} if authority else {}
 
     async def done() -> Any:
-        client = await nats.connect(url)
+        client = await nats.connect(url, **options)
         try:
             return await what(client.jetstream())
         finally:
@@ -67,13 +71,14 @@ async def messages(js: Any, stream: str) -> list[Any]:
 class Growing(threading.Thread):
     """Publishes records as time goes by, each with the moment at which it is published."""
 
-    def __init__(self, url: str, rate: int = 400) -> None:
+    def __init__(self, url: str, authority: Path | None = None, rate: int = 400) -> None:
         super().__init__(daemon=True)
+        self._authority = authority
         self._url, self._pause, self._done = url, 10 / rate, threading.Event()
         self.count = 0
 
     def run(self) -> None:
-        do(self._url, self._grow)
+        do(self._url, self._grow, self._authority)
 
     async def _grow(self, js: Any) -> None:
         while not self._done.is_set():
@@ -89,13 +94,13 @@ class Growing(threading.Thread):
         return self.count
 
 
-def survives(folder: Path, broker: Broker, kills: int, seed: int) -> None:
+def survives(folder: Path, broker: Broker, kills: int, seed: int, authority: Path | None = None) -> None:
     """Kill a pipeline so many times while its input grows; in the end every promise was kept."""
-    url = f"nats://127.0.0.1:{broker.port}"
-    do(url, streams)
+    url = f"{'tls' if authority else 'nats'}://127.0.0.1:{broker.port}"
+    do(url, streams, authority)
     state = place(folder, window="{time: 300ms}", follow=True).state.dir
-    (folder / "pipeline.yaml").write_text(PIPELINE.format(url=url))
-    chance, growing = random.Random(seed), Growing(url)
+    (folder / "pipeline.yaml").write_text(PIPELINE.format(url=url, tls=f", tls: {{ca: {authority}}}" if authority else ""))
+    chance, growing = random.Random(seed), Growing(url, authority)
     growing.start()
     for _ in range(kills):
         known = {path.name for path in state.glob("journal-*")}
@@ -111,7 +116,7 @@ def survives(folder: Path, broker: Broker, kills: int, seed: int) -> None:
     process.terminate()
     process.join()
     assert process.exitcode == 0
-    raw, clean = do(url, lambda js: messages(js, "RAW")), do(url, lambda js: messages(js, "CLEAN"))
+    raw, clean = (do(url, partial(messages, stream=name), authority) for name in ("RAW", "CLEAN"))
     assert [int(message.headers["Shoal-Sequence"]) for message in clean] == list(range(count))
     for name, found in (("raw", raw), ("clean", clean)):
         (folder / f"{name}.jsonl").write_bytes(b"".join(message.data + b"\n" for message in found))
@@ -126,7 +131,7 @@ def test_a_broker_that_is_away_for_a_minute(tmp_path: Path, broker: Broker) -> N
     url = f"nats://127.0.0.1:{broker.port}"
     do(url, streams)
     place(tmp_path, window="{count: 60}")
-    (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(url=url))
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(url=url, tls=""))
     process = start(tmp_path / "pipeline.yaml")
     trace = tmp_path / "trace.jsonl"
 
@@ -160,3 +165,17 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, broker: Broker) -> None:
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path, broker: Broker) -> None:
     survives(tmp_path, broker, kills=200, seed=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_tls(
+    tmp_path: Path,
+    nats_program: str,  # noqa: F811
+    pair: tuple[Path, Path],  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    cert, key = pair
+    options = ("--tls", "--tlscert", str(cert), "--tlskey", str(key))
+    with running(nats_server(nats_program, tmp_path_factory.mktemp("nats"), *options)) as broker:
+        survives(tmp_path, broker, kills=40, seed=3, authority=cert)

@@ -207,7 +207,7 @@ def test_dead_letters_tell_where_and_why_and_never_what(tmp_path: Path) -> None:
     (tmp_path / "raw.jsonl").write_text(lines([record(1), bad]) + "{broken\n" + lines([record(5)]))
     stats = Pipe(file).run()
     letters = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
-    assert [(letter["row"], letter["field"]) for letter in letters] == [(1, "city"), (2, None)]
+    assert [(letter["row"], letter["field"]) for letter in letters] == [(2, "city"), (3, None)]  # from 1
     assert "Atlantis" not in (tmp_path / "dead.jsonl").read_text() and stats.rejected == 2
     assert set(letters[0]) == {"time", "row", "field", "reason", "position"}
     assert set(letters[0]["position"]) == {"at"}  # and no checksum of what was read
@@ -242,7 +242,7 @@ def test_records_too_far_behind_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "raw.jsonl").write_text(lines(record(i, moment) for i, moment in enumerate([0, 10, 5, 4.9, 12])))
     stats = Pipe(file).run()
     (letter,) = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
-    assert stats.rejected == 1 and letter["row"] == 3
+    assert stats.rejected == 1 and letter["row"] == 4
     assert letter["reason"] == "came more than 5 s after newer ones; raise late.allow"
     files = tmp_path / "policy.yaml", tmp_path / "raw.jsonl", tmp_path / "clean.jsonl", tmp_path / "trace.jsonl"
     assert audit(*files, late=5).held

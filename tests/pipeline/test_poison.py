@@ -55,7 +55,7 @@ def test_an_open_quote_in_a_followed_csv(tmp_path: Path, monkeypatch: pytest.Mon
     file = csv_place(tmp_path, good + '1,2,3,"Oslo,d\n' + good)
     pipe = followed(file, 41)
     (letter,) = letters(tmp_path)
-    assert letter["row"] == 20 and letter["reason"] == "a quoted value is not closed"
+    assert (letter["row"], letter["line"]) == (21, 22) and letter["reason"] == "a quoted value is not closed"
     assert pipe.anonymizer.stats.held == 40  # type: ignore[union-attr]
     again = Pipe(file)
     again.stop(drain=True)
@@ -74,7 +74,7 @@ class TestOverlong:
         (tmp_path / "raw.jsonl").write_text(lines([record(1)]) + long + lines([record(5)]))
         stats = Pipe(file).run()
         (letter,) = letters(tmp_path)
-        assert letter["row"] == 1 and letter["reason"] == "longer than 0 MB; give shorter lines" and stats.released == 2
+        assert letter["row"] == 2 and letter["reason"] == "longer than 0 MB; give shorter lines" and stats.released == 2
 
     @pytest.mark.parametrize("kind", ["jsonl", "csv"])
     @pytest.mark.parametrize("chunk", [1, 7, 1000, 100_000])
@@ -105,11 +105,25 @@ class TestFlood:
         pipe._today = lambda: next(moments)
         stats = pipe.run()
         found = letters(tmp_path)
-        assert [letter["row"] for letter in found[:100]] == list(range(100)) and len(found) == 102
-        assert found[100]["row"], found[100]["count"] == (100, 99_900)
-        assert (found[100]["last"], found[100]["field"]) == (99_999, "pid")
-        assert (found[101]["row"], found[101]["last"], found[101]["count"]) == (100_000, 100_002, 3)
+        assert [letter["row"] for letter in found[:100]] == list(range(1, 101)) and len(found) == 102
+        assert (found[100]["row"], found[100]["count"]) == (101, 99_900)
+        assert (found[100]["last"], found[100]["field"]) == (100_000, "pid")
+        assert (found[101]["row"], found[101]["last"], found[101]["count"]) == (100_001, 100_003, 3)
         assert stats.rejected == 100_003
+
+    def test_sums_do_not_wait_for_another_reject(self, tmp_path: Path) -> None:
+        file = place(tmp_path, window="{count: 1000}", more=LETTERS)
+        pipe, _ = poured(file, [b"{}\n" * 150, lines([record(1)]).encode()])
+        seconds, found, real = iter(range(1000, 1100)), [], pipe._take_in
+        pipe._today = lambda: next(seconds)
+
+        def taken(*arguments: Any) -> None:
+            found.append(len(letters(tmp_path)))
+            real(*arguments)
+
+        pipe._take_in = taken  # type: ignore[method-assign]
+        pipe.run()
+        assert found[0] == 0 and found[-1] == 101
 
     def test_a_crash_changes_nothing(self, tmp_path: Path) -> None:
         deliveries = [b"{}\n" * 150, lines(record(i) for i in range(90)).encode(), b"{\n" * 30] * 4
@@ -216,3 +230,15 @@ def test_doubled_keys_that_nobody_asked_for(tmp_path: Path) -> None:
     file = place(tmp_path, window="{count: 1000}")
     pipe, _ = poured(file, [b'{"pid": 1, "t": 1, "age": 3, "note": 1, "note": 2}\n'])
     assert pipe.run().rejected == 0
+
+
+def test_dead_letters_of_a_csv_name_its_lines(tmp_path: Path) -> None:
+    """Also after a restart, when the parser begins in the middle of the file."""
+    good = "".join(f'{i},{i / 10},{i},"Paris",d\n' for i in range(20))
+    file = csv_place(tmp_path, good + '1,2,3,"Atlantis",d\n\n1,2,3,"Atl\nantis",d\n' + good)
+    followed(file, 42)
+    with (tmp_path / "raw.csv").open("a") as raw:
+        raw.write(good + "1,2,3,Atlantis,d\n")
+    followed(file, 63)
+    found = [(letter["row"], letter["line"]) for letter in letters(tmp_path)]
+    assert found == [(21, 22), (22, 24), (63, 66)]

@@ -22,13 +22,24 @@ class Disk:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, left: int) -> None:
         self._folder, self._left = folder, left
         self._content: dict[int, bytes] = {}  # by inode, as it is on the disk
+        self._open: list[int] = []  # files, so that no inode is used again
         self._names: dict[Path, dict[str, int]] = {}  # of the folders that were forced to the disk
         for path in folder.rglob("*"):
             if path.is_file():
-                self._content[path.stat().st_ino] = path.read_bytes()
+                self._force(path)
         self._force_folder(folder / "state")
         for name in ("fsync", "fdatasync"):
             monkeypatch.setattr(os, name, self._watched(getattr(os, name)))
+
+    def go_on(self, left: int) -> None:
+        """The process was killed, and begins anew; what it wrote is in the memory of the machine still."""
+        self._left = left
+
+    def _force(self, path: Path) -> None:
+        inode = path.stat().st_ino
+        if inode not in self._content:
+            self._open.append(os.open(path, os.O_RDONLY))
+        self._content[inode] = path.read_bytes()
 
     def _watched(self, real: Any) -> Any:
         def forced(file: int) -> None:
@@ -40,13 +51,13 @@ class Disk:
             if path.is_dir():
                 self._force_folder(path)
             elif path.is_relative_to(self._folder):
-                self._content[os.fstat(file).st_ino] = path.read_bytes()
+                self._force(path)
 
         return forced
 
     def _force_folder(self, folder: Path) -> None:
         if folder.is_dir():
-            self._names[folder] = {path.name: path.stat().st_ino for path in folder.iterdir()}
+            self._names[folder] = {entry.name: entry.inode() for entry in os.scandir(folder)}
 
     def lose_power(self, chance: random.Random) -> None:
         """Leave what a disk may hold now."""
@@ -60,6 +71,8 @@ class Disk:
             for name, inode in names.items():
                 if not (folder / name).exists() and inode in self._content and chance.random() < 0.5:
                     (folder / name).write_bytes(self._content[inode])  # that it was removed was not
+        for file in self._open:
+            os.close(file)
 
     def _survives(self, inode: int, known: dict[int, bytes], chance: random.Random) -> bytes:
         forced, now = self._content.get(inode, b""), known[inode]
@@ -71,7 +84,10 @@ class Disk:
 
 
 def survives(folder: Path, monkeypatch: pytest.MonkeyPatch, losses: int, seed: int) -> int:
-    """Lose power so many times, at any moment at which something is forced to the disk; how many there were."""
+    """Lose power so many times, at any moment at which something is forced to the disk; how many there were.
+
+    Before some losses the process is killed and begins anew.
+    """
     whole = folder / "whole"
     whole.mkdir()
     place(whole, 1500, window=COUNT)
@@ -83,16 +99,25 @@ def survives(folder: Path, monkeypatch: pytest.MonkeyPatch, losses: int, seed: i
     for _ in range(losses):
         with monkeypatch.context() as patch:
             disk = Disk(folder, patch, chance.randrange(3, 60))
-            try:
-                Small(folder).run()
-            except Crash:
-                happened += 1
-            else:
-                break
+            crashed = crashes(folder)
+            if crashed and chance.random() < 0.4:
+                disk.go_on(chance.randrange(3, 20))
+                crashed = crashes(folder)
         disk.lose_power(chance)
+        if not crashed:
+            break
+        happened += 1
     Small(folder).run()
     assert outputs(folder) == outputs(whole)
     return happened
+
+
+def crashes(folder: Path) -> bool:
+    try:
+        Small(folder).run()
+    except Crash:
+        return True
+    return False
 
 
 def test_nothing_is_lost_or_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import zipfile
@@ -74,6 +75,45 @@ def test_the_state_is_private_and_encrypted(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0
         assert b"disease" not in path.read_bytes()
     assert os.listdir(file.state.dir)
+
+
+def test_a_state_of_several_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.pipeline.store.PIECE", 1000)
+    file = place(tmp_path, 100, window="{count: 1000}", follow=True)
+    assert stopped(file).held == 100
+    newest = max(file.state.dir.glob("checkpoint-*"))
+    assert sum(1 for _ in FileCipher(KEY).pieces(newest.read_bytes())) > 3
+    pipe = Pipe(file)
+    pipe.stop(drain=True)
+    assert pipe.run().released == 100
+
+
+def test_a_journal_that_nothing_depends_on_yet(tmp_path: Path) -> None:
+    """After a checkpoint it is forced to the disk only with the first entry; nothing is amiss meanwhile, or if it is lost."""
+    file = place(tmp_path, 100, window="{count: 1000}", follow=True)
+    stopped(file)
+    newest = max(file.state.dir.glob("journal-*"))
+    before = list(readiness(file))
+    assert before[1] == "the journal after it is whole: 0 entries"
+    newest.unlink()
+    assert list(readiness(file)) == before
+    newest.touch()
+    pipe = Pipe(file)
+    pipe.stop(drain=True)
+    assert pipe.run().released == 100
+
+
+def test_the_collector_leaves_alone_what_was_loaded_before(tmp_path: Path) -> None:
+    pipe = Pipe(place(tmp_path, 100, window=COUNT))
+    deliver, frozen = pipe._deliver, []
+
+    def delivered(*arguments: Any) -> None:
+        frozen.append(gc.get_freeze_count())
+        deliver(*arguments)
+
+    pipe._deliver = delivered  # type: ignore[method-assign]
+    pipe.run()
+    assert frozen[0] > 1000 and gc.get_freeze_count() == 0
 
 
 class TestDamage:

@@ -51,7 +51,7 @@ class TestAhead:
         (tmp_path / "raw.jsonl").write_text(stream(now, record(7, now + YEARS)))
         stats = Pipe(file).run()
         (letter,) = letters(tmp_path)
-        assert (letter["row"], letter["field"]) == (5, "t") and stats.released == 40
+        assert (letter["row"], letter["field"]) == (6, "t") and stats.released == 40
         assert letter["reason"] == "more than 3600 s ahead of the clock; set the sender's clock, or raise ahead.allow"
 
     def test_what_waits_goes_on_waiting(self, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"zzz": 1},
         "zzz: unknown key; "
-        "known are version, person, person_missing, time, input, nulls, item, attributes, nesting, privacy, window, weights, "
-        "suppressed, sparse, releases, lanes, algorithm",
+        "known are version, about, person, person_missing, time, input, nulls, item, attributes, nesting, privacy, window, "
+        "weights, suppressed, sparse, releases, lanes, algorithm",
     ),
     ({"time": "ts"}, "time: is not a mapping; write the records' own time, such as {field: ts}"),
     ({"time": {}}, "time.field: is missing; add the field that holds the event time"),
@@ -80,7 +80,7 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"attributes": {**RIGHT["attributes"], "x": None}}, f"attributes.x: {ROLE}"),
     ({"attributes": {**RIGHT["attributes"], "x": "sensitive"}}, f"attributes.x: {ROLE}"),
     ({"privacy": 50}, "privacy: is not a mapping; write what is promised, such as {k: 50}"),
-    ({"privacy": {}}, "privacy.k: is missing; add the fewest persons in a group"),
+    ({"privacy": {}}, "privacy.k: is missing; add the smallest number of persons in a group"),
     ({"privacy": {"k": 0}}, "privacy.k: is below 1; use at least 1"),
     ({"privacy": {"k": -5}}, "privacy.k: is below 1; use at least 1"),
     ({"privacy": {"k": 2.5}}, f"privacy.k: {WHOLE}"),
@@ -104,6 +104,18 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
         "privacy.one_in_k: is neither true nor false; write one of them, without quotes",
     ),
     ({"suppressed": "hide"}, "suppressed: is not allowed; use 'publish', 'blank' or 'drop'"),
+    (
+        {"about": {"purpose": 3}},
+        "about.purpose: is no text; say it in words",
+    ),
+    (
+        {"about": {"recipients": []}},
+        "about.recipients: is no text; say it in words",
+    ),
+    (
+        {"about": {"contact": "x" * 501}},
+        "about.contact: has 501 characters; use at most 500",
+    ),
     (
         {"privacy": {"k": 50, "accept": {"linkage": "5"}}},
         "privacy.accept.linkage: is no share; write it like 5%, or as a number from 0 to 1",
@@ -352,7 +364,7 @@ def test_a_person_who_is_null() -> None:
 
 def test_what_is_missing() -> None:
     assert problems({}) == [
-        "person: is missing; add the field that tells persons apart, or none where every record is its own person",
+        "person: is missing; add the field that identifies persons, or none if every record is a different person",
         "attributes: is missing; add what is published and how; nothing else is published",
         "privacy: is missing; add what is promised, such as {k: 50}",
         "window: is missing; add how long a tuple may be held, such as {count: 2000} or {time: 30s}",

@@ -19,6 +19,7 @@ def test_it_is_json_and_names_every_section() -> None:
     schema = json.loads(json.dumps(Policy.json_schema(), allow_nan=False))
     assert list(schema["properties"]) == [
         "version",
+        "about",
         "person",
         "person_missing",
         "time",

@@ -122,15 +122,15 @@ def test_what_decides_the_outcome_is_in_the_fingerprint(written: dict[str, Any])
         ),
         (
             with_parameters(z={"auto": {"k": 2}}),
-            "algorithm.z.auto.probability: is missing; add the part of the users for whom that should hold",
+            "algorithm.z.auto.probability: is missing; add the share of the users for whom this should hold",
         ),
         (
             with_parameters(z={"auto": 3}),
-            "algorithm.z.auto: is not a mapping; write what is to be reached, such as {k: 2, probability: 0.95}",
+            "algorithm.z.auto: is not a mapping; write the goal, such as {k: 2, probability: 0.95}",
         ),
         (
             with_parameters(z={"floor": 3}),
-            "algorithm.z.auto: is missing; add what is to be reached, such as {k: 2, probability: 0.95}",
+            "algorithm.z.auto: is missing; add the goal, such as {k: 2, probability: 0.95}",
         ),
         (
             with_parameters(z={"auto": {"k": 2, "probability": 0.9}, "flor": 3}),

@@ -17,7 +17,7 @@ def spark() -> Iterator[Any]:
         pytest.skip("no Java on this machine")
     from pyspark.sql import SparkSession
 
-    from shoal.spark.anonymize import ROCKSDB
+    from shoal.spark.configure import ROCKSDB
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SHOAL_WARM"] = "fads"

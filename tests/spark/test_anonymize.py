@@ -21,6 +21,17 @@ def policy(window: str) -> Policy:
     return Policy.parse(POLICY.format(window=window))
 
 
+def idle_for(query: Any, seconds: float) -> bool:
+    """Whether a query starts no batch for so long, once its last one has ended."""
+    until = time.monotonic() + 150
+    while time.monotonic() < until:
+        batch = query.lastProgress["batchId"]
+        time.sleep(seconds)
+        if query.lastProgress["batchId"] - batch <= 1 and not query.lastProgress["observedMetrics"]:
+            return True
+    return False
+
+
 def test_a_batch_leaves_once_in_the_published_schema(spark: Any, tmp_path: Path) -> None:
     write(tmp_path / "in", "a", 0, 1500)
     records = spark.read.schema(SCHEMA).json(str(tmp_path / "in")).repartition(3)
@@ -46,7 +57,9 @@ def test_a_stream_leaves_once_over_a_restart_and_when_nothing_arrives(spark: Any
     def start() -> Any:
         records = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(source))
         sample = spark.read.schema(SCHEMA).json(str(source))
-        found = anonymize(records, policy("{time: 2s}"), lanes=2, sample=sample, split_tree=f"{tmp_path}/tree", key=KEY)
+        found = anonymize(
+            records, policy("{time: 2s}"), lanes=2, sample=sample, split_tree=f"{tmp_path}/tree", key=KEY, observation="shoal"
+        )
         assert KEY not in found._jdf.queryExecution().toString()
         writer = found.writeStream.format("parquet").option("path", str(sink))
         return writer.option("checkpointLocation", str(state)).trigger(processingTime="1 second").start()
@@ -68,14 +81,26 @@ def test_a_stream_leaves_once_over_a_restart_and_when_nothing_arrives(spark: Any
     write(source, "b", 600, 300)
     query = start()
     wait(query, 900)
-    progress = [each for each in query.recentProgress if each["numInputRows"]]
+    assert idle_for(query, 8)
+    counted = [each["observedMetrics"]["shoal"].asDict() for each in query.recentProgress if each["observedMetrics"]]
     query.stop()
     rows = left()
     assert sorted(row.id for row in rows) == list(range(900))
     assert classes(rows, 5) == []
-    assert progress[-1]["observedMetrics"]["shoal"].asDict() == {"received": 300, "rejected": 0}
+    assert {"received": 300, "rejected": 0} in counted
     raw = b"".join(file.read_bytes() for file in (state / "state").rglob("*") if file.is_file())
     assert b"p299" not in raw and b"flu" not in raw
+
+
+def test_a_query_with_a_time_window_ends_with_what_is_available(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path / "in", "a", 0, 300)
+    records = spark.readStream.schema(SCHEMA).json(str(tmp_path / "in"))
+    sample = spark.read.schema(SCHEMA).json(str(tmp_path / "in"))
+    found = anonymize(records, policy("{time: 2s}"), lanes=1, sample=sample, split_tree=f"{tmp_path}/tree", key=KEY)
+    writer = found.writeStream.format("parquet").option("path", f"{tmp_path}/out")
+    query = writer.option("checkpointLocation", f"{tmp_path}/checkpoint").trigger(availableNow=True).start()
+    assert query.awaitTermination(150)
+    assert 0 < len(spark.read.parquet(f"{tmp_path}/out").collect()) < 300
 
 
 def test_z_anonymity_is_split_by_items_exactly(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

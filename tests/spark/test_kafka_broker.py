@@ -1,4 +1,4 @@
-"""A pipeline on Spark from topic to topic of a real broker, killed and started again."""
+"""From topic to topic of a real broker, by a pipeline on Spark and by a query of a user's own: killed and started again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,11 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal-stream[spark]'")
 pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed; pip install 'shoal-stream[kafka]'")
 
-import pyspark
-
 from connectors.kafka_broker import Cluster, cluster, why_absent
+from spark import jars
 from spark.cluster import descendants, end
 from spark.stream import KEY, POLICY
 
-JARS = Path(__file__).parents[2] / "build" / "spark-kafka"
 PIPELINE = """
 policy: policy.yaml
 source: {{kafka: {{brokers: "{brokers}", topic: raw, group: shoal}}}}
@@ -34,16 +32,11 @@ state: {{dir: state, checkpoint: 1s, key: {{env: SHOAL_KEY}}}}
 EACH = 400
 
 
-def connector_absent() -> str | None:
-    """Why Spark cannot read from Kafka; None if it can."""
-    connector = JARS / f"spark-sql-kafka-0-10_2.13-{pyspark.__version__}.jar"
-    return None if connector.exists() else f"there is no connector of Spark {pyspark.__version__}; make spark-kafka fetches it"
-
-
 @pytest.fixture
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    if reason := why_absent() or connector_absent():
-        pytest.skip(reason)
+    jars.found()
+    if reason := why_absent():
+        jars.absent(reason)
     with cluster(tmp_path_factory.mktemp("kafka")) as found:
         yield found
 
@@ -58,16 +51,17 @@ def records(first: int) -> list[tuple[None, bytes]]:
     return [(None, json.dumps(row).encode()) for row in rows]
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
+def start(folder: Path, command: Sequence[str]) -> subprocess.Popen[bytes]:
     known = {
         "SHOAL_KEY": KEY,
         "SPARK_CONF_DIR": str(folder / "conf"),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
-    command = [sys.executable, "-m", "shoal.cli", "pipe", str(folder / "pipeline.yaml"), "--on", "local[2]"]
     log = (folder / "log").open("ab")
-    return subprocess.Popen(command, env={**os.environ, **known}, stdout=log, stderr=log, start_new_session=True)
+    arguments = [sys.executable, "-m", *command]
+    return subprocess.Popen(arguments, env={**os.environ, **known}, stdout=log, stderr=log, start_new_session=True)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -80,42 +74,45 @@ def left(broker: Cluster) -> list[dict[str, Any]]:
     return [json.loads(message.value()) for message in broker.messages("clean")]
 
 
-def wait_for(broker: Cluster, process: subprocess.Popen[bytes], count: int) -> None:
-    """Until so many different records have left."""
+def wait_for(broker: Cluster, process: subprocess.Popen[bytes], wanted: Collection[int]) -> None:
+    """Until these records have left."""
     until = time.monotonic() + 600
-    while len({row["id"] for row in left(broker)}) < count:
+    while not set(wanted) <= {row["id"] for row in left(broker)}:
         assert process.poll() is None, "the pipeline ended"
         assert time.monotonic() < until, "it takes too long"
         time.sleep(0.5)
 
 
+@pytest.mark.jars
 @pytest.mark.timeout(1800)
-def test_nothing_is_lost_and_what_is_twice_is_the_same(broker: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["pipeline", "query"])
+def test_nothing_is_lost_and_what_is_twice_is_the_same(broker: Cluster, tmp_path: Path, by: str) -> None:
     """Spark's sink is at least once: a batch that was being written when the query was killed is written again."""
     for topic in ("raw", "clean"):
         broker.create(topic, 2)
-    jars = ",".join(map(str, sorted(JARS.glob("*.jar"))))
     (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "spark-defaults.conf").write_text(f"spark.jars {jars}\nspark.ui.enabled false\n")
+    (tmp_path / "conf" / "spark-defaults.conf").write_text(f"spark.jars {jars.found()}\nspark.ui.enabled false\n")
     (tmp_path / "policy.yaml").write_text(POLICY.format(window="{time: 2s}") + "lanes: 2\n")
     (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(brokers=broker.brokers))
     broker.produce("raw", records(0))
-    process = start(tmp_path)
+    pipeline = ("shoal.cli", "pipe", str(tmp_path / "pipeline.yaml"), "--on", "local[2]")
+    command = pipeline if by == "pipeline" else ("spark.topic_query", broker.brokers, str(tmp_path))
+    process = start(tmp_path, command)
     try:
-        wait_for(broker, process, 1)
+        wait_for(broker, process, [0])
         broker.produce("raw", records(EACH))
         time.sleep(1)
         kill(process)
         broker.produce("raw", records(2 * EACH))
-        process = start(tmp_path)
-        wait_for(broker, process, EACH)
+        process = start(tmp_path, command)
+        wait_for(broker, process, range(EACH))
         broker.produce("raw", records(3 * EACH))
-        wait_for(broker, process, 3 * EACH)
+        wait_for(broker, process, range(4 * EACH))
         process.send_signal(signal.SIGINT)
     finally:
         kill(process)
     rows = left(broker)
     found = {row["id"]: row for row in rows}
-    assert set(range(3 * EACH)) <= set(found)
+    assert set(found) == set(range(4 * EACH))
     assert all(list(row) == ["age", "pulse", "ill", "id"] for row in rows)
     assert all(row == found[row["id"]] for row in rows)

@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pytest
 
@@ -14,18 +13,9 @@ pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'sh
 
 from shoal.audit import audit
 from spark.cluster import Cluster, descendants, end, wait_until
-from spark.stream import FOLLOWING, KEY, POLICY, write
+from spark.stream import FOLLOWING, KEY, POLICY, committed, write
 
 EACH, FILES = 400, 8
-
-
-def committed(sink: Path) -> list[dict]:
-    """The rows of the files that the sink's log knows: what a killed job left besides does not count."""
-    known: dict[str, None] = {}
-    for log in sorted((sink / "_spark_metadata").glob("[0-9]*")):
-        for line in log.read_text().splitlines()[1:]:
-            known[unquote(urlparse(json.loads(line)["path"]).path)] = None
-    return [json.loads(line) for file in known for line in Path(file).read_text().splitlines()]
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ def streamed(spark: Any, folder: Path, schema: str, policy: Policy) -> tuple[lis
     source, home = f"{folder}/in", str(folder)
     records = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(source)
     sample = spark.read.schema(schema).json(source)
-    found = anonymize(records, policy, lanes=2, sample=sample, split_tree=f"{home}/split_tree", key=KEY)
+    found = anonymize(records, policy, lanes=2, sample=sample, split_tree=f"{home}/split_tree", key=KEY, observation="shoal")
     writer = found.writeStream.format("parquet").option("path", f"{home}/out").option("checkpointLocation", f"{home}/state")
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()

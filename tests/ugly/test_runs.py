@@ -103,7 +103,7 @@ def test_too_many_rejected_records_leave_a_draft(tmp_path: Path) -> None:
     draft = tmp_path / "out.draft.csv"
     text = f"{source}: 6.7 % of the records were rejected, more than 5.0 %; the output is kept as a draft, {draft}"
     assert str(caught.value) == text
-    assert caught.value.stats.reasons == {"'weight': not a number (value withheld)": 4}
+    assert caught.value.stats.reasons == {"'weight': not a number (value withheld); is it text? (quasi: categorical)": 4}
     assert {path.name for path in tmp_path.iterdir()} == {"e.csv", "out.draft.csv", "t.draft.jsonl"}
     assert shoal.run(shoal.Policy.parse(POLICY), source, target, max_rejected=0.07).rejected == 4
 
@@ -115,8 +115,8 @@ def test_lines_are_named_by_their_number_in_the_file(tmp_path: Path) -> None:
     seen: list[str] = []
     shoal.run(shoal.Policy.parse(policy), source, tmp_path / "out.csv", on_reject=lambda each: seen.append(str(each)))
     assert seen == [
-        "line 4, 'age': not a number (value withheld)",
-        "line 6, 'age': not a number (value withheld)",
+        "line 4, 'age': not a number (value withheld); is it text? (quasi: categorical)",
+        "line 6, 'age': not a number (value withheld); is it text? (quasi: categorical)",
         "line 7: 3 fields where the header has 2; give as many, and quote values that hold a comma",
     ]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pyarrow as pa
@@ -179,6 +181,152 @@ def test_the_token_is_asked_for_once(visit: Open, stage: Stage) -> None:
         expect(page.locator("#state")).to_have_text("running")
         page.reload()
         expect(page.locator("#state")).to_have_text("running")
+
+
+def value(page: Page, card: str, place: int = 0) -> str:
+    """A value at the head of a chart."""
+    return page.locator("figure.card", has=page.locator(f"h2:text('{card}')")).locator(".legend b").nth(place).inner_text()
+
+
+def aged(day: Telemetry, clock: Clock, seconds: int) -> None:
+    """A stream of as many records a second as seconds have passed."""
+    anonymizer = Anonymizer(policy())
+    for second in range(seconds):
+        day.after(anonymizer, anonymizer.push_batch(people(second + 1, second)))
+        clock.now += 1
+        day.advance()
+
+
+def test_the_pointer_and_the_keyboard_read_all_charts_at_one_moment(visit: Open) -> None:
+    clock = Clock()
+    telemetry = telling(clock, policy())
+    aged(telemetry, clock, 60)
+    with serve(telemetry, port=0) as address:
+        page = visit(address, viewport={"width": 1280, "height": 900})
+        expect(page.locator("#moment")).to_have_attribute("max", "59")
+        assert value(page, "Tuples") == "60"
+        page.locator(".plot").first.hover(position={"x": 200, "y": 80})
+        page.wait_for_function("document.querySelector('#moment-said').textContent !== 'now'")
+        found = int(value(page, "Tuples"))
+        assert 0 < found < 60
+        held = telemetry.snapshot()["history"]["rows"][found - 1][3]
+        assert value(page, "Window") == f"{held:.0f}"
+        page.mouse.move(2, 2)
+        expect(page.locator("#moment-said")).to_have_text("now")
+        assert value(page, "Tuples") == "60"
+        page.locator("#moment").focus()
+        for _ in range(4):
+            page.keyboard.press("ArrowLeft")
+        assert (value(page, "Tuples"), value(page, "Window")) == ("56", f"{telemetry.snapshot()['history']['rows'][55][3]:.0f}")
+        page.keyboard.press("End")
+        assert value(page, "Tuples") == "60"
+
+
+def test_hour_and_day_by_keyboard(visit: Open) -> None:
+    clock = Clock()
+    telemetry = telling(clock, policy())
+    aged(telemetry, clock, 60)
+    with serve(telemetry, port=0) as address:
+        page = visit(address)
+        expect(page.locator("#moment")).to_have_attribute("max", "59")
+        page.locator("#span-minutes").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#moment")).to_have_attribute("max", "5")
+        assert value(page, "Tuples") == "56"  # 51 to 60, on average
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#moment")).to_have_attribute("max", "0")
+        assert value(page, "Tuples") == "31"
+        assert violations(page) == []
+
+
+def test_amber_and_red_are_said_and_logged(visit: Open) -> None:
+    clock, links = Clock(), {"source": True, "sink": True}
+    about = {"pipeline": "wearables.yaml", "source": "kafka raw", "sink": "kafka clean"}
+    telemetry = Telemetry(policy(), clock=clock, about=about, links=lambda: links)
+    telemetry.started()
+    aged(telemetry, clock, 30)
+    with serve(telemetry, port=0) as address:
+        page = visit(address)
+        expect(page.locator("#policy")).to_contain_text("wearables.yaml")
+        expect(page.locator("#flow")).to_have_text("kafka raw → kafka clean")
+        expect(page.locator(".safety")).to_contain_text("kafka raw, connected")
+        expect(page.locator("#standing li")).to_have_count(0)
+        anonymizer = Anonymizer(policy())
+        telemetry.after(anonymizer, anonymizer.push_batch(people(1000, age=[300] * 40 + [1] * 960)))
+        links["sink"] = False
+        clock.now += 1
+        expect(page.locator("#standing")).to_contain_text("red: The sink has lost its connection.")
+        expect(page.locator("#standing")).to_contain_text("of the last minute's records were rejected.")
+        expect(page.locator("[data-figure=rejected]")).to_have_attribute("data-mood", "amber")
+        expect(page.locator(".log li.red")).to_contain_text("The sink has lost its connection.")
+        expect(page.locator(".log li.amber")).to_contain_text("were rejected.")
+        expect(page.locator(".safety")).to_contain_text("kafka clean, no connection")
+        expect(page.locator(".log")).to_contain_text("The pipeline has started.")
+        assert violations(page) == []
+
+
+def test_a_pause_looks_paused_and_what_is_old_is_grey(visit: Open, stage: Stage, address: str) -> None:
+    page = visit(address)
+    expect(page.locator("#state")).to_have_text("running")
+    grey = "getComputedStyle(document.querySelector('.card')).filter"
+    assert page.evaluate(grey) == "none"
+    page.locator("#pause").click()
+    expect(page.locator("#pause")).to_have_text(re.compile(r"^Paused at \d\d:\d\d:\d\d · resume$"))
+    expect(page.locator("#state")).to_have_text("paused")
+    assert "grayscale" in page.evaluate(grey)
+    assert violations(page) == []
+    page.locator("#pause").click()
+    expect(page.locator("#pause")).to_have_text("Pause")
+    assert page.evaluate(grey) == "none"
+    stage.stop()
+    expect(page.locator("body")).to_have_attribute("data-stale", "stopped")
+    assert page.evaluate(grey) == "grayscale(1)"
+
+
+GROUP = {"number": 0, "left": 0.0, "shown": ["25 – 45", "sitting", "South"]}
+
+
+def test_the_shoal_moves_or_stands_still(visit: Open) -> None:
+    """With generated data only; by the pixels of the picture."""
+    members = [{"waited": n / 2, "values": [str(25 + n), "sitting", None]} for n in range(20)]
+    telemetry = Telemetry(policy(), about={"pipeline": "shoal demo", "source": "a", "sink": "b"})
+    telemetry.started()
+    begun = time.monotonic()
+
+    def shoal(since: int) -> dict[str, Any]:
+        now = time.monotonic() - begun
+        return {"now": now, "groups": [{**GROUP, "left": now - 10, "members": members}][since:]}
+
+    drawn = "document.querySelector('#shoal-picture').toDataURL()"
+    with serve(telemetry, port=0, shoal=shoal) as address:
+        page = visit(address)
+        expect(page.locator("#shoal")).to_be_visible()
+        first = page.evaluate(drawn)
+        page.wait_for_function(f"first => {drawn} !== first", arg=first)
+        page.locator("#pause").click()
+        page.wait_for_timeout(400)
+        rested = page.evaluate(drawn)
+        page.wait_for_timeout(600)
+        assert page.evaluate(drawn) == rested
+        assert violations(page) == []
+        still = visit(address, reduced_motion="reduce")
+        expect(still.locator("#shoal")).to_be_visible()
+        still.wait_for_timeout(2500)
+        rested = still.evaluate(drawn)
+        assert len(rested) > 5000
+        still.wait_for_timeout(600)
+        assert still.evaluate(drawn) == rested
+    with serve(Telemetry(policy()), port=0) as address:
+        expect(visit(address).locator("#shoal")).to_be_hidden()
+
+
+def test_nothing_moves_by_itself(visit: Open, address: str) -> None:
+    """An animation without end takes a fifth of a core."""
+    page = visit(address)
+    expect(page.locator("#sample-body tr").nth(3)).to_be_visible(timeout=15_000)
+    for _ in range(5):
+        assert page.evaluate("document.getAnimations().length") == 0
+        page.wait_for_timeout(150)
 
 
 def test_z_anonymity(visit: Open, monkeypatch: pytest.MonkeyPatch) -> None:

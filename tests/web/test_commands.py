@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -45,6 +46,12 @@ def address(process: subprocess.Popen[str], text: str = "") -> str:
     raise AssertionError("no address was printed")
 
 
+def arrived(told: dict[str, Any]) -> float:
+    """The records of all seconds in a snapshot's history."""
+    place_of_in = told["history"]["names"].index("in")
+    return sum(row[place_of_in] or 0 for row in told["history"]["rows"])
+
+
 def test_a_pipeline_with_a_page(tmp_path: Path) -> None:
     place(tmp_path, 400, window="{count: 60}", follow=True, checkpoint="200ms")
     with begun(tmp_path, "pipe", "pipeline.yaml", "--page", "0") as process:
@@ -57,9 +64,12 @@ def test_a_pipeline_with_a_page(tmp_path: Path) -> None:
         wait_until(lambda: "shoal_checkpoint_bytes" in metrics(httpx.get(f"{page}metrics").text))
         told = httpx.get(f"{page}api/snapshot").json()
         assert told["smallest_group"] >= 3 and told["sizes"]["held"] > 0
-        assert list(told["reasons"].values()) == [1] and "4242" not in str(told["reasons"])
+        assert list(told["reasons"].values()) == [1] and "4242" not in str(told)
+        assert told["about"] == {"pipeline": "pipeline.yaml", "source": "file raw.jsonl", "sink": "file clean.jsonl"}
+        assert httpx.get(f"{page}api/shoal").status_code == 404
         wait_until(lambda: metrics(httpx.get(f"{page}metrics").text).get("shoal_source_lag") == 0)
         assert "<title>shoal</title>" in httpx.get(page).text
+        wait_until(lambda: arrived(httpx.get(f"{page}api/snapshot").json()) == 401)  # a second is kept once it is over
         with httpx.stream("GET", f"{page}api/events", timeout=20) as answer:
             process.send_signal(signal.SIGTERM)
             events = [line for line in answer.iter_lines() if line.startswith("data: ")]
@@ -70,6 +80,11 @@ def test_a_pipeline_with_a_page(tmp_path: Path) -> None:
         wait_until(lambda: httpx.get(f"{page}readyz").status_code == 200)
         told = httpx.get(f"{page}api/snapshot").json()
         assert (told["totals"]["received"], told["rates"]["in"]) == (401, 0)
+        assert arrived(told) == 401  # before
+        said = [entry["text"] for entry in told["log"]["entries"]]
+        assert said[0] == "The pipeline has started." and said[-2:] == [
+            "The pipeline has stopped: it was asked to stop.", "The pipeline goes on.",
+        ]  # fmt: skip
 
 
 def test_a_pipeline_with_bare_metrics(tmp_path: Path) -> None:
@@ -90,6 +105,7 @@ def test_the_live_demo(tmp_path: Path) -> None:
         page = address(process)
         assert page.startswith("http://127.0.0.1:")
         wait_until(lambda: metrics(httpx.get(f"{page}metrics").text)["shoal_received_total"] > 300)
+        wait_until(lambda: httpx.get(f"{page}api/shoal").json()["groups"], 60)
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
     assert list(tmp_path.iterdir()) == []

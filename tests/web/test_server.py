@@ -210,13 +210,22 @@ RIGHT, WRONG = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode
 
 @pytest.mark.parametrize(
     ("path", "mode"),
-    [("/api/snapshot", RIGHT), ("/api/snapshot", WRONG), ("/metrics", RIGHT), ("/healthz", RIGHT), ("/readyz", RIGHT)],
+    [
+        ("/api/snapshot", RIGHT),
+        ("/api/snapshot", WRONG),
+        ("/api/history", RIGHT),
+        ("/api/history", WRONG),
+        ("/metrics", RIGHT),
+        ("/healthz", RIGHT),
+        ("/readyz", RIGHT),
+    ],
 )
 def test_the_description_holds(stage: Stage, path: str, mode: schemathesis.GenerationMode) -> None:
     """Whatever is sent, the answer is one that the description tells of, and none is a fault of the server."""
     described = schemathesis.openapi.from_asgi("/openapi.json", page(stage.telemetry), headers={"host": "localhost"})
     operations = {result.ok().path: result.ok() for result in described.get_all_operations()}
-    assert set(operations) == {"/api/snapshot", "/api/events", "/metrics", "/healthz", "/readyz"}
+    described_paths = {"/api/snapshot", "/api/history", "/api/events", "/grafana.json", "/alerts.yaml"}
+    assert set(operations) == {*described_paths, "/metrics", "/healthz", "/readyz"}
 
     @given(operations[path].as_strategy(generation_mode=mode))
     @examples(0.1)
@@ -228,7 +237,7 @@ def test_the_description_holds(stage: Stage, path: str, mode: schemathesis.Gener
 
 def test_the_board_asks_for_metrics_that_there_are(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_SECRET", "sixteen bytes or more")
-    board = json.loads((Path(__file__).parents[2] / "deploy" / "grafana.json").read_text())
+    board = json.loads((Path(__file__).parents[2] / "deploy" / "monitoring" / "grafana.json").read_text())
     targets = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     asked = {name for target in targets for name in re.findall(r"shoal_\w+", target)}
     stage.telemetry.checkpointed(0.1, 1)
@@ -245,3 +254,25 @@ def test_the_board_asks_for_metrics_that_there_are(stage: Stage, monkeypatch: py
         for name in (family.name, f"{family.name}_total", *(sample.name for sample in family.samples))
     }
     assert len(asked) > 20 and asked - told == set()
+
+
+def test_the_board_and_the_rules_are_linked_and_served(client: TestClient, locked: TestClient) -> None:
+    for path, first in (("/grafana.json", "{"), ("/alerts.yaml", "# Alert rules")):
+        assert f'href="{path}"' in client.get("/").text
+        answer = client.get(path)
+        assert answer.status_code == 200 and answer.text.startswith(first)
+        assert locked.get(path).status_code == 401
+
+
+def test_hour_and_day(client: TestClient) -> None:
+    for span, step in (("hour", 10), ("day", 240)):
+        told = client.get("/api/history", params={"span": span}).json()
+        assert told["step"] == step and "wait" in told["names"]
+    assert client.get("/api/history", params={"span": "week"}).status_code == 422
+
+
+def test_records_as_they_came_are_only_shown_of_a_generated_stream(stage: Stage) -> None:
+    with TestClient(page(stage.telemetry), base_url="http://localhost") as client:
+        assert client.get("/api/shoal").status_code == 404
+    with TestClient(page(stage.telemetry, shoal=lambda since: {"groups": [since]}), base_url="http://localhost") as client:
+        assert client.get("/api/shoal", params={"since": 3}).json() == {"groups": [3]}

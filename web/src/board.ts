@@ -19,6 +19,8 @@ export interface Board {
   promise(told: Snapshot): Claim;
   /** Several times a second. */
   figures(told: Snapshot): void;
-  /** Once a second. */
+  /** Once a second, whatever time the charts show: distributions of the last minute. */
+  live(told: Snapshot): void;
+  /** Once a second, or when there are other rows. */
   charts(told: Snapshot, past: Past): void;
 }

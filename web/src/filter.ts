@@ -3,6 +3,8 @@
 import type { Board, Claim } from "./board";
 import { Card, Lines, type Line } from "./chart";
 import { count, NONE, percent, seconds, short } from "./format";
+import { Log } from "./log";
+import { Machine } from "./machine";
 import type { Past } from "./past";
 import { Rejected } from "./rejected";
 import { Safety } from "./safety";
@@ -37,6 +39,13 @@ export class Filter implements Board {
     this.reasons.element,
     this.safety.element,
   ];
+  private readonly log = new Log();
+  private readonly machine: Machine;
+
+  constructor(told: Snapshot) {
+    this.machine = new Machine(told);
+    this.cards.push(...this.machine.cards, this.log.element);
+  }
 
   private readonly lines: [Card, Lines, string[]][] = [
     [this.flow, new Lines(this.flow, FLOW, short), ["in", "out"]],
@@ -69,14 +78,16 @@ export class Filter implements Board {
     this.rejected.show(percent(refused), `${count(of("rejected"))} in all`, of("rejected"));
     this.held.say(`${count(told.sizes.exposures ?? 0)} entries, ${count(told.sizes.items ?? 0)} items`);
     this.safety.figures(told);
+    this.machine.figures(told);
+    this.log.draw(told);
+    for (const tile of this.tiles) tile.judge(told);
   }
 
   charts(told: Snapshot, past: Past): void {
-    for (const [card, chart, names] of this.lines) {
-      const columns = names.map((name) => past.of(name));
-      chart.draw(past.time, columns);
-      card.describe(`The last minutes; now ${chart.summary(columns)}`);
-    }
+    for (const [, chart, names] of this.lines) chart.draw(past, names);
+    this.machine.charts(past);
     this.reasons.draw(told, past);
   }
+
+  live(): void {}
 }

@@ -44,6 +44,21 @@ export function bytes(value: number): string {
   return `${value} B`;
 }
 
+/** A time of day; seconds only where there are any, unless they are asked for. */
+export function clock(time: number, exact = false): string {
+  const at = new Date(1000 * time);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const seconds = at.getSeconds();
+  return `${two(at.getHours())}:${two(at.getMinutes())}${seconds || exact ? `:${two(seconds)}` : ""}`;
+}
+
+/** The same, with the day if that is not today. */
+export function moment(time: number, now: number): string {
+  const [day, today] = [new Date(1000 * time), new Date(1000 * now)].map((date) => date.toDateString());
+  const date = new Date(1000 * time).toLocaleDateString("en", { day: "numeric", month: "short" });
+  return day === today ? clock(time, true) : `${date}, ${clock(time)}`;
+}
+
 export function loss(value: number | null | undefined): string {
   return value == null ? NONE : value.toFixed(3);
 }

@@ -2,7 +2,7 @@
 
 import { make, write } from "./element";
 import { NONE, percent } from "./format";
-import { beginning, Past } from "./past";
+import { beginning, type Past } from "./past";
 import type { Snapshot } from "./snapshot";
 
 const WIDTH = 120;
@@ -22,7 +22,7 @@ export class Losses {
 
   constructor(names: string[]) {
     const rows = names.map((name) => this.row(name));
-    const head = ["attribute", "loss now", "", "last minutes", "shown in"];
+    const head = ["attribute", "loss now", "", "how it went", "shown in"];
     this.element = make(
       "figure",
       { class: "card wide losses" },
@@ -47,7 +47,7 @@ export class Losses {
       write(entry.value, attribute.loss == null ? NONE : attribute.loss.toFixed(2));
       entry.bar.style.width = `${100 * (attribute.loss ?? 0)}%`;
       write(entry.shown, attribute.shown == null ? NONE : percent(attribute.shown));
-      entry.path.setAttribute("d", path(past.time, past.loss(place)));
+      entry.path.setAttribute("d", path(past, past.loss(place)));
     });
   }
 
@@ -66,9 +66,9 @@ export class Losses {
   }
 }
 
-function path(time: number[], values: (number | null)[]): string {
+function path({ span, time }: Past, values: (number | null)[]): string {
   const last = time.at(-1) ?? 0;
-  const first = beginning(time[0] ?? 0, last);
+  const first = beginning(span, time[0] ?? 0, last);
   let told = "";
   let pen = "M";
   values.forEach((value, n) => {

@@ -28,9 +28,7 @@ export class Rejected {
   }
 
   draw(told: Snapshot, past: Past): void {
-    const columns = this.names.map((name) => past.of(name));
-    this.lines.draw(past.time, columns);
-    this.card.describe(`The last minutes; now ${this.lines.summary(columns)}`);
+    this.lines.draw(past, this.names);
     const reasons = Object.entries(told.reasons);
     const key = JSON.stringify(reasons);
     if (key === this.told) return;

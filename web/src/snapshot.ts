@@ -9,6 +9,24 @@ export interface Spread {
   sum: number;
 }
 
+/** Waits by the clock of the machine; under windows of time with a deadline. */
+export interface Wall extends Spread {
+  deadline: number | null;
+  tolerance: number;
+  longest: number | null;
+  ever: number | null;
+}
+
+export type Level = "info" | "amber" | "red";
+
+export interface Entry {
+  at: number;
+  until: number;
+  level: Level;
+  text: string;
+  times: number;
+}
+
 /** What the door stopped; what only came late left none the less. */
 export function stopped(told: Snapshot): number {
   return Object.entries(told.faults).reduce((sum, [name, number]) => sum + (name === "late" ? 0 : number), 0);
@@ -26,9 +44,11 @@ export interface Snapshot {
     columns: string[];
     hidden: string[];
   };
+  about: Partial<Record<"pipeline" | "source" | "sink", string>>;
   state: "starting" | "running" | "stopped";
   reason: string | null;
   begun: number;
+  now: number;
   uptime: number;
   quiet: number | null;
   rates: Record<"in" | "out" | "groups" | "suppressed" | "rejected", number> & { loss: number | null };
@@ -41,12 +61,19 @@ export interface Snapshot {
   sizes: Partial<Record<string, number>>;
   waits?: Spread;
   groups?: Spread;
+  wall: Wall | null;
+  cores: number | null;
+  memory: number;
+  shares: { source: number | null; sink: number | null };
+  links: Partial<Record<"source" | "sink", boolean | null>>;
+  checks: Partial<Record<string, { level: Level; text: string }>>;
+  log: { version: number; entries: Entry[] | null };
   attributes: { name: string; loss: number | null; shown: number | null }[];
   z: number | null;
   p_kanon: number | null;
   checkpoint: { age: number; count: number; seconds: number; bytes: number } | null;
   lag: number | null;
-  history: { first: number; names: string[]; rows: Row[] };
+  history: { first: number; names: string[]; rows: Row[]; begun: number };
   losses: Row[];
   sample: { first: number; rows: string[][] };
 }

@@ -3,13 +3,17 @@
 import type { Board, Claim } from "./board";
 import { Bars, Card, Lines, type Line } from "./chart";
 import { count, loss, NONE, percent, seconds, short, wait } from "./format";
+import { Log } from "./log";
 import { Losses } from "./losses";
+import { Machine } from "./machine";
 import type { Past } from "./past";
 import { Rejected } from "./rejected";
 import { Safety } from "./safety";
-import { type Snapshot, type Spread, stopped } from "./snapshot";
+import { type Snapshot, type Spread, stopped, type Wall } from "./snapshot";
 import { Tile } from "./tile";
 
+const QUIET = 10; // seconds without a record after which the rate is grey
+const BINS = 20; // bars up to the deadline
 const FLOW: Line[] = [
   { name: "in", label: "in", colour: "sand" },
   { name: "out", label: "out", colour: "sea" },
@@ -21,7 +25,7 @@ const GROUPS: Line[] = [{ name: "groups", label: "groups", colour: "sea", filled
 export class Windowed implements Board {
   private readonly received = new Tile("received", "In");
   private readonly released = new Tile("released", "Out");
-  private readonly waited = new Tile("longest_wait", "Longest wait");
+  private readonly waited = new Tile("longest_wait", "Longest wait", "wait");
   private readonly lost = new Tile("loss", "Loss");
   private readonly suppressed = new Tile("suppressed", "Outside k");
   private readonly rejected = new Tile("rejected", "Rejected");
@@ -36,6 +40,8 @@ export class Windowed implements Board {
   private readonly losses: Losses;
   private readonly reasons = new Rejected("Suppressed and rejected", ["suppressed", "rejected"]);
   private readonly safety = new Safety();
+  private readonly log = new Log();
+  private readonly machine: Machine;
   readonly cards: HTMLElement[];
 
   private readonly flowLines = new Lines(this.flow, FLOW, short);
@@ -47,11 +53,14 @@ export class Windowed implements Board {
 
   constructor(told: Snapshot) {
     const { deadline, unit } = told.policy;
-    this.waits = new Card("Waiting", `${unit === "s" ? "seconds" : "arrivals"}, last minute`);
-    this.waitBars = new Bars(this.waits, deadline == null ? undefined : "deadline");
+    const isWall = told.wall?.deadline != null;
+    this.waits = new Card("Waits", isWall ? "seconds by the wall clock, last minute" : `${unit === "s" ? "seconds" : "arrivals"}, last minute`);
+    this.waitBars = new Bars(this.waits, deadline == null ? undefined : "deadline", BINS);
+    this.machine = new Machine(told);
     this.losses = new Losses(told.attributes.map((attribute) => attribute.name));
     const charts = [this.flow, this.waits, this.loss, this.held, this.groups, this.sizes].map((card) => card.element);
-    this.cards = [...charts, this.losses.element, this.reasons.element, this.safety.element];
+    const below = [this.losses.element, this.reasons.element, this.safety.element];
+    this.cards = [...charts, ...below, ...this.machine.cards, this.log.element];
   }
 
   promise(told: Snapshot): Claim {
@@ -71,13 +80,10 @@ export class Windowed implements Board {
   figures(told: Snapshot): void {
     const { totals, rates, policy } = told;
     const of = (name: string) => totals[name] ?? 0;
-    this.received.show(`${short(rates.in)}/s`, `${count(of("received"))} in all`, of("received"));
+    const quiet = told.quiet != null && told.quiet > QUIET ? `nothing came for ${seconds(Math.round(told.quiet))}` : "";
+    this.received.show(`${short(rates.in)}/s`, quiet || `${count(of("received"))} in all`, of("received"), quiet ? "stale" : "");
     this.released.show(`${short(rates.out)}/s`, `${count(of("released"))} in all`, of("released"));
-    const longest = told.longest_wait;
-    const deadline = policy.deadline;
-    const late = told.faults.late ?? 0;
-    const bound = deadline == null ? "no deadline" : `deadline ${wait(deadline, policy.unit)}${late ? `, ${count(late)} late` : ""}`;
-    this.waited.show(longest == null ? NONE : wait(longest, policy.unit), bound, longest, late ? "bad" : "");
+    this.sayWait(told);
     const mean = of("released") ? of("lost") / of("released") : null;
     this.lost.show(loss(rates.loss ?? mean), mean == null ? "" : `${loss(mean)} since the start`, mean);
     const part = of("released") ? of("suppressed") / of("released") : 0;
@@ -85,6 +91,9 @@ export class Windowed implements Board {
     const refused = of("received") ? of("rejected") / of("received") : 0;
     this.rejected.show(percent(refused), `${count(of("rejected"))} in all`, of("rejected"));
     this.safety.figures(told);
+    this.machine.figures(told);
+    this.log.draw(told);
+    for (const tile of this.tiles) tile.judge(told);
     const { held, persons, partitions, reusable } = told.sizes;
     if (held != null) {
       const fill = policy.kind === "time" ? `${count(held)} tuples` : `${count(held)} of ${count(policy.window)} tuples`;
@@ -102,20 +111,49 @@ export class Windowed implements Board {
       [this.held, this.heldLine, ["held"]],
       [this.groups, this.groupLine, ["groups"]],
     ];
-    for (const [card, chart, names] of lines) {
-      const columns = names.map((name) => past.of(name));
-      chart.draw(past.time, columns);
-      card.describe(`The last minutes; now ${chart.summary(columns)}`);
-    }
-    if (told.waits) this.drawWaits(told.waits, told);
-    if (told.groups) this.drawSizes(told.groups, told.policy.k);
-    const { received, released } = told.totals;
-    const quiet = told.quiet != null && told.quiet > 5 ? `; nothing came for ${seconds(Math.round(told.quiet))}` : "";
-    this.flow.say(`${count(received ?? 0)} came, ${count(released ?? 0)} left${quiet}`);
-    this.loss.say("0 is as it came, 1 is all hidden");
-    this.groups.say(`${count(told.totals.groups ?? 0)} in all; ${count(told.totals.reused ?? 0)} tuples left as an earlier group had`);
+    for (const [, chart, names] of lines) chart.draw(past, names);
+    this.machine.charts(past);
     this.losses.draw(told, past);
     this.reasons.draw(told, past);
+    this.live(told);
+  }
+
+  live(told: Snapshot): void {
+    if (told.wall?.deadline != null) this.drawWall(told.wall, told);
+    else if (told.waits) this.drawWaits(told.waits, told);
+    if (told.groups) this.drawSizes(told.groups, told.policy.k);
+    const { received, released } = told.totals;
+    this.flow.say(`${count(received ?? 0)} came, ${count(released ?? 0)} left`);
+    this.loss.say("0 is as it came, 1 is all hidden");
+    this.groups.say(`${count(told.totals.groups ?? 0)} in all; ${count(told.totals.reused ?? 0)} tuples left as an earlier group had`);
+  }
+
+  /** By the wall clock where the deadline is one of time; else in arrivals, with what these took. */
+  private sayWait({ wall, policy, longest_wait: longest, faults }: Snapshot): void {
+    const late = faults.late ?? 0;
+    const more = late ? `, ${count(late)} late` : "";
+    if (wall?.deadline != null) {
+      const bound = `wall clock, last minute; deadline ${seconds(wall.deadline)}, tolerance ${seconds(wall.tolerance)}${more}`;
+      this.waited.show(wall.longest == null ? NONE : seconds(wall.longest), bound, longest, late ? "bad" : "");
+      return;
+    }
+    const bound = policy.deadline == null ? "no deadline" : `deadline ${wait(policy.deadline, policy.unit)}${more}`;
+    const took = wall?.longest == null ? "" : `; ${seconds(wall.longest)} by the wall clock`;
+    this.waited.show(longest == null ? NONE : wait(longest, policy.unit), bound + took, longest, late ? "bad" : "");
+  }
+
+  private drawWall({ edges, recent, longest, tolerance }: Wall, { longest_wait: told, policy }: Snapshot): void {
+    const most = edges.length - 1; // the last edge is the deadline with its tolerance
+    const labels = edges.slice(0, most).map((edge, n) => ((n + 1) % 4 ? "" : String(Number(edge.toPrecision(3)))));
+    const bars = edges.slice(0, most).map((edge, n) => `${figure(n ? (edges[n - 1] ?? 0) : 0)} – ${figure(edge)} s`);
+    this.waitBars.draw([...labels, "", ""], recent, [...bars, "within the tolerance", "later"]);
+    const sum = (values: number[]) => values.reduce((before, number) => before + number, 0);
+    const [within = 0, later = 0] = recent.slice(most);
+    const ends = `${count(sum(recent.slice(0, most)))} by the deadline, ${count(within)} within ${seconds(tolerance)} after it, ${count(later)} later`;
+    const stream = told == null ? "" : `; by the stream's clock at most ${wait(told, policy.unit)}`;
+    this.waits.say(ends + stream);
+    const all = `Waits of the last minute in twentieths of the deadline: ${recent.slice(0, most).join(", ")}`;
+    this.waits.describe(`${all}. ${ends}. The longest ${longest == null ? "is not known" : `was ${seconds(longest)}`}.`);
   }
 
   private drawWaits({ edges, recent }: Spread, { policy, faults }: Snapshot): void {
@@ -123,8 +161,7 @@ export class Windowed implements Board {
     const labels = edges.map((edge, n) => ((n + 1) % 4 ? "" : policy.unit === "s" ? String(Number(edge.toPrecision(3))) : short(edge)));
     this.waitBars.draw([...labels, ""], recent);
     const all = recent.reduce((sum, number) => sum + number, 0);
-    const next = policy.kind === "time" ? `, ${count(beyond)} at the first tick after it` : "";
-    const text = policy.deadline == null ? `${count(all)} left` : `${count(all - beyond)} by the deadline${next}; ${count(faults.late ?? 0)} late`;
+    const text = policy.deadline == null ? `${count(all)} left` : `${count(all - beyond)} by the deadline; ${count(faults.late ?? 0)} late`;
     this.waits.say(text);
     this.waits.describe(`Waits of the last minute in twentieths of the deadline: ${recent.slice(0, -1).join(", ")}. ${text}.`);
   }
@@ -137,6 +174,10 @@ export class Windowed implements Board {
     this.sizes.say(all ? `${(sum / all).toFixed(1)} tuples on average since the start` : "");
     this.sizes.describe(`Groups of the last minute by size: ${labels.map((label, n) => `${label}: ${recent[n]}`).join(", ")}`);
   }
+}
+
+function figure(value: number): string {
+  return String(Number(value.toPrecision(3)));
 }
 
 function range(first: number, last: number): string {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.anonymizer.anonymizer import Anonymizer
 from shoal.anonymizer.engine import UserCounts
-from shoal.anonymizer.kernels import compile_kernels
+from shoal.anonymizer.kernels import compile_kernels, has_machine_code
 from shoal.anonymizer.secret import secret
 from shoal.anonymizer.snapshot import Snapshot, streamed
 from shoal.anonymizer.stats import Drift, FilterStats, Stats
@@ -15,17 +15,38 @@ if TYPE_CHECKING:
     from shoal.anonymizer.filter import Filter
     from shoal.anonymizer.remote_lane import RemoteLane, Result
     from shoal.anonymizer.split_tree import SplitTree, learned_tree, sample_size
+    from shoal.anonymizer.traced import TRACE, TRACE_TYPE
     from shoal.anonymizer.transfer import Transfer
     from shoal.anonymizer.windowed import Windowed
 
 __all__ = [
-    "Anonymizer", "Drift", "Filter", "FilterStats", "Rejection", "RemoteLane", "Result", "Snapshot", "SplitTree", "Stats",
-    "Transfer", "UserCounts", "Windowed", "compile_kernels", "learned_tree", "sample_size", "secret", "streamed",
+    "TRACE",
+    "TRACE_TYPE",
+    "Anonymizer",
+    "Drift",
+    "Filter",
+    "FilterStats",
+    "Rejection",
+    "RemoteLane",
+    "Result",
+    "Snapshot",
+    "SplitTree",
+    "Stats",
+    "Transfer",
+    "UserCounts",
+    "Windowed",
+    "compile_kernels",
+    "has_machine_code",
+    "learned_tree",
+    "sample_size",
+    "secret",
+    "streamed",
 ]  # fmt: skip
 
 _LAZY = {  # these load kernels
     "Filter": "filter", "RemoteLane": "remote_lane", "Result": "remote_lane", "SplitTree": "split_tree",
-    "learned_tree": "split_tree", "sample_size": "split_tree", "Transfer": "transfer", "Windowed": "windowed",
+    "learned_tree": "split_tree", "sample_size": "split_tree", "Transfer": "transfer", "TRACE": "traced",
+    "TRACE_TYPE": "traced", "Windowed": "windowed",
 }  # fmt: skip
 
 

@@ -18,7 +18,9 @@ from shoal.algorithms import algorithm
 from shoal.anonymizer.core import WindowCore, demands
 from shoal.anonymizer.lane import HandedOver, Lane, no_tuples
 from shoal.anonymizer.lanes import for_one_lane, half_wait, merged
+from shoal.anonymizer.released import Released
 from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.traced import ARRIVED, with_trace
 from shoal.anonymizer.transfer import Transfer
 from shoal.blocks import ELSEWHERE, Batch, among_others, blank, concat
 from shoal.policy import Policy
@@ -40,9 +42,14 @@ class Result(NamedTuple):
 class RemoteLane:
     """The lane with this number; the common lane has the number after the last lane."""
 
-    def __init__(self, policy: Policy, key: NDArray[np.uint64], whole: NDArray[np.bool_], number: int) -> None:
-        """`key` is for the fingerprints, the same in all lanes; `whole` says which quasi-identifiers are whole numbers."""
-        self._policy, self._number = policy, number
+    def __init__(
+        self, policy: Policy, key: NDArray[np.uint64], whole: NDArray[np.bool_], number: int, traced: bool = False
+    ) -> None:
+        """`key` is for the fingerprints, the same in all lanes; `whole` says which quasi-identifiers are whole numbers.
+
+        If it is traced, what is published has the trace as its last column.
+        """
+        self._policy, self._number, self._traced = policy, number, traced
         is_common = number == policy.lanes
         self._kind = policy.window.kind
         self._half = math.inf if is_common or policy.lanes == 1 else half_wait(policy)
@@ -51,6 +58,8 @@ class RemoteLane:
         self._core = WindowCore(policy, self._lane, policy.passed)
         self._core.publisher.whole[:] = whole
         self._unknown = 0  # how many unknown persons were numbered
+        self._left = 0  # how many tuples have left, if it is traced
+        self._batch = -math.inf  # the newest time of the batch that is taken in
         self._none = no_tuples(policy)
 
     @property
@@ -71,6 +80,10 @@ class RemoteLane:
     def arrive(self, own: Transfer, counts: NDArray[np.int64], newest: float) -> Result:
         """Take in arrivals of this lane, in order; `counts` says how many arrived in each lane."""
         own = own._replace(tuples=own.tuples._replace(person=self._numbered(own.tuples.person)))
+        self._batch = newest
+        if self._traced and self._kind == "time":
+            now = np.full(len(own.rows), max(newest, self._lane.now))
+            own = own._replace(kept=own.kept.append_column(ARRIVED, pa.array(now)))
         steps = []
         if self._kind == "count":
             place, total = places(counts, self._number), int(counts.sum())
@@ -85,6 +98,7 @@ class RemoteLane:
 
     def join(self, handed: Transfer, arrived: int, newest: float) -> Result:
         """In the common lane: take in tuples that were handed over while `arrived` tuples arrived."""
+        self._batch = newest
         handed = handed.select(np.lexsort((handed.rows, handed.tuples.time, handed.handed_at)))
         steps = []
         if self._kind == "count":
@@ -117,14 +131,14 @@ class RemoteLane:
         return self._fetched(self._lane.hand_over())
 
     def snapshot(self) -> bytes:
-        header = {"policy": self._policy.fingerprint, "number": self._number, "unknown": self._unknown}
+        header = {"policy": self._policy.fingerprint, "number": self._number, "unknown": self._unknown, "left": self._left}
         return self._core.saved(header).to_bytes()
 
     def restore(self, data: bytes) -> None:
         """Continue from a snapshot; only a new lane can do this."""
         snapshot = Snapshot.from_bytes(data, self._policy.fingerprint)
         self._core.restore(snapshot)
-        self._unknown = snapshot.header["unknown"]
+        self._unknown, self._left = snapshot.header["unknown"], snapshot.header["left"]
 
     def _entering(self, some: Transfer) -> Batch:
         """The tuples of one step, with their payloads in the buffer.
@@ -161,10 +175,21 @@ class RemoteLane:
     def _step(self, batch: Batch, closing: bool = False) -> Result:
         self._lane.advance(batch, closing)
         left = self._lane.leave()
-        published = [] if left.is_empty else [self._core.publish(left)[0]]
+        published = [] if left.is_empty else [self._published(left)]
         handed = self._fetched(self._lane.hand_over())
         self._core.compact()
         return Result(published, handed)
+
+    def _published(self, left: Released) -> pa.RecordBatch:
+        published, rows = self._core.publish(left)
+        if self._traced:
+            moments = left.tuples.arrived, left.tuples.released
+            if self._kind == "time":  # all of a batch comes and leaves at once
+                arrived = self._core.payloads.content.kept.column(ARRIVED).to_numpy()[left.tuples.payload]
+                moments = arrived, np.full(len(rows), max(self._batch, self._lane.now))
+            published = with_trace(published, left, rows, self._number, self._policy.lanes, self._left, moments)
+            self._left += len(rows)
+        return published
 
     def _fetched(self, handed: HandedOver) -> Transfer:
         tuples = Batch._make(column.copy() for column in handed.tuples)

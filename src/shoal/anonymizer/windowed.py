@@ -28,7 +28,7 @@ from shoal.anonymizer.stats import Stats, stats
 from shoal.anonymizer.workers import Workers
 from shoal.blocks import OUTCOMES, Batch
 from shoal.columns import Budget, Encoder, Plain, Rejection, TimeBounds
-from shoal.errors import ShoalError, WorkerError
+from shoal.errors import AlgorithmError, ShoalError, WorkerError
 from shoal.policy import Policy
 
 _PIECE = 16_384  # arrivals per piece, if there are several lanes
@@ -167,6 +167,8 @@ class Windowed(Engine):
         self._failed = True
         try:
             yield
+        except AlgorithmError as error:
+            raise WorkerError(f"{error}; correct it, or use another algorithm; this happened {_FAILED}") from error
         except ShoalError:
             self._failed = False
             raise

@@ -1,6 +1,7 @@
 """The judge: whether the promises held, by code that shares nothing with the code that made them."""
 
-from shoal.audit.answers import Answers, answers
+from shoal.audit.advice import Advice, Price
+from shoal.audit.answers import Answers, Distribution, answers, distributions
 from shoal.audit.attacks import Attack, across_releases
 from shoal.audit.classes import promised
 from shoal.audit.evidence import Evidence
@@ -9,12 +10,16 @@ from shoal.audit.finding import Finding, Verdict, Violation
 from shoal.audit.judge import Progress, audit, gather, judge
 from shoal.audit.manifest import read_manifest
 from shoal.audit.observations.evidence import Observed
+from shoal.audit.plain import worst
+from shoal.audit.published import Band, Node
+from shoal.audit.record import Judged, Record, recorded
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.audit.utility import losses
 from shoal.audit.verdict import Headline, outside_k, percent
 
 __all__ = [
-    "Answers", "Attack", "Evidence", "Exposure", "FilterReport", "Finding", "Headline", "Observed", "Progress", "Reading",
-    "Report", "Verdict", "Violation", "WindowReport", "across_releases", "answers", "audit", "gather", "judge", "losses",
-    "outside_k", "percent", "promised", "read_manifest",
+    "Advice", "Answers", "Attack", "Band", "Distribution", "Evidence", "Exposure", "FilterReport", "Finding", "Headline",
+    "Judged", "Node", "Observed", "Price", "Progress", "Reading", "Record", "Report", "Verdict", "Violation", "WindowReport",
+    "across_releases", "answers", "audit", "distributions", "gather", "judge", "losses", "outside_k", "percent", "promised",
+    "read_manifest", "recorded", "worst",
 ]  # fmt: skip

@@ -1,4 +1,7 @@
-"""What the judge knows of algorithms by their names: how long each may hold a tuple, and which one imputes."""
+"""What the judge knows of algorithms by their names: how long each may hold a tuple, and which one imputes.
+
+Of an algorithm of another package it knows what that package declares in the class of its parameters, and says so.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from shoal.policy import Policy
+from shoal.policy import Policy, Registered, package_of
 
 Stays = tuple[float, ...]
 
@@ -18,6 +21,7 @@ class Rule(NamedTuple):
     unbounded: str = ""  # why there may be no deadline
     leaves_at_k: bool = True  # no tuple is held past the window while k persons are there
     imputes: bool = False  # shows values for records without one, where each row shows its own nulls
+    source: str = ""  # where this is taken from, if not from the judge's own table
 
 
 def _fast(policy: Policy) -> Stays:
@@ -35,10 +39,22 @@ _RULES = {
 
 def rule(policy: Policy) -> Rule:
     """What holds for a policy's algorithm."""
-    found = _RULES.get(policy.algorithm.name, _USUAL)
+    own = policy.algorithm
+    found = _declared(own, policy) if isinstance(own, Registered) else _RULES.get(own.name, _USUAL)
     if policy.window.kind == "buffer":
         return found._replace(stays=lambda policy: (math.inf,), unbounded="a buffer window bounds memory, not waiting")
     return found
+
+
+def _declared(own: Registered, policy: Policy) -> Rule:
+    longest = own.longest_wait(policy.window)
+    return Rule(
+        stays=lambda policy: (longest,),
+        unbounded=f"{own.name} declares no deadline",
+        leaves_at_k=longest <= policy.window.length,
+        imputes=own.imputes,
+        source=f"the deadline of {own.name} is the one that package {package_of(own.name)} declares",
+    )
 
 
 def stays(policy: Policy, stretched: bool = True) -> Stays:

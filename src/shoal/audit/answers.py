@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.doubt import Shown, having
 from shoal.audit.evidence import Evidence
 from shoal.audit.original import Category, Numeric
 from shoal.audit.published import Band, Node
@@ -24,7 +25,6 @@ SEED = 20_240
 _EDGES = 2048
 _RARE = 0.01
 _PAIRS = 24
-_CHANCES = np.linspace(0, 1, 1001)[1:-1]
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,63 @@ class Answers:
     pair_mean: float
 
 
+@dataclass(frozen=True)
+class Distribution:
+    """How often values are there, and how often they seem to be there in what was published.
+
+    Of a number the `edges` of bars of one width; of a category the `labels` of its most frequent leaves, and of all others
+    together, if there are more.
+    """
+
+    edges: tuple[float, ...]
+    labels: tuple[str, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+
+def distributions(evidence: Evidence, bars: int = 16) -> dict[str, Distribution]:
+    """The distribution of each quasi-identifier in the input, and as an analyst estimates it from the output."""
+    plain = ~evidence.suppressed
+    scale = len(plain) / max(1, int(plain.sum()))
+    found, all_weights = {}, _weights(evidence)
+    for name, attribute in evidence.policy.quasi:
+        original, shown, weights = evidence.original[name], evidence.published[name], all_weights[name]
+        if isinstance(original, Numeric) and isinstance(shown, Band):
+            true = original.value[~np.isnan(original.value)]
+            half = half_step(true)
+            edges = np.linspace(attribute.low - half, attribute.high + half, bars + 1)
+            there = plain & ~np.isnan(shown.lo)
+            lo, hi = shown.lo[there] - half, shown.hi[there] + half
+            after = np.diff(_below(lo, hi, weights[there], edges) * scale)
+            found[name] = Distribution(_floats(edges), (), _floats(_histogram(true, edges)), _floats(after))
+        elif isinstance(original, Category) and isinstance(shown, Node):
+            true = np.bincount(original.leaf[original.leaf >= 0], minlength=shown.tree.leaves).astype(np.float64)
+            estimate = _estimate(shown, weights, plain, scale, evidence.policy.privacy.k)
+            order = np.argsort(-true, kind="stable")
+            best, rest = (order[: bars - 1], order[bars - 1 :]) if len(order) > bars else (order, order[:0])
+            leaves = _leaves(shown)
+            labels = [*(leaves[place] for place in best), *(["all others"] if len(rest) else [])]
+            counts = [[*each[best], *([each[rest].sum()] if len(rest) else [])] for each in (true, estimate)]
+            found[name] = Distribution((), tuple(labels), *(_floats(np.array(each)) for each in counts))
+    return found
+
+
+def _leaves(shown: Node) -> list[str]:
+    """The names of the leaves, in their order: nodes that none lies below."""
+    depth = shown.tree.depth
+    return [shown.tree.name[node] for node in np.flatnonzero(np.append(depth[1:], 0) <= depth)]
+
+
+def _floats(values: Floats) -> tuple[float, ...]:
+    return tuple(values.tolist())
+
+
 def answers(evidence: Evidence) -> Answers:
     """The errors of the usual questions; where there is nothing to ask about, an attribute is left out."""
     draw = np.random.default_rng(SEED)
     plain = ~evidence.suppressed
     scale = len(plain) / max(1, int(plain.sum()))
-    weights = {name: _weights(evidence, shown) for name, shown in evidence.published.items()}
+    weights = _weights(evidence)
     numbers, categories = {}, {}
     for name, attribute in evidence.policy.quasi:
         original, shown = evidence.original[name], evidence.published[name]
@@ -127,38 +178,21 @@ def half_step(values: Floats) -> float:
     return 0.5 if bool((values == np.rint(values)).all()) else 0.0
 
 
-def _weights(evidence: Evidence, shown: Band | Node) -> Floats:
+def _weights(evidence: Evidence) -> dict[str, Floats]:
     """How many values each row stands for: less than one where some of its group were imputed, and where it is in doubt."""
-    weight = np.ones(evidence.released)
-    if shown.of is not None and shown.had is not None:
-        imputed = shown.of > 0
-        weight[imputed] = shown.had[imputed] / shown.of[imputed]
-    plain = ~evidence.suppressed
-    in_doubt, missing = int(shown.doubt[plain].sum()), int(shown.null[plain].sum())
-    if in_doubt:
-        sure = int(plain.sum()) - in_doubt - missing
-        weight[shown.doubt] = _having(sure, in_doubt, missing, evidence.policy.privacy.k)
-    return weight
-
-
-def _having(sure: int, doubtful: int, missing: int, k: int) -> float:
-    """The share of rows in doubt that have a value, estimated from how many rows show what.
-
-    Suppose groups of k rows, each of which has a value with the chance h, whatever others have. Then a group is without doubt
-    with the chance h^k, missing with (1-h)^k, and in doubt otherwise. Of the rows in doubt (h - h^k) / (1 - h^k - (1-h)^k)
-    have a value. The estimate is the mean of this over all h, each weighted by its likelihood and by h itself: values are more
-    often there than missing. So where everything is in doubt, which says little about h, it is about 0.6.
-
-    >>> round(_having(sure=51200, doubtful=48000, missing=800, k=3), 2), round((0.8 - 0.512) / 0.480, 2)
-    (0.6, 0.6)
-    >>> round(_having(sure=0, doubtful=10000, missing=0, k=50), 2)
-    0.6
-    """
-    h, k = _CHANCES, max(k, 2)
-    mixed = 1 - h**k - (1 - h) ** k
-    likelihood = sure * np.log(h) + missing * np.log(1 - h) + doubtful / k * np.log(mixed)
-    weight = h * np.exp(likelihood - likelihood.max())
-    return float(np.average((h - h**k) / mixed, weights=weight))
+    found, plain, counts = {}, ~evidence.suppressed, {}
+    for name, shown in evidence.published.items():
+        weight = np.ones(evidence.released)
+        if shown.of is not None and shown.had is not None:
+            imputed = shown.of > 0
+            weight[imputed] = shown.had[imputed] / shown.of[imputed]
+        found[name] = weight
+        in_doubt, missing = int(shown.doubt[plain].sum()), int(shown.null[plain].sum())
+        counts[name] = Shown(int(plain.sum()) - in_doubt - missing, in_doubt, missing)
+    if any(each.doubtful for each in counts.values()):
+        for name, share in having(counts, evidence.policy.privacy.k).items():
+            found[name][evidence.published[name].doubt] = share
+    return found
 
 
 def _edges(attribute: Attribute, half: float) -> Floats:
@@ -210,12 +244,19 @@ def _category(original: Category, shown: Node, weights: Floats, plain: Flags, sc
     top = min(10, int((true > 0).sum()))
     if not top or not there.any():
         return None
-    amount: Floats = np.bincount(shown.node[there], weights[there], len(shown.sizes)).astype(np.float64) * scale
-    estimate = _of_nodes(shown, amount) + amount[len(tree.first) :] @ _of_sets(shown, amount, k)
+    estimate = _estimate(shown, weights, plain, scale, k)
     best = np.argsort(-true, kind="stable")[:top]
     guessed = np.argsort(-estimate, kind="stable")[:top]
     error = float(np.abs(estimate[best] - true[best]).sum() / true[best].sum())
     return CategoryAnswer(top, len(np.intersect1d(best, guessed)), error)
+
+
+def _estimate(shown: Node, weights: Floats, plain: Flags, scale: float, k: int) -> Floats:
+    """How often each leaf seems to be there."""
+    there = plain & (shown.node >= 0)
+    amount: Floats = np.bincount(shown.node[there], weights[there], len(shown.sizes)).astype(np.float64) * scale
+    found: Floats = _of_nodes(shown, amount) + amount[len(shown.tree.first) :] @ _of_sets(shown, amount, k)
+    return found
 
 
 def _of_nodes(shown: Node, amount: Floats) -> Floats:
@@ -231,15 +272,16 @@ def _of_nodes(shown: Node, amount: Floats) -> Floats:
 def _of_sets(shown: Node, amount: Floats, k: int) -> Floats:
     """How likely a row that shows a set has each leaf: one row per set.
 
-    Of k rows that show a set, one has each of its leaves. The others have them in proportion to how often all rows would show
-    them if a set were any of its leaves with the same chance.
+    Of k rows that show a set, one has each of its leaves. The others have them in proportion to how often the rows that show
+    several would show them, if each were any of its leaves with the same chance. (Rows that show a single leaf say little about
+    the others: a frequent leaf has groups of its own.)
     """
     nodes, member = len(shown.tree.first), shown.member.astype(np.float64)
     if not len(member):
         return member
     size = shown.sizes[nodes:, None]
     sure = np.minimum(1 / k, 1 / size)
-    seen = _of_nodes(shown, amount) + (amount[nodes:] / size[:, 0]) @ member
+    seen = _of_nodes(shown, np.where(shown.sizes > 1, amount, 0.0)) + (amount[nodes:] / size[:, 0]) @ member
     likely = member * np.maximum(seen, 1e-12)
     return sure * member + (1 - sure * size) * likely / likely.sum(axis=1, keepdims=True)
 

@@ -6,7 +6,8 @@ beside its success by chance: that of a control which never saw the person.
 
 An attack is *worse* if it succeeds more often than its bound. The bound is what `privacy.accept` says; where that says nothing,
 it is c + c·(1 - c)/2 + 1 %, where c is the success by chance, for singling out and linking at least 1/k; and 1/√n more if
-success was counted in n yes-or-no attempts. No row may be below k.
+success was counted in n yes-or-no attempts. For values across releases, where each release adds to the last, it is
+c + 1.96·√(c·(1 - c)/n) + 1 %. No row may be below k.
 """
 
 from __future__ import annotations
@@ -25,20 +26,21 @@ KINDS: dict[str, Kind] = {
     "whole row": "singling out", "below k": "singling out", "presence": "singling out",
     "linkage": "linking", "null pattern": "linking", "timing": "linking", "order": "linking", "intersection": "linking",
 }  # fmt: skip
+_ACROSS = "values across releases"
 _COUNTED = (
     "order",
     "inference",
     "minimality",
     "end points",
     "helper",
-    "values across releases",
+    _ACROSS,
 )  # success is counted in yes-or-no attempts
 _GROUPS = (
     "homogeneity",
     "inference",
     "intersection of values",
     "helper",
-    "values across releases",
+    _ACROSS,
 )  # these have one attack for each attribute
 _LEAST = 0.01
 
@@ -104,6 +106,8 @@ def _of(policy: Policy, attack: Attack) -> Exposure:
         floor = 0.0 if kind == "inferring" else 1.0 / policy.privacy.k
         noise = 1.0 / math.sqrt(attack.tried) if name in _COUNTED and attack.tried else 0.0
         bound = bound_of(max(by_chance, floor)) + noise
+        if name == _ACROSS and attack.tried:
+            bound = by_chance + 1.96 * math.sqrt(by_chance * (1 - by_chance) / attack.tried) + _LEAST
     return Exposure(
         kind, name, of, attack.success, by_chance, bound, accepted, attack.tried, attack.detail, attack.obstacle
     )  # fmt: skip
@@ -121,10 +125,13 @@ def bound_of(by_chance: float) -> float:
 def _named(full: str) -> tuple[str, str]:
     """The name of an attack, and the attribute it is about.
 
-    >>> _named("homogeneity of illness"), _named("intersection of values of cost of care"), _named("end points")
-    (('homogeneity', 'illness'), ('intersection of values', 'cost of care'), ('end points', ''))
+    >>> _named("homogeneity of illness"), _named("intersection of values of cost of care")
+    (('homogeneity', 'illness'), ('intersection of values', 'cost of care'))
+    >>> _named("end points"), _named("helper: illness")
+    (('end points', ''), ('helper', 'illness'))
     """
     for name in sorted(_GROUPS, key=len, reverse=True):
-        if full.startswith(f"{name} of "):
-            return name, full.removeprefix(f"{name} of ")
+        for mark in (" of ", ": "):
+            if full.startswith(f"{name}{mark}"):
+                return name, full.removeprefix(f"{name}{mark}")
     return full, ""

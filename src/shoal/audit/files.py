@@ -23,7 +23,7 @@ Source: TypeAlias = "str | PathLike[str] | pa.Table | pa.RecordBatch"
 ROWS = 131_072
 _USUAL = Input()
 _PACKED = (".gz", ".zst", ".bz2", ".xz")
-_TEXTS = (".jsonl", ".ndjson", ".csv", ".tsv")
+_TEXTS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 _BOOKS = (".xlsx", ".xls", ".xlsb", ".ods")
 _SUFFIXES = (*_TEXTS, ".parquet", ".arrow", ".feather", ".orc", ".avro", *_BOOKS)
 _KINDS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary(), pa.float16(): pa.float32()}
@@ -58,7 +58,7 @@ def blocks(source: Source, fields: Iterable[str] | None = None, written: Input =
                 yield from _tables(avro(path), wanted)
             case ".csv" | ".tsv":
                 yield from csv(path, wanted, written, written.separator or ("\t" if kind == ".tsv" else ","))
-            case ".jsonl" | ".ndjson":
+            case ".jsonl" | ".ndjson" | ".json":
                 yield from jsonl(path, wanted, written.encoding)
             case _:
                 yield from _tables([sheet(path, written.sheet or "", written.header)], wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -63,6 +63,22 @@ class Finding:
     broken: int = 0
     violations: tuple[Violation, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain types; rows count from 1.
+
+        >>> Finding("true", "", Verdict.BROKEN, violations=(Violation("wrong", 7),)).to_dict()["violations"]
+        ({'what': 'wrong', 'output_row': 8, 'input_row': None, 'field': None},)
+        """
+        shown = [
+            replace(each, output_row=_from_one(each.output_row), input_row=_from_one(each.input_row))
+            for each in self.violations
+        ]
+        return asdict(replace(self, violations=tuple(shown)))
+
+
+def _from_one(row: int | None) -> int | None:
+    return None if row is None else row + 1
 
 
 class Lines(Protocol):

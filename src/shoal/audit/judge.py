@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from shoal.audit.observations.promises import PROMISES
 from shoal.audit.original import Original
 from shoal.audit.population import presence, read_population
 from shoal.audit.promises import promises
+from shoal.audit.record import recorded
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.audit.trace import SUPPRESSED
 from shoal.audit.whole_rows import whole_rows
@@ -48,6 +50,7 @@ def audit(
     ahead: float | None = None,
     span: Span | None = None,
     bags: Source | None = None,
+    by: str | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
     """Judge whether the promises of a policy held.
@@ -67,9 +70,11 @@ def audit(
         Seconds by which a record's own time may be ahead of the newest before it and of most of the hundred behind it, where
         a run or a pipeline rejected others.
     span
-        What is judged of a pipeline that still runs, as `read_manifest` reads it from the pipeline's manifest.
+        The part of a running pipeline to judge, as `read_manifest` returns it from the pipeline's manifest.
     bags
         The second output, of a policy with `as: bag`.
+    by
+        Who runs the audit, for the report; by default the user of this process.
     on_progress
         Called after each block that is read and before each check.
 
@@ -78,6 +83,7 @@ def audit(
     PolicyError, InputError
         The policy or a file cannot be used.
     """
+    written = None if isinstance(policy, Policy) else policy
     policy = policy if isinstance(policy, Policy) else Policy.load(policy)
     read: dict[str, int] = {}
 
@@ -97,7 +103,8 @@ def audit(
         if policy.is_filter:
             raise InputError("the population: z-anonymity publishes no classes to compare it with; leave it out")
         around = read_population(policy, population, lambda rows: count("population", rows))
-    return judge(evidence, on_progress, around)
+    files = {"input": input, "output": output, "bags": bags, "trace": trace, "policy": written, "population": population}
+    return replace(judge(evidence, on_progress, around), record=recorded(files, by, span))
 
 
 def gather(

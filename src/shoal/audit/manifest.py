@@ -44,16 +44,22 @@ class Span(NamedTuple):
         """Those of these rows of the output that are judged."""
         return rows[(rows >= self.begin.sequence) & (rows < self.end.sequence)]
 
+    def files(self, path: Path) -> list[Path]:
+        """The files of the trace that hold the lines; of a trace that is not rotated, the one."""
+        if self.rotate is None:
+            return [path]
+        numbers = range(self.begin.released // self.rotate, -(-self.end.released // self.rotate))
+        return [path.with_name(f"{path.stem}-{number:06}{path.suffix}") for number in numbers]
+
     def trace(self, source: Source, fields: list[str]) -> Iterator[Block]:
         """The lines of the trace; of a trace of many files, from those that hold them."""
         first, end = self.begin.released, self.end.released
         if self.rotate is None or not isinstance(source, str | PathLike):
             yield from cut(blocks(source, fields), first, end)
             return
-        path, before = Path(source), 0
-        for number in range(first // self.rotate, -(-end // self.rotate)):
+        before = 0
+        for number, one in enumerate(self.files(Path(source)), first // self.rotate):
             start = number * self.rotate
-            one = path.with_name(f"{path.stem}-{number:06}{path.suffix}")
             for block in cut(blocks(one, fields), max(first - start, 0), end - start):
                 yield block._replace(line=block.line + before, end=block.end + before)
             before += min(end, start + self.rotate) - max(first, start)

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from shoal.audit.advice import Advice, Price, advice
+from shoal.audit.assessment import Assessment, assessment
 from shoal.audit.exposure import Exposure
 from shoal.audit.figures import Figures
 from shoal.audit.finding import Finding, Verdict
 from shoal.audit.observations.figures import Transactions
-from shoal.audit.page import filtered, framed, windowed
+from shoal.audit.page import assessed, filtered, framed, windowed
+from shoal.audit.page.policy import fields
+from shoal.audit.page.transactions import LIMITS
+from shoal.audit.page.verdict import open_to
+from shoal.audit.plain import answers, filter_answers
 from shoal.audit.population import Present
+from shoal.audit.record import Record
 from shoal.audit.verdict import Headline, filter_headline, headline
 from shoal.audit.whole_rows import WholeRows
 from shoal.policy import Policy
@@ -43,6 +50,18 @@ class Report(ABC):
     policy: Policy
     promises: tuple[Finding, ...]
     rows: Mapping[str, int]  # of the input, accepted, released, and hidden
+    record: Record | None = field(default=None, kw_only=True)  # who judged what, and when; None for a trial in memory
+    prices: Mapping[str, Price] = field(default_factory=dict, kw_only=True)  # of recommendations, by `Advice.about`
+
+    @property
+    @abstractmethod
+    def answers(self) -> tuple[str, str, str]:
+        """The answers to the three questions, in plain words."""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What the numbers recommend, the most urgent first."""
+        return ()
 
     @property
     @abstractmethod
@@ -63,9 +82,36 @@ class Report(ABC):
         """The finding on a promise."""
         return next(finding for finding in self.promises if finding.promise == promise)
 
+    @property
+    @abstractmethod
+    def limits(self) -> tuple[tuple[str, str], ...]:
+        """What no promise covers: of each limit its name and what it is."""
+
+    @property
+    def assessment(self) -> Assessment:
+        """The parts of a data protection impact assessment that policy and audit can fill, and what is left to write."""
+        return assessment(self)
+
+    def to_assessment(self) -> str:
+        """The impact assessment as one page that needs nothing else."""
+        return assessed(self)
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types."""
+
+    def _signed(self) -> dict[str, Any]:
+        """What makes the report a document, in plain types."""
+        about = self.policy.about.model_dump()
+        return {
+            "record": asdict(self.record) if self.record else None,
+            "about": {**about, "recipients": list(about["recipients"])},
+            "in_words": dict(zip(("promises", "outsider", "data"), self.answers, strict=True)),
+            "recommendations": [asdict(each) for each in self.advice],
+            "fields": [{"name": name, "role": role, "how": how} for name, role, how in fields(self.policy)],
+            "not_protected": [{"what": name, "says": says} for name, says in self.limits],
+            "assessment": [asdict(part) for part in self.assessment],
+        }
 
     @abstractmethod
     def to_html(self) -> str:
@@ -91,6 +137,18 @@ class WindowReport(Report):
     population: Present | None = None  # who of a population is in the output, if a file of it was given
 
     @property
+    def answers(self) -> tuple[str, str, str]:
+        return answers(self)
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        return advice(self)
+
+    @property
+    def limits(self) -> tuple[tuple[str, str], ...]:
+        return tuple(open_to(self.policy))
+
+    @property
     def headline(self) -> Headline:
         return headline(self)
 
@@ -104,6 +162,7 @@ class WindowReport(Report):
             "verdict": asdict(self.headline),
             "held": self.held,
             "accepted": self.accepted,
+            **self._signed(),
             "questions": {
                 "promises": [{"promise": each.promise, "verdict": str(each.verdict)} for each in self.promises],
                 "outsider": [{**asdict(each), "is_worse": each.is_worse, "fails": each.fails} for each in self.exposures],
@@ -139,7 +198,7 @@ class WindowReport(Report):
                 "quasi": [name for name, _ in policy.quasi],
             },
             "rows": dict(self.rows),
-            "promises": [asdict(finding) for finding in self.promises],
+            "promises": [each.to_dict() for each in self.promises],
             "nulls": {"unit": self.unit, **{reading: asdict(each) for reading, each in self.nulls.items()}},
             "figures": asdict(self.figures),
         }
@@ -156,6 +215,14 @@ class FilterReport(Report):
     figures: Transactions
 
     @property
+    def answers(self) -> tuple[str, str, str]:
+        return filter_answers(self)
+
+    @property
+    def limits(self) -> tuple[tuple[str, str], ...]:
+        return LIMITS
+
+    @property
     def headline(self) -> Headline:
         return filter_headline(self)
 
@@ -165,6 +232,7 @@ class FilterReport(Report):
         return {
             "verdict": asdict(self.headline),
             "held": self.held,
+            **self._signed(),
             "policy": {
                 "fingerprint": policy.fingerprint,
                 "item": list(policy.item.names),
@@ -172,7 +240,7 @@ class FilterReport(Report):
                 "algorithm": policy.algorithm.name,
             },
             "rows": dict(self.rows),
-            "promises": [asdict(finding) for finding in self.promises],
+            "promises": [each.to_dict() for each in self.promises],
             "figures": asdict(self.figures),
         }
 

@@ -24,6 +24,8 @@ from shoal.errors import InputError
 from shoal.policy import Input
 
 _LETTERS = "latin-1"  # each byte is a letter
+_JSON = re.compile(r"\.json(\.\w+)?$", re.IGNORECASE)
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
 
 
 def csv(path: str, wanted: set[str] | None, written: Input, separator: str) -> Iterator[Block]:
@@ -133,22 +135,53 @@ def _numbered(start: int, rows: int, malformed: list[int]) -> tuple[NDArray[np.i
 
 
 def jsonl(path: str, wanted: set[str] | None, encoding: str = "utf-8") -> Iterator[Block]:
-    """The blocks of a file of JSON lines; a line that is no JSON object is malformed, an empty one is none."""
+    """The blocks of a file of JSON lines; a line that is no JSON object is malformed, an empty one is none.
+
+    What is named .json may be an array of such objects.
+    """
     as_text: dict[str, pa.DataType] = {}
     start = 0
     with opened(path, encoding) as file:
-        for block in _lines(file):
+        for block in _lines(file) if not _JSON.search(path) else _of_array(file.read()):
             table = _parsed(block, as_text)
-            if table is None or doubtful(table.schema.names, wanted or ()):
-                columns, good, count = _one_by_one(block, wanted)
-                lines = start + np.flatnonzero(good)
-            else:
-                columns = {name: table.column(name).combine_chunks() for name in table.schema.names}
-                columns = {name: column for name, column in columns.items() if wanted is None or name in wanted}
+            is_sure = table is not None and not doubtful(table.schema.names, wanted or ())
+            columns = _columns(table, wanted) if is_sure else None
+            if columns is not None and table is not None:
                 count = table.num_rows
                 lines = np.arange(start, start + count)
+            else:
+                columns, good, count = _one_by_one(block, wanted)
+                lines = start + np.flatnonzero(good)
             start += count
             yield Block(columns, lines, start)
+
+
+def _columns(table: pa.Table, wanted: set[str] | None) -> dict[str, pa.Array] | None:
+    """The wanted columns; None if Arrow cannot join the pieces of one, such as of lists that hold nulls alone."""
+    names = [name for name in table.schema.names if wanted is None or name in wanted]
+    try:
+        return {name: table.column(name).combine_chunks() for name in names}
+    except pa.ArrowException:
+        return None
+
+
+def _of_array(text: bytes) -> Iterator[bytes]:
+    """The elements of an array as lines, cut where a comma stands outside of all texts and inner brackets."""
+    text = text.removeprefix(BOM_UTF8).strip()
+    if not text.startswith(b"["):
+        yield text
+        return
+    depth, start, lines = 0, 1, []
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark in b"[{":
+            depth += 1
+        elif mark in b"]}":
+            depth -= 1
+        if (mark == b"," and depth == 1) or not depth:
+            lines.append(text[start : token.start()].replace(b"\r", b" ").replace(b"\n", b" ").strip())
+            start = token.end()
+    yield b"\n".join(filter(None, lines))
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -155,7 +155,7 @@ def utility(evidence: Evidence, classes: Integers) -> Utility:
     if trace is not None and (trace.row != NO_ROW).any():
         known = np.flatnonzero(trace.row != NO_ROW)
         waits = np.maximum(trace.released[known] - trace.arrived[known], 0.0) / evidence.policy.window.length
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             price = float((each[known] * np.exp2(waits)).mean())
         cost = price if math.isfinite(price) else None
         reused = float((trace.how[known] == REUSE).mean())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,8 +108,8 @@ def diversity_tables(result: Figures) -> list[Table]:
     for mix, bound in BOUNDS.items():
         own = [row for row in result["rows"] if row["mix"] == mix]
         title = f"Values {mix}, at most {bound:g} times chance: {sizes}"
-        found.append(Table(title, header, [_cells(row) for row in own], notes))
-    return found
+        found.append(Table(title, header, [_cells(row) for row in own]))
+    return [*found[:-1], replace(found[-1], notes=notes)]
 
 
 def _cells(row: Figures) -> tuple[str, ...]:

@@ -89,12 +89,24 @@ def loss_tables(result: Figures) -> list[Table]:
         found.append(sets_table(result["sets"]))
     for data in dict.fromkeys(cell["data"] for cell in plain):
         own = [cell for cell in plain if cell["data"] == data]
-        found.append(_table(f"Loss: {data}", "k, window", {f"{cell['k']}, {cell['window']:,}": cell for cell in own}))
+        by_size = {f"{cell['k']}, {cell['window']:,}": cell for cell in own}
+        found += [
+            _table(f"Loss: {data}", "k, window", by_size),
+            _by_algorithm(f"Loss by algorithm: {data}", "k, window", by_size),
+        ]
     for data in dict.fromkeys(cell["data"] for cell in turned):
         own = [cell for cell in turned if cell["data"] == data]
         title = f"Loss: {data} in other orders, and with persons who come back; k {own[0]['k']}, window {own[0]['window']:,}"
-        found.append(_table(title, "rows", {cell["order"]: cell for cell in own}))
+        by_order = {cell["order"]: cell for cell in own}
+        found += [_table(title, "rows", by_order), _by_algorithm(title.replace("Loss", "Loss by algorithm"), "rows", by_order)]
     return found
+
+
+def _by_algorithm(title: str, varied: str, cells: Mapping[str, Cell]) -> Table:
+    """One column per algorithm."""
+    labels = list(next(iter(cells.values()))["loss"])
+    rows = [(where, *(f"{cell['loss'][label]:.3f}" for label in labels)) for where, cell in cells.items()]
+    return Table(title, (varied, *labels), rows)
 
 
 def _table(title: str, varied: str, cells: Mapping[str, Cell]) -> Table:

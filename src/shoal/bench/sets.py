@@ -55,6 +55,14 @@ def _cell(data: DataSet, k: int, window: int, asked: bool) -> SetCell:
 
 def judged(policy: Policy, rows: pa.Table) -> tuple[Stats, Evidence]:
     """The statistics of a run, and its output as the audit sees it."""
+    stats, published, trace = traced(policy, rows)
+    evidence = gather(policy, rows, published, trace)
+    assert isinstance(evidence, Evidence)
+    return stats, evidence
+
+
+def traced(policy: Policy, rows: pa.Table) -> tuple[Stats, pa.Table, pa.Table]:
+    """The statistics, the output and the trace of a run."""
     anonymizer = Anonymizer(policy)
     published, traces = [], []
     for batch in rows.to_batches():
@@ -62,10 +70,9 @@ def judged(policy: Policy, rows: pa.Table) -> tuple[Stats, Evidence]:
         traces.append(anonymizer.trace)
     published.append(anonymizer.flush())
     traces.append(anonymizer.trace)
-    evidence = gather(policy, rows, pa.Table.from_batches(published), pa.Table.from_batches(traces))
     stats = anonymizer.stats
-    assert isinstance(stats, Stats) and isinstance(evidence, Evidence)
-    return stats, evidence
+    assert isinstance(stats, Stats)
+    return stats, pa.Table.from_batches(published), pa.Table.from_batches(traces)
 
 
 def sets_table(cells: Sequence[SetCell]) -> Table:

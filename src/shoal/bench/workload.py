@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.policy import WINDOWED
+from shoal.policy import all_windowed
 
 _VARIANTS: Mapping[str, tuple[str, Sequence[Any]]] = {"xband": ("band", (4, 10)), "tide": ("effort", ("quick", "thorough"))}
 
@@ -66,16 +66,53 @@ QUICK = Workload(
 )  # fmt: skip
 
 
+def contenders(texts: Sequence[str] | None = None) -> list[Variant]:
+    """The variants of these texts; by default all, and FAST also with rounds of a quarter of the longest wait.
+
+    FAST's default round is 6·k tuples, so that it hardly uses a long wait.
+
+    >>> [variant.label for variant in contenders(["fads", "fast:round=25%"])]
+    ['fads', 'fast:round=25%']
+    """
+    found = [variant for text in texts or [*all_windowed(), "fast:round=25%"] for variant in written(text)]
+    return list({variant.label: variant for variant in found}.values())
+
+
+def written(text: str) -> list[Variant]:
+    """The variants of a name, or the one that is written with parameters: `NAME:KEY=VALUE:KEY=VALUE`.
+
+    >>> written("xband:band=10:reuse_age=25%")
+    [Variant(label='xband:band=10:reuse_age=25%', name='xband', parameters={'band': 10, 'reuse_age': '25%'})]
+    >>> [variant.label for variant in written("tide")]
+    ['tide quick', 'tide thorough']
+    """
+    name, *pairs = text.strip().split(":")
+    if not pairs:
+        return variants([name])
+    variants([name])
+    parameters = dict(pair.partition("=")[::2] for pair in pairs)
+    return [Variant(text.strip(), name, {key: _number(value) for key, value in parameters.items()})]
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def variants(names: Sequence[str] | None = None) -> list[Variant]:
     """The named algorithms, or all: X-BAND with two widths of its band, tide with both efforts.
 
     >>> [variant.label for variant in variants(["fads", "xband", "tide"])]
     ['fads', 'xband 4', 'xband 10', 'tide quick', 'tide thorough']
     """
-    found = []
-    for name in WINDOWED if names is None else dict.fromkeys(names):
-        if name not in WINDOWED:
-            raise InputError(f"algorithm {name!r} is none; known are {', '.join(WINDOWED)}")
+    found, known = [], all_windowed()
+    for name in known if names is None else dict.fromkeys(names):
+        if name not in known:
+            raise InputError(f"algorithm {name!r} is none; known are {', '.join(known)}")
         key, values = _VARIANTS.get(name, ("", ()))
         found += [Variant(f"{name} {value}", name, {key: value}) for value in values] or [Variant(name, name)]
     return found

@@ -24,7 +24,7 @@ from shoal.blocks.partitions import (
 )
 from shoal.blocks.release import CLUSTER, OUTCOMES, REUSE, SUPPRESSED, TALLY, release
 from shoal.blocks.reuse import best_cover, call_best_cover, can_serve, renew, row_of
-from shoal.blocks.rows import one_of_each
+from shoal.blocks.rows import hide_row, one_of_each, show_row
 from shoal.blocks.sets import bit_of, set_loss
 from shoal.blocks.state import Arrays, State, new_state, restored, saved, sharing, with_exits, with_handover, with_slots
 from shoal.blocks.window import BUFFER, STRIDE, TIME, even, in_order, tick
@@ -34,10 +34,10 @@ __all__ = [
     "SUPPRESSED", "TALLY", "TIME", "Arrays", "Batch", "Core", "Diversity", "Domain", "Groups", "State", "acquire",
     "among_others", "best_cover", "bit_of", "blank", "by_shared", "by_values", "call_best_cover", "call_release_chosen",
     "can_serve", "choose_nearest", "choose_neighbours", "common_ancestor", "completed", "concat", "core", "count_shown",
-    "distance", "domain", "even", "free", "generalize", "group_loss", "groups", "hand_over", "hand_over_all",
-    "help_together", "impute", "in_order", "is_apart", "is_at_end", "is_diverse", "is_due", "is_open", "keep_for_reuse",
-    "lock", "loss", "mean_loss", "measure_likeness", "measure_partitions", "measure_similarity", "merge", "merge_similar",
-    "metric_of", "new_diversity", "new_state", "next_due", "one_of_each", "only_union", "persons_within", "release",
-    "release_chosen", "renew", "restored", "rough_distances", "row_of", "saved", "set_loss", "sharing", "shows_any",
-    "take_in", "tick", "unmet", "weight_of", "with_exits", "with_handover", "with_slots", "withhold_unmet",
+    "distance", "domain", "even", "free", "generalize", "group_loss", "groups", "hand_over", "hand_over_all", "help_together",
+    "hide_row", "impute", "in_order", "is_apart", "is_at_end", "is_diverse", "is_due", "is_open", "keep_for_reuse", "lock",
+    "loss", "mean_loss", "measure_likeness", "measure_partitions", "measure_similarity", "merge", "merge_similar", "metric_of",
+    "new_diversity", "new_state", "next_due", "one_of_each", "only_union", "persons_within", "release", "release_chosen",
+    "renew", "restored", "rough_distances", "row_of", "saved", "set_loss", "sharing", "show_row", "shows_any", "take_in",
+    "tick", "unmet", "weight_of", "with_exits", "with_handover", "with_slots", "withhold_unmet",
 ]  # fmt: skip

@@ -35,6 +35,12 @@ def show_row(g, row, w, slot):
 
 
 @inlined
+def hide_row(g, row):
+    """Undo `show_row`: forget the last row of a group."""
+    g.rows_shown[row] -= 1
+
+
+@inlined
 def has_share(g, row, w, slot, k):
     """Whether a person with one more row has at most 1/k of the rows of a group: (its rows + 1) * k <= rows + 1."""
     rows = g.rows_shown[row]

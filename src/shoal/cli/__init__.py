@@ -31,16 +31,18 @@ COMMANDS = {
     "run": "Anonymize INPUT by POLICY into OUTPUT.",
     "pipe": "Anonymize a live stream, exactly once.",
     "check": "Check a policy, and data against it.",
-    "audit": "Judge whether the promises of a policy held.",
+    "audit": "Check whether an output keeps the promises of its policy.",
     "infer": "Draft a policy from a sample of the data.",
     "blocks": "Draft blocks of a stable attribute.",
     "schema": "Print the JSON schema of policies, for editors.",
     "completion": "Print a script that completes commands in a shell.",
     "plan": "Recommend a z and a window for z-anonymity.",
-    "lab": "Find a policy by looking, in the browser.",
-    "demo": "Anonymize a generated stream, and show it.",
+    "lab": "Try policies on a sample, in the browser.",
+    "demo": "Anonymize a generated stream, and show the result.",
     "bench": "Measure how fast shoal is on this machine.",
-    "reproduce": "Run the experiments of the papers again.",
+    "compare": "Compare algorithms at the same longest wait.",
+    "reproduce": "Repeat the experiments of the papers.",
+    "datasets": "Prepare the papers' data sets from their downloads.",
     "hierarchy": "Build, show, check and complete hierarchies of categories.",
 }
 """Each is a module with a function of that name, or with an `app` of commands."""
@@ -94,7 +96,7 @@ def root(
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Anonymize data streams while they flow: each record leaves within its deadline, one of k persons."""
+    """Anonymize data streams while they flow: each record within its deadline, in a row of at least k persons."""
 
 
 def main() -> None:

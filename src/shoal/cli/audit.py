@@ -21,6 +21,8 @@ EXAMPLES = """
 Examples:
   shoal audit policy.yaml people.csv anonymized.csv --trace private.jsonl
   shoal audit policy.yaml people.parquet anonymized.parquet --json report.json
+  shoal audit policy.yaml in.csv out.csv --trace t.jsonl --price --html report.html
+  shoal audit policy.yaml in.csv out.csv --trace t.jsonl --dpia assessment.html
   shoal audit policy.yaml people.csv anonymized.csv --population everyone.csv
   shoal audit policy.yaml in.csv out.csv --trace t.jsonl --manifest t.manifest.json
 """
@@ -29,43 +31,60 @@ BROKEN = 1
 
 def audit(
     policy: Annotated[str, typer.Argument(help="The policy, a YAML file.", metavar="POLICY", show_default=False)],
-    source: Annotated[str, typer.Argument(help="What went in.", metavar="INPUT", show_default=False)],
-    target: Annotated[str, typer.Argument(help="What came out.", metavar="OUTPUT", show_default=False)],
+    source: Annotated[str, typer.Argument(help="The input of the run.", metavar="INPUT", show_default=False)],
+    target: Annotated[str, typer.Argument(help="The output of the run.", metavar="OUTPUT", show_default=False)],
     trace: Annotated[
         str | None, typer.Option(help="How each tuple left, as `shoal run` wrote it.", metavar="FILE", show_default=False)
     ] = None,
     late: Annotated[
-        str | None, typer.Option(help="What a pipeline's late.allow says.", metavar="SPAN", show_default=False)
+        str | None, typer.Option(help="The late.allow of the pipeline.", metavar="SPAN", show_default=False)
     ] = None,
     manifest: Annotated[
         str | None,
         typer.Option(help="Judge a pipeline that runs, by the manifest beside its trace.", metavar="FILE", show_default=False),
     ] = None,
     since: Annotated[
-        str | None, typer.Option(help="With a manifest: what left after this time.", metavar="TIME", show_default=False)
+        str | None, typer.Option(help="With a manifest: judge what left after this time.", metavar="TIME", show_default=False)
     ] = None,
     until: Annotated[
-        str | None, typer.Option(help="With a manifest: what left up to this time.", metavar="TIME", show_default=False)
+        str | None, typer.Option(help="With a manifest: judge what left up to this time.", metavar="TIME", show_default=False)
     ] = None,
     population: Annotated[
         str | None,
         typer.Option(help="Records of the whole population, for k-map and presence.", metavar="FILE", show_default=False),
     ] = None,
     ahead: Annotated[
-        str | None, typer.Option(help="What ahead.allow, or --ahead, says.", metavar="SPAN", show_default=False)
+        str | None,
+        typer.Option(help="The ahead.allow of the pipeline, or --ahead of the run.", metavar="SPAN", show_default=False),
     ] = None,
     bags: Annotated[
         str | None, typer.Option(help="The second output, of attributes in bags.", metavar="FILE", show_default=False)
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Who runs the audit, for the report; default: your login name.", metavar="NAME", show_default=False),
+    ] = None,
+    price: Annotated[
+        bool, typer.Option("--price", help="Measure what recommendations cost, on the first 20,000 records.")
+    ] = False,
     html: Annotated[str | None, typer.Option(help="Write the report as one page.", metavar="FILE", show_default=False)] = None,
+    dpia: Annotated[
+        str | None,
+        typer.Option(
+            "--dpia",
+            help="Write a data protection impact assessment, as far as it can be filled.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[
         str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE", show_default=False)
     ] = None,
 ) -> None:
     """Judge OUTPUT: were the promises of POLICY kept, what can an outsider still do, what is left of the data?
 
-    Shares no code with what anonymizes. Status 1 if a promise was broken, or an attack succeeds more often than
-    privacy.accept says; 2 if a file cannot be used; otherwise 0. Without a trace less can be checked, and it says what.
+    Shares no code with the engine. Status 1 if a promise was broken, or an attack succeeds more often than
+    privacy.accept says; 2 if a file cannot be used; otherwise 0. Without a trace it checks less, and says so.
     """
     with reported(policy):
         from shoal.audit import audit as judged
@@ -81,13 +100,21 @@ def audit(
             span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
                 policy, given, published, traced, late=allowed, ahead=future, population=known, span=span, bags=bagged,
-                on_progress=on_progress,
+                by=by, on_progress=on_progress,
             )  # fmt: skip
+            if price:
+                from dataclasses import replace
+
+                from shoal.lab import prices
+
+                report = replace(report, prices=prices(report, policy, given))
         _show(report, target, errors() if json == "-" else output())
         if json:
             write(json, report.to_json())
         if html:
             write(html, report.to_html())  # type: ignore[attr-defined, unused-ignore]
+        if dpia:
+            write(dpia, report.to_assessment())
     if not (report.held and report.accepted):
         raise typer.Exit(BROKEN)
 

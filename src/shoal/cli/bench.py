@@ -28,22 +28,22 @@ Examples:
 
 \b
 Parts:
-  default   the default, beside fads, by window and k, one record a call
+  default   the default, compared with fads; by window and k; one record per call
   speed     each algorithm, Arrow in to Arrow out in memory
-  files     file to file, a format each; memory and start of shoal run
+  files     file to file, for each format; memory and start of shoal run
   growth    cost by window, by k and by number of quasi-identifiers
   loss      what each algorithm loses, by data set, k and window
   nulls     what each reading of nulls costs
   row       what one in k and a published time cost
   diversity what l costs, and whether the tuples that complete a group are found
-  across    what releases of one person tell: exact values, blocks, bags
-  sparse    losses and waits where few persons arrive, if windows may get longer
-  twins     beside the naive twins (in a checkout of the project)
-  threads   two streams on two threads, against one
-  lanes     one stream in lanes, and with workers of FAST: losses, and two against one
-  roofline  what must be read, against what this core can read
-  audit     judging tuples and observations, with a trace and without; memory
-  zanon     z-anonymity on ten million visits, beside the package from PyPI
+  across    what releases of one person reveal: exact values, blocks, bags
+  sparse    losses and waits if few persons arrive, with and without stretched windows
+  twins     compared with the naive twins (in a checkout of the project)
+  threads   two streams on two threads, compared with one
+  lanes     one stream in lanes, and with workers of FAST: losses and speed
+  roofline  the bytes that must be read, and what this core can read
+  audit     an audit of tuples and of observations, with and without a trace; memory
+  zanon     z-anonymity on ten million visits, compared with the package on PyPI
   pipe      a pipeline: file to file, how late tuples leave, how long checkpoints take
 """
 ALL = "all"
@@ -52,22 +52,23 @@ ALL = "all"
 @reported()
 def bench(
     parts: Annotated[
-        list[str] | None, typer.Argument(help="What to measure: speed, files, threads unless given; or all.", metavar="PART")
+        list[str] | None,
+        typer.Argument(help="What to measure; default: speed, files, threads; all measures everything.", metavar="PART"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter streams and fewer rounds.")] = False,
     algorithms: Annotated[
-        str | None, typer.Option(help="Only these, with commas between.", metavar="NAMES", show_default=False)
+        str | None, typer.Option(help="Only these algorithms, separated by commas.", metavar="NAMES", show_default=False)
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="Times each figure is taken.", min=1, metavar="N")] = None,
+    rounds: Annotated[int | None, typer.Option(help="How often each figure is measured.", min=1, metavar="N")] = None,
     data: Annotated[
-        str | None, typer.Option(help="Where adult/ lies; or set SHOAL_DATA.", metavar="DIR", show_default=False)
+        str | None, typer.Option(help="The folder with adult/; default: SHOAL_DATA.", metavar="DIR", show_default=False)
     ] = None,
     json: Annotated[str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE")] = None,
     plot: Annotated[str | None, typer.Option(help="Draw speed and growth, .png or .svg.", metavar="FILE")] = None,
 ) -> None:
     """Measure how fast shoal is on one core of this machine, on UCI Adult, or on generated visits.
 
-    Contenders take turns, each figure is a median. The full measurement takes some ten minutes, --quick one or two.
+    Algorithms take turns; each figure is a median. The full measurement takes about ten minutes, --quick one or two.
     """
     from dataclasses import replace
 
@@ -93,22 +94,13 @@ def bench(
 
 
 def _print(report: Report, console: Console) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
+
+    from shoal.cli.terminal import show_table
 
     console.print(Text(f"\n{report.headline}"))
     for table in report.tables():
-        console.print()
-        grid = Table(
-            title=Text(table.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False,
-            header_style="", caption=Text(" ".join(table.notes)) if table.notes else None, caption_justify="left",
-        )  # fmt: skip
-        for i, name in enumerate(table.header):
-            grid.add_column(Text(name), justify="right" if i else "left", no_wrap=True)
-        for row in table.rows:
-            grid.add_row(*map(Text, row))
-        console.print(grid)
+        show_table(console, table)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ def blocks(
         str, typer.Argument(help="A sample, or a policy with a distribution.", metavar="INPUT", show_default=False)
     ],
     field: Annotated[str, typer.Argument(help="The stable attribute.", metavar="FIELD", show_default=False)],
-    least: Annotated[int, typer.Option(help="The fewest values of a block.", min=2, metavar="M")] = 3,
+    least: Annotated[int, typer.Option(help="The smallest number of values in a block.", min=2, metavar="M")] = 3,
     most: Annotated[
         str, typer.Option(help="The largest share of its block that a value should have.", metavar="SHARE")
     ] = "50%",
@@ -36,8 +36,8 @@ def blocks(
 ) -> None:
     """Draft blocks of the values of FIELD, for `as: block`.
 
-    The draft is written into the policy by hand, once: blocks must never be cut anew, since old and new ones together name
-    values. Values of fewer than five persons are not written down.
+    Copy the draft into the policy once. Do not change blocks later: old and new blocks of a value together reveal it. The
+    draft leaves out values of fewer than five persons.
     """
     with reported():
         from pathlib import Path

@@ -28,7 +28,7 @@ def check(
 ) -> None:
     """Check POLICY, and the first rows of INPUT against it.
 
-    Lists all problems in one go, and warns of what is legal but unwise. Status 0 without problems, 2 with.
+    Lists all problems at once, and warns of risks. Status 0 without problems, 2 with.
     """
     with reported(policy):
         from shoal.checks import check as checked

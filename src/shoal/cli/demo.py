@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,11 +33,11 @@ _SHOWN = 5  # tuples before and after
 
 
 def demo(
-    folder: Annotated[str, typer.Argument(help="Where to leave policy, input and output.", metavar="FOLDER")] = "demo",
+    folder: Annotated[str, typer.Argument(help="The folder for policy, input and output.", metavar="FOLDER")] = "demo",
     tuples: Annotated[
         int | None, typer.Option(help="The length of the stream: 50,000; live without end.", min=1, metavar="N")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, another stream.", min=0, metavar="N")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the generated stream.", min=0, metavar="N")] = 0,
     algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "tide",
     live: Annotated[bool, typer.Option("--live", help="In real time, with a page to watch; no files.")] = False,
     port: Port = PORT,
@@ -44,7 +45,7 @@ def demo(
     token_file: TokenFile = None,
     browser: Open = False,
 ) -> None:
-    """Anonymize a generated stream of wearables, and show what became of it."""
+    """Anonymize a generated stream of wearables, and show the result."""
     with reported():
         if live:
             _live(tuples, seed, algorithm, host, port, token_file, browser)
@@ -104,15 +105,16 @@ def _live(
     from shoal.cli.run_display import deadline
     from shoal.cli.startup import prepare_kernels
     from shoal.cli.terminal import output
-    from shoal.demo import ENDLESS, live, policy_of
-    from shoal.telemetry import Telemetry
+    from shoal.demo import ENDLESS, EVERY, Shoal, live, policy_of
+    from shoal.telemetry import Telemetry, keeping
 
     console = output()
     policy = policy_of(algorithm)
     prepare_kernels(policy, console.print)
     _rehearse(policy)
-    anonymizer, telemetry = Anonymizer(policy), Telemetry(policy)
-    with served(telemetry, host, port, token_file) as address:
+    about = {"pipeline": "shoal demo", "source": "a generated stream of wearables", "sink": "this page"}
+    anonymizer, telemetry, shoal = Anonymizer(policy), Telemetry(policy, about=about, tick=EVERY), Shoal()
+    with keeping(telemetry), served(telemetry, host, port, token_file, shoal=shoal.since) as address:
         console.print(f"Each tuple leaves within {deadline(policy)} as one of {policy.privacy.k} persons. Watch it at")
         console.print(f"  {address}", style="bold", soft_wrap=True)
         console.print("Interrupt it with Ctrl-C.")
@@ -120,10 +122,14 @@ def _live(
             import webbrowser
 
             webbrowser.open(address)
+        telemetry.started()
         try:
             for batch, now in live(tuples or ENDLESS, seed):
-                telemetry.after(anonymizer, anonymizer.push_batch(batch))
-                telemetry.after(anonymizer, anonymizer.tick(now))
+                shoal.came(batch)
+                for step in (partial(anonymizer.push_batch, batch), partial(anonymizer.tick, now)):
+                    published = step()
+                    telemetry.after(anonymizer, published)
+                    shoal.left(published, anonymizer.trace)
             telemetry.after(anonymizer, anonymizer.flush())
             telemetry.stopped("the stream has ended")
         except BaseException as error:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from shoal.audit import Exposure, FilterReport, Finding, Verdict, WindowReport, percent, promised
+from shoal.audit import Exposure, FilterReport, Finding, Verdict, WindowReport, percent, promised, worst
 from shoal.cli.figures import count, seconds, share
 from shoal.cli.terminal import say
 from shoal.text import counted
 
 if TYPE_CHECKING:
-    from shoal.audit import Reading, Report
+    from shoal.audit import Advice, Reading, Report
 
 PROMISES = "1. Were the promises of the policy kept?"
 OUTSIDER = "2. What can an outsider still do?"
@@ -28,35 +27,57 @@ _CHECKED = {
     "true": "rows", "alike": "rows", "unaltered": "values", "silent": "values",
     "exact": "observations", "in order": "rows", "pseudonyms": "rows",
 }  # fmt: skip
-_SHOWN = 10  # attacks on a terminal
-_VIOLATIONS = 3  # of each promise, on a terminal
+_TOLD = ("k persons", "z users", "once", "in time", "diversity", "closeness")  # promises that always have a row there
+_SHOWN = 6  # attacks on a terminal
+_VIOLATIONS = 2  # of each promise, on a terminal
+_BROKEN = 3  # promises whose violations are shown there
+_ADVICE = 2  # recommendations there
+_REST = "the rest"
 
 
 def in_tables(report: Report, target: str, console: Console) -> None:
-    """For people: what fits on a screen, the worst first."""
+    """For people: what fits on a screen, the verdict first, then the worst."""
     headline = report.headline
     say(console, f"{headline.colour.upper()}  {target}: {headline.text}.", _COLOURS[headline.colour])
     if headline.outside:
         say(console, headline.outside, "bold" if "OUTSIDE" in headline.outside else "")
+    if isinstance(report, WindowReport) and (first := worst(report)):
+        say(console, f"Worst attack: {first.label}: {tried(first)}", "bold" if first.is_worse else "")
     console.print(Text(f"\n{PROMISES}  {_kept(report)}", "bold"))
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    for style in ("bold", "", ""):
-        table.add_column(style=style, no_wrap=style == "bold")
-    for finding in sorted(report.promises, key=_urgency):
-        table.add_row(finding.promise, Text(finding.verdict, _STYLES[finding.verdict]), Text(found(report, finding)))
-    console.print(Padding(table, (0, 0, 0, 3)))
-    for finding in report.promises:
-        if finding.violations:
-            say(console, f"   {finding.promise}: {finding.says}", "red")
-            lines = violations(finding, _VIOLATIONS)
-            for line in lines:
-                console.print(Padding(Text(line), (0, 0, 0, 5)))
+    console.print(Padding(_promises(report), (0, 0, 0, 3)))
+    broken = [each for each in report.promises if each.violations]
+    for finding in broken[:_BROKEN]:
+        for line in violations(finding, _VIOLATIONS):
+            console.print(Padding(Text(f"{finding.promise}: {line}", "red", no_wrap=True, overflow="ellipsis"), (0, 0, 0, 5)))
     console.print(Text(f"\n{OUTSIDER}  {_worst(report)}", "bold"))
     if isinstance(report, WindowReport):
         console.print(Padding(_exposed(report), (0, 0, 0, 3)))
         console.print(Text(f"{DATA}  {data(report)}", "bold"))
     for line in attacked(report):
         say(console, f"   {line}")
+    for each in report.advice[: 1 if broken else _ADVICE]:
+        say(console, f"Recommended: {advised(each)}")
+
+
+def _promises(report: Report) -> Table:
+    """What is not held, and what was found of the rest; what is held and needs no word is named in one row."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    names = [*(each.promise for each in report.promises), _REST]
+    table.add_column(style="bold", no_wrap=True, min_width=max(map(len, names)))
+    table.add_column(no_wrap=True, min_width=max(len(each.verdict) for each in report.promises))
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    silent = [each for each in report.promises if each.verdict == Verdict.HELD and not each.note and each.promise not in _TOLD]
+    for finding in sorted(report.promises, key=_urgency):
+        if finding not in silent:
+            table.add_row(finding.promise, Text(finding.verdict, _STYLES[finding.verdict]), Text(found(report, finding)))
+    if silent:
+        table.add_row(_REST, Text("held", _STYLES[Verdict.HELD]), Text(", ".join(each.promise for each in silent)))
+    return table
+
+
+def advised(each: Advice) -> str:
+    """A recommendation in one line."""
+    return f"{each.because}: {each.do}{f'; {each.cost}' if each.cost else ''}"
 
 
 def in_lines(report: Report, target: str, console: Console) -> None:
@@ -86,6 +107,8 @@ def in_lines(report: Report, target: str, console: Console) -> None:
         say(console, f"{DATA} {data(report)}")
     for line in attacked(report):
         say(console, line)
+    for each_advice in report.advice:
+        say(console, f"recommended: {advised(each_advice)}")
 
 
 def tried(each: Exposure) -> str:
@@ -190,7 +213,7 @@ def _worst(report: Report) -> str:
 
 
 def _exposed(report: WindowReport) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", padding=(0, 1, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for name in ("attack", "what it does", "right", "by chance", "bound"):
         table.add_column(name, justify="right" if name in ("right", "by chance", "bound") else "left", no_wrap=True)
     done = [each for each in report.exposures if each.success is not None]
@@ -199,13 +222,15 @@ def _exposed(report: WindowReport) -> Table:
         bound = f"{percent(each.bound)}{'' if each.accepted is None else ' *'}"
         row = (each.label, each.kind, percent(each.success), percent(each.chance), bound)
         table.add_row(*(Text(cell, style) for cell in row))
-    notes = [f"{each.label}: {each.detail}" for each in done[:_SHOWN] if each.is_worse and each.detail]
-    notes += [f"and {len(done) - _SHOWN} that are no worse"] if len(done) > _SHOWN else []
+    rest = done[_SHOWN:]
+    worse = sum(each.is_worse for each in rest)
+    notes = [f"and {worse} more that are worse" if worse else f"and {len(rest)} that are no worse"] if rest else []
     notes += ["* accepted by the policy"] if any(each.accepted is not None for each in done) else []
     if len(done) < len(report.exposures):
-        notes.append(f"not tried: {', '.join(each.label for each in report.exposures if each.success is None)}")
-    notes += [f"'{name}' was not counted, because: {reason}" for name, reason in report.whole.reasons.items()]
-    table.caption = Text("\n".join(notes))
+        notes.append(f"{len(report.exposures) - len(done)} could not be tried")
+    if report.whole.reasons:
+        notes.append(f"not counted, by the policy's reasons: {', '.join(report.whole.reasons)}")
+    table.caption = Text("; ".join(notes))
     table.caption_justify = "left"
     return table
 

@@ -22,7 +22,7 @@ Examples:
 
 @reported()
 def lab(
-    source: Annotated[str | None, typer.Argument(help="The file to look at; else drop one.", metavar="FILE")] = None,
+    source: Annotated[str | None, typer.Argument(help="The file; without it, the page asks for one.", metavar="FILE")] = None,
     save: Annotated[str | None, typer.Option(help="Where the page may save the policy.", metavar="FILE")] = None,
     rows: Annotated[int, typer.Option(help="How many rows, from the first.", min=1, max=200_000, metavar="N")] = 20_000,
     port: Port = PORT,
@@ -30,7 +30,7 @@ def lab(
     token_file: TokenFile = None,
     browser: Open = False,
 ) -> None:
-    """Find a policy by looking: a page that drafts, checks and tries it on a sample of FILE.
+    """Try policies in the browser: a page drafts, checks and tries them on a sample of FILE.
 
     The data stays on this machine. A file dropped on the page is kept in a private folder until the lab closes.
     """

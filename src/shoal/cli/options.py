@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 
 PORT = 8080
 
-Port = Annotated[int, typer.Option(help="Of the page; 0 is any that is free.", min=0, max=65535, metavar="N")]
-Host = Annotated[str, typer.Option(help="Of the page; not loopback: with a token.", metavar="ADDRESS")]
-TokenFile = Annotated[str | None, typer.Option(help="Holds the page's token; else SHOAL_TOKEN.", metavar="FILE")]
+Port = Annotated[int, typer.Option(help="The port of the page; 0 takes any free port.", min=0, max=65535, metavar="N")]
+Host = Annotated[str, typer.Option(help="The address of the page; beyond loopback it needs a token.", metavar="ADDRESS")]
+TokenFile = Annotated[str | None, typer.Option(help="A file with the page's token; default: SHOAL_TOKEN.", metavar="FILE")]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
 
 
 @contextmanager
-def served(telemetry: Telemetry, host: str, port: int, token_file: str | None, bare: bool = False) -> Iterator[str]:
-    """Serve the page, or only its metrics, while the body runs; yields its address."""
+def served(
+    telemetry: Telemetry, host: str, port: int, token_file: str | None, bare: bool = False, shoal: Any = None
+) -> Iterator[str]:
+    """Serve the page, or only its metrics, while the body runs; yields its address. `shoal` shows generated records."""
     from shoal.extras import needs
 
     with needs("web", "the page"):
         from shoal.web import serve, token_for
-    with serve(telemetry, host, port, token_for(host, token_file), bare=bare) as address:
+    with serve(telemetry, host, port, token_for(host, token_file), bare=bare, shoal=shoal) as address:
         yield address
 
 
@@ -46,9 +48,11 @@ def with_port(arguments: Sequence[str]) -> list[str]:
     """
     >>> with_port(["a.yaml", "--page"]), with_port(["--page", "a.yaml"]), with_port(["--page", "9000", "a.yaml"])
     (['a.yaml', '--page', '8080'], ['--page', '8080', 'a.yaml'], ['--page', '9000', 'a.yaml'])
+    >>> with_port([])
+    []
     """
     found: list[str] = []
-    for argument, after in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, after in zip(arguments, [*arguments[1:], ""], strict=False):
         found += [argument, str(PORT)] if argument == "--page" and not after.isdecimal() else [argument]
     return found
 

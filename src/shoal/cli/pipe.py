@@ -8,8 +8,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -17,6 +18,8 @@ from shoal.cli.failure import reported
 from shoal.cli.options import Host, TokenFile, moment, served
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from shoal.pipeline import Pipe
     from shoal.telemetry import Telemetry
 
@@ -37,13 +40,13 @@ Examples:
 def pipe(
     pipeline: Annotated[str, typer.Argument(help="The pipeline, a YAML file.", metavar="PIPELINE", show_default=False)],
     check: Annotated[bool, typer.Option("--check", help="Only say whether it could start: state, source, sink.")] = False,
-    drain: Annotated[bool, typer.Option("--drain", help="Publish everything that is held, and end.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Publish all waiting records, and end.")] = False,
     set_clock: Annotated[
         str | None,
         typer.Option(help="Set the stream's clock back, after wrong times moved it ahead: now, or ISO 8601.", metavar="TIME"),
     ] = None,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Go on although a part of the journal is lost, and what is held with it.")
+        bool, typer.Option("--accept-loss", help="Continue although a part of the journal, and the records in it, are lost.")
     ] = False,
     letters: Annotated[bool, typer.Option("--dead-letters", help="Print the encrypted dead letters. Private.")] = False,
     page: Annotated[
@@ -52,19 +55,24 @@ def pipe(
     host: Host = "127.0.0.1",
     token_file: TokenFile = None,
     on: Annotated[str | None, typer.Option("--on", help="Run it on Spark: spark://…, or local[2].", metavar="MASTER")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell of every checkpoint.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Report every checkpoint.")] = False,
 ) -> None:
     """Anonymize the live stream that PIPELINE describes, from where it stopped.
 
-    SIGTERM, or Ctrl-C, stops it within two seconds: what waits is kept for the next start.
+    SIGTERM or Ctrl-C stops it within two seconds. Waiting records are kept for the next start.
     """
     with reported(pipeline):
-        if letters:
+        if on is not None:
+            given = {
+                "--check": check, "--set-clock": set_clock, "--accept-loss": accept_loss, "--dead-letters": letters,
+                "--page": page is not None, "--token-file": token_file, "--verbose": verbose,
+            }  # fmt: skip
+            _refuse_with_on([option for option, value in given.items() if value])
+            _pipe_on(pipeline, on, drain)
+        elif letters:
             _print_letters(pipeline)
         elif check:
             _check(pipeline)
-        elif on is not None:
-            _pipe_on(pipeline, on)
         else:
             prepared = partial(_prepared, drain=drain, accept_loss=accept_loss, set_clock=moment("--set-clock", set_clock))
             _pipe(pipeline, prepared, verbose, None if page is None else (host, page), token_file)
@@ -100,7 +108,9 @@ def _pipe(
     stopping.watch(pipe)
     with ExitStack() as stack:
         for host, port, bare in _places(pipe, page):
-            address = stack.enter_context(served(_watched(pipe), host, port, token_file, bare))
+            if pipe.watcher is None:
+                stack.enter_context(_watched(pipe, Path(path).name))
+            address = stack.enter_context(served(cast("Telemetry", pipe.watcher), host, port, token_file, bare))
             logging.getLogger("shoal.pipe").info("%s at %s", "metrics" if bare else "the page is", address)
         stats = pipe.run()
     for line in (*faults(stats), *outside(pipe.policy, stats), *singled_out(pipe.policy, stats)):
@@ -115,15 +125,26 @@ def _places(pipe: Pipe, page: tuple[str, int] | None) -> Iterator[tuple[str, int
         yield *pipe.file.telemetry.address, True
 
 
-def _watched(pipe: Pipe) -> Telemetry:
-    from shoal.telemetry import Telemetry
+def _watched(pipe: Pipe, name: str) -> AbstractContextManager[None]:
+    """Figures of the pipeline, which are kept in the folder of its state."""
+    from shoal.pipeline import TICK
+    from shoal.telemetry import Telemetry, keeping
 
-    if not isinstance(pipe.watcher, Telemetry):
-        pipe.watcher = Telemetry(pipe.policy)
-    return pipe.watcher
+    about = {"pipeline": name, **pipe.about()}
+    telemetry = Telemetry(pipe.policy, about=about, links=pipe.links, tick=TICK, checkpoint=pipe.file.state.checkpoint)
+    pipe.watcher = telemetry
+    return keeping(telemetry, pipe.file.state.dir)
 
 
-def _pipe_on(path: str, master: str) -> None:
+def _refuse_with_on(options: list[str]) -> None:
+    from shoal.errors import InputError
+
+    if options:
+        page = "; Spark's own UI shows the query" if "--page" in options else ""
+        raise InputError(f"{', '.join(options)}: {'are' if len(options) > 1 else 'is'} not there with --on; leave it out{page}")
+
+
+def _pipe_on(path: str, master: str, drain: bool) -> None:
     try:
         from shoal.spark import pipe
     except ImportError:
@@ -133,10 +154,11 @@ def _pipe_on(path: str, master: str) -> None:
     from shoal.pipeline import PipelineFile
 
     def stop_on_signals(query: Any) -> None:
+        """In a thread of its own: the main thread waits for an answer of Spark, and cannot ask for something else."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, frame: query.stop())
+            signal.signal(number, lambda number, frame: threading.Thread(target=query.stop, daemon=True).start())
 
-    pipe.pipe(PipelineFile.load(path), master, stop_on_signals)
+    pipe.pipe(PipelineFile.load(path), master, stop_on_signals, drain)
 
 
 class Stopping:

@@ -29,12 +29,14 @@ _FONT = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axe
 def plan(
     data: Annotated[str, typer.Option(help="A sample of the stream, or - for JSON lines.", metavar="FILE")],
     k: Annotated[int, typer.Option(help="Users who must publish the same.", min=2)] = 2,
-    confidence: Annotated[float, typer.Option(help="The part of users for whom that should hold.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The share of users for whom this should hold.")] = 0.95,
     person: Annotated[str, typer.Option(help="The field of the user.", metavar="FIELD")] = "user",
-    item: Annotated[str, typer.Option(help="The field of the item; several with commas.", metavar="FIELD")] = "item",
+    item: Annotated[
+        str, typer.Option(help="The field of the item, or several, separated by commas.", metavar="FIELD")
+    ] = "item",
     time: Annotated[str, typer.Option(help="The field of the time.", metavar="FIELD")] = "t",
     window: Annotated[
-        str | None, typer.Option(help="Only these Δt, such as 15m,1h.", metavar="SPANS", show_default=False)
+        str | None, typer.Option(help="The Δt to try, such as 15m,1h.", metavar="SPANS", show_default=False)
     ] = None,
     rows: Annotated[int, typer.Option(help="How many rows to read.", min=1, metavar="N")] = 5_000_000,
     json: Annotated[str | None, typer.Option(help="Write all figures, - for standard output.", metavar="FILE")] = None,

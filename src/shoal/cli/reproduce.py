@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shoal.cli.failure import reported
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 EXAMPLES = """
 \b
@@ -36,10 +31,12 @@ def reproduce(
     papers: Annotated[
         list[str], typer.Argument(help="Which: kvarp, idea, xband, fast, zanon, overview; or all.", metavar="PAPER")
     ],
-    out: Annotated[str, typer.Option(help="Where figures, numbers and the report go.", metavar="DIR")],
+    out: Annotated[str, typer.Option(help="The folder for figures, numbers and the report.", metavar="DIR")],
     data: Annotated[
         str | None,
-        typer.Option(help="Where adult/, informs/ and pm25/ lie; or set SHOAL_DATA.", metavar="DIR", show_default=False),
+        typer.Option(
+            help="The folder with adult/, informs/ and pm25/; default: SHOAL_DATA.", metavar="DIR", show_default=False
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few tuples and few settings.")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", min=1, metavar="N")] = None,
@@ -51,25 +48,14 @@ def reproduce(
     from pathlib import Path
 
     from shoal import experiments
-    from shoal.cli.terminal import errors, output, say
+    from shoal.cli.terminal import errors, output, progress_bar, say
     from shoal.datasets import adult
 
     home = adult.home_of_data(data)
     names = list(experiments.PAPERS) if ALL in papers else papers
     scale = experiments.QUICK if quick else experiments.FULL
-    with _shown(errors()) as on_progress:
+    with progress_bar(errors()) as on_progress:
         chapters = experiments.reproduce(names, home, Path(out), scale=scale, workers=workers, on_progress=on_progress)
     for paper, findings in chapters:
         say(output(), f"{paper.title}: {experiments.tally(findings.claims)}")
     say(output(), f"report: {Path(out) / 'report.md'} and {Path(out) / 'report.html'}")
-
-
-@contextmanager
-def _shown(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal, nothing elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:8}"), BarColumn(28), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
-        task = bars.add_task("reading", total=None)
-        yield lambda doing, done, total: bars.update(task, description=doing, completed=done, total=total)

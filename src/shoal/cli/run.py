@@ -30,27 +30,29 @@ def run(
     target: Annotated[str, typer.Argument(help="The file to write, or - for JSON lines.", metavar="OUTPUT")],
     trace: Annotated[
         str | None,
-        typer.Option(help="Write how each tuple left, a JSON line each. Private.", metavar="FILE", show_default=False),
+        typer.Option(help="Write how each tuple was published, as JSON lines. Private.", metavar="FILE", show_default=False),
     ] = None,
     bags: Annotated[
         str | None,
-        typer.Option(help="Where attributes in bags go; beside OUTPUT if absent.", metavar="FILE", show_default=False),
+        typer.Option(
+            help="The second output, for attributes in bags; default: beside OUTPUT.", metavar="FILE", show_default=False
+        ),
     ] = None,
     ahead: Annotated[
         str | None,
         typer.Option(
-            help="Reject a time so far ahead of the records around it, such as 1h.", metavar="SPAN", show_default=False
+            help="Reject a time this far ahead of the records around it, such as 1h.", metavar="SPAN", show_default=False
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first rejected record, status 2.")] = False,
     max_rejected: Annotated[
-        str, typer.Option(help="Beyond this share of rejected records: a draft, status 1.", metavar="SHARE")
+        str, typer.Option(help="If more records are rejected, write a draft; status 1.", metavar="SHARE")
     ] = "5%",
     json: Annotated[bool, typer.Option("--json", help="Print the figures of the run as JSON.")] = False,
 ) -> None:
     """Anonymize INPUT by POLICY into OUTPUT.
 
-    The suffix of a file says its kind: .jsonl, .csv, .tsv (each also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather,
+    The suffix of a file is its format: .jsonl, .csv, .tsv (each also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather,
     and for INPUT also .orc, .avro, .xlsx, .xls, .ods. Rejected records are reported on standard error by line or row and
     reason, never by value. If there are too many, OUTPUT is kept as a draft under another name.
     """

@@ -117,7 +117,7 @@ def too_many(console: Console, error: RejectedError) -> None:
     reasons = Counter(error.stats.reasons)
     for kind, number in reasons.most_common(_MAIN):
         say(console, f"  {share(number, error.stats.received)}: {kind}", "red")
-    say(console, "Correct the input or the policy, and run again; --max-rejected allows more.", "red")
+    say(console, "Do what the reasons say, in the input or in the policy, and run again; --max-rejected allows more.", "red")
 
 
 def as_json(

@@ -18,14 +18,14 @@ UNUSED = ("cloudpickle", "pandas", "scipy.linalg")
 
 def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
     """If there is no machine code for the policy's algorithm, compile it and say so."""
-    from shoal.anonymizer import compile_kernels, secret
-    from shoal.compiled import forget_old, is_compiled
+    from shoal.anonymizer import compile_kernels, has_machine_code, secret
+    from shoal.compiled import forget_old
     from shoal.policy import Zanon
 
     name = policy.algorithm.name
     if isinstance(policy.algorithm, Zanon):
         secret(policy.algorithm)  # refuses before it takes time
-    if not is_compiled(name):
+    if not has_machine_code(name):
         say(f"compiling {name} once (up to half a minute); later starts take it from the cache …")
         compile_kernels(name)
         forget_old()

@@ -6,6 +6,8 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -15,6 +17,8 @@ from shoal.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from shoal.bench import Table
 
 _PLAIN_WIDTH = 100
 
@@ -62,6 +66,37 @@ def say(console: Console, line: str, style: str = "") -> None:
     from rich.text import Text
 
     console.print(Text(line, style), soft_wrap=not console.is_terminal)
+
+
+def show_table(console: Console, table: Table) -> None:
+    """Print a table of figures, with its notes below; names of columns are broken at spaces where the line is too short."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(
+        title=Text(table.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False,
+        header_style="", caption=Text(" ".join(table.notes)) if table.notes else None, caption_justify="left",
+    )  # fmt: skip
+    widths = [max(map(len, column)) + 3 for column in zip(table.header, *table.rows, strict=True)]
+    broken = sum(widths) > console.width
+    for i, name in enumerate(table.header):
+        grid.add_column(Text(name.replace(" ", "\n") if broken else name), justify="right" if i else "left", no_wrap=True)
+    for row in table.rows:
+        grid.add_row(*map(Text, row))
+    console.print()
+    console.print(grid)
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal, nothing elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:8}"), BarColumn(28), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task("reading", total=None)
+        yield lambda doing, done, total: bars.update(task, description=doing, completed=done, total=total)
 
 
 def write(path: str, text: str) -> None:

@@ -40,6 +40,7 @@ _OWN = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOOKED_AT = 200  # wrong values of a batch whose likely cause is looked for
 UNREADABLE = "bytes that are not UTF-8 (value withheld); give text"
 _NO_NUMBER = "not a number (value withheld)"
+_IS_TEXT = "is it text? (quasi: categorical)"
 _NO_LEAF = "not in its hierarchy (value withheld)"
 _NO_DATE = "not a date (value withheld)"
 _RETYPED = "not of the type that it had before (value withheld); give one type throughout"
@@ -223,7 +224,7 @@ class Encoder:
             _reject(array, wrong, name, _NO_DATE, time_cause, rejections)
         else:
             values, wrong = numbers(array, nulls, written.marks)
-            _reject(array, wrong, name, _NO_NUMBER, lambda text: number_cause(text, written.marks), rejections)
+            _reject(array, wrong, name, _NO_NUMBER, lambda text: number_cause(text, written.marks), rejections, "", _IS_TEXT)
         out[:] = values
         if not _any_outside(out, attribute.low, attribute.high):
             return
@@ -270,9 +271,9 @@ class Encoder:
 
 def _reject(
     array: pa.Array, wrong: NDArray[np.bool_], name: str, reason: str, cause: Callable[[str], str], rejections: Rejections,
-    remedy: str = "",
+    remedy: str = "", otherwise: str = "",
 ) -> None:  # fmt: skip
-    """Reject records, with the likely cause that a function finds for the text of a value; or else with the remedy."""
+    """Reject records, with the likely cause that a function finds for the text of a value, or `otherwise`; and the remedy."""
     if not wrong.any():
         return
     text = texts(array.filter(pa.array(wrong)), ()).dictionary_encode()
@@ -282,7 +283,7 @@ def _reject(
     for likely in dict.fromkeys([*found, ""]):
         alike = np.zeros(len(wrong), bool)
         alike[rows[np.isin(codes, [i for i, each in enumerate([*found, ""]) if each == likely])]] = True
-        end = "; ".join(filter(None, (likely, remedy)))
+        end = "; ".join(filter(None, (likely or otherwise, remedy)))
         rejections.add(alike, name, f"{reason}; {end}" if end else reason)
 
 

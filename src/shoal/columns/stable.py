@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.column_types import BLOCK, is_json
+from shoal.column_types import SET, is_json
 from shoal.columns.convert import column, texts, texts_of_json
 from shoal.policy import UNLISTED, Blocks, Policy
 
@@ -95,8 +95,8 @@ class StablePublisher:
         for name, lists in self._lists.items():
             index = batch.schema.get_field_index(name)
             labels = batch.column(index)
-            shown = pa.array([lists[label] for label in labels.dictionary.to_pylist()], pa.list_(pa.string()))
-            batch = batch.set_column(index, pa.field(name, shown.type, metadata=BLOCK), shown.take(labels.indices))
+            shown = pa.array([lists[label] for label in labels.dictionary.to_pylist()], SET)
+            batch = batch.set_column(index, name, shown.take(labels.indices))
         for name in self._bags:
             index = batch.schema.get_field_index(name)
             batch = batch.set_column(index, pa.field(name, pa.string()), pa.nulls(batch.num_rows, pa.string()))

@@ -129,10 +129,13 @@ def add_losses(typing_context: Any, low: Any, high: Any, loss: Any, weight: Any,
 
 @intrinsic
 def seized(typing_context: Any, flag: Any) -> Any:
-    """Try to take a lock: set flag[0] to 1, and return whether it was 0. If so, writes before the last `give_back` are seen."""
+    """Try to take a lock: set flag[0] to 1, and return whether it was 0. If so, writes before the last `give_back` are seen.
+
+    Both are sequentially consistent: with acquire and release alone, workers with rounds of a few tuples were seen to fail.
+    """
 
     def build(*call: Any) -> Any:
-        found = call[1].cmpxchg(_array(call, 0).data, _WORD(0), _WORD(1), "acq_rel", "monotonic")
+        found = call[1].cmpxchg(_array(call, 0).data, _WORD(0), _WORD(1), "seq_cst", "seq_cst")
         return call[1].extract_value(found, 1)
 
     return types.boolean(flag), build
@@ -143,7 +146,7 @@ def give_back(typing_context: Any, flag: Any) -> Any:
     """Release a lock: set flag[0] to 0, after all earlier writes are visible to other threads."""
 
     def build(*call: Any) -> Any:
-        call[1].store_atomic(_WORD(0), _array(call, 0).data, "release", 8)
+        call[1].store_atomic(_WORD(0), _array(call, 0).data, "seq_cst", 8)
         return call[0].get_dummy_value()
 
     return types.void(flag), build

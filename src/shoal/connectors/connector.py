@@ -60,6 +60,7 @@ class Source(ABC):
     fields: Sequence[str] = ()  # the fields that are needed, for sources that can read some fields and not others
     passed: Sequence[str] = ()  # those of them that are only passed through
     dialect: Dialect = USUAL  # how CSV is written
+    lines_before: int | None = None  # the lines of the file before its first delivery, if a record has a line
     ended = False  # whether it will never deliver anything again
 
     begin_is_harmless = False
@@ -92,6 +93,11 @@ class Source(ABC):
     @abstractmethod
     def acknowledge(self, position: Position) -> None:
         """Everything before the position is safe, and will not be replayed."""
+
+    @property
+    def connected(self) -> bool | None:
+        """Whether there is a connection now; None where that is unknown. From any thread."""
+        return None
 
     @property
     def lag(self) -> int | None:
@@ -161,6 +167,11 @@ class Sink(ABC):
                 "the sink holds tuples that the state does not know of; begin anew with another sink and state"
             )
         return sequence
+
+    @property
+    def connected(self) -> bool | None:
+        """Whether there is a connection now; None where that is unknown. From any thread."""
+        return None
 
     @property
     def mark(self) -> Position:

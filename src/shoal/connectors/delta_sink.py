@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from typing import Any
+import json
+import os
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pydantic import Field
 
 from shoal.config import Name
+from shoal.connectors.lake_sink import LakeSink
 from shoal.connectors.registry import library
-from shoal.connectors.rolling import Rolled, RollingSink
+from shoal.connectors.rolling import Rolled
 from shoal.connectors.settings import Folder, Options, with_secrets
-from shoal.connectors.table_columns import plain_type
 from shoal.errors import ConnectorError
-
-PAUSE = 0.5
-ATTEMPTS = 20  # to commit while others change the table, such as by compaction
+from shoal.storage import local_path, make_durable
 
 
-class DeltaSink(RollingSink):
-    """Appends to a table, which it creates. The log of the table tells the last number of each application."""
+class DeltaSink(LakeSink):
+    """The log of the table tells the last number of each application."""
 
     identity = ("path", "id")
 
@@ -35,19 +33,38 @@ class DeltaSink(RollingSink):
         super().__init__(settings)
         self._settings = settings
         self._path = str(settings.path)
-        self._table: Any = None
+        self._durable: int | None = None  # the version up to which the table is known to be on the disk
         self.place = f"delta: table {self._path!r}"
 
     def _connect(self) -> None:
         self._delta = library("deltalake", "delta")
         self._errors = library("deltalake.exceptions", "delta")
+        self._failures = (self._errors.DeltaError, OSError)
         self._options = {key: str(value) for key, value in with_secrets(self._settings.options).items()}
         try:
             self._table = self._delta.DeltaTable(self._path, storage_options=self._options)
+            self._make_durable()
         except self._errors.TableNotFoundError:
             self._table = None
         except (self._errors.DeltaError, OSError, ValueError) as error:
             raise self._refused(error) from None
+
+    def _make_durable(self) -> None:
+        """Force to the disk what the versions since the last call wrote to a local folder: delta-rs does not."""
+        root, version = local_path(self._path), self._table.version()
+        first = version if self._durable is None else self._durable + 1
+        self._durable = version
+        if root is None:
+            return
+        logs = [f"{root}/_delta_log/{number:020}.json" for number in range(first, version + 1)]
+        written = [log for log in logs if os.path.exists(log)]
+        for log in list(written):
+            with open(log, "rb") as lines:
+                added = [entry["add"]["path"] for entry in map(json.loads, lines) if "add" in entry]
+            written += [f"{root}/{unquote(path)}" for path in added]
+        written += [f"{root}/_delta_log/{number:020}.checkpoint.parquet" for number in range(first, version + 1)]
+        written.append(f"{root}/_delta_log/_last_checkpoint")
+        make_durable([path for path in written if os.path.exists(path)], root)
 
     def _refused(self, error: Exception) -> ConnectorError:
         return ConnectorError(
@@ -63,28 +80,8 @@ class DeltaSink(RollingSink):
     def _is_taken(self) -> bool:
         return self._table is not None and bool(self._table.file_uris())
 
-    def _columns(self) -> pa.Schema | None:
-        if self._table is None:
-            return None
-        schema = pa.schema(self._table.schema().to_arrow())
-        return pa.schema([(field.name, plain_type(field.type)) for field in schema])
-
-    def _commit(self, table: pa.Table, added: Sequence[pa.Field], first: int, end: int) -> None:
-        for attempt in range(ATTEMPTS):
-            try:
-                self._append(table, bool(added), end)
-                self._connect()
-                return
-            except (self._errors.DeltaError, OSError) as error:
-                failure = error
-            time.sleep(PAUSE * min(attempt, 4))
-            self._connect()
-            stands = self._committed()
-            if stands == end:
-                return
-            if stands != self._has and not (stands is None and self._has == self._begun):
-                raise self._overtaken(stands)
-        raise self._refused(failure)
+    def _schema(self) -> pa.Schema:
+        return pa.schema(self._table.schema().to_arrow())
 
     def _append(self, table: pa.Table, adds: bool, end: int) -> None:
         done = self._delta.CommitProperties(
@@ -95,3 +92,4 @@ class DeltaSink(RollingSink):
             self._table or self._path, table, mode="append" if self._table else "error", commit_properties=done,
             schema_mode="merge" if adds and self._table else None, storage_options=self._options, **new,
         )  # fmt: skip
+        self._table = self._table or self._delta.DeltaTable(self._path, storage_options=self._options)

@@ -119,10 +119,11 @@ class FileSource(Source):
         self._text = TextBuffer(self._kind, self.dialect, len(self.columns))
         self._bytes = Bytes(self._path, self.dialect.encoding)
         self._inode = os.stat(self._path).st_ino
-        skipped = 0
+        skipped = lines = 0
         if not self._at:
             beginning = self._bytes.read(CHUNK)
             self._at = skipped = _header(beginning, self._kind, self.dialect)
+            lines = beginning.count(b"\n", 0, skipped)
             self._text.tail = beginning[:skipped][-TAIL:]
             self._text.add(beginning[skipped:])
         while skipped < self._at:
@@ -131,6 +132,8 @@ class FileSource(Source):
                 raise ConnectorError(f"{self._path}: is shorter than the state remembers; give the file that was read before")
             self._text.tail = (self._text.tail + found)[-TAIL:]
             skipped += len(found)
+            lines += found.count(b"\n")
+        self.lines_before = lines if self._kind == "csv" else None
 
     def replay(self, until: Position) -> Sequence[Payload]:
         payloads: list[Payload] = []

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from shoal.config import Count, Name, Span, refusal
 from shoal.connectors.connector import Delivery, Position, Sink, Source, take_delivery
-from shoal.connectors.http_limits import Body, ConnectionLimits
+from shoal.connectors.http_limits import Body, ConnectionLimits, Listener
 from shoal.connectors.message import Message, messages
 from shoal.connectors.registry import library
 from shoal.connectors.settings import InputFormat, Options, OutputFormat, Secret, Tls, Url, is_loopback, with_secrets
@@ -111,9 +111,11 @@ class HttpSource(Source):
             timeout_graceful_shutdown=GRACE,
             **tls,
         )
-        ConnectionLimits(given.connections, given.peer, given.patience).apply(config)
+        limits = ConnectionLimits(given.connections, given.peer, given.patience)
+        limits.apply(config)
         self._server = uvicorn.Server(config)
         listener = _listening(given.host, given.port)
+        listener.limits = limits if given.tls else None
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, name="shoal-http", daemon=True)
         self._thread.start()
         return self._position()
@@ -267,14 +269,14 @@ def _hostname(url: str) -> str:
         return ""
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening(host: str, port: int) -> Listener:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         with ExitStack() as stack:
-            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener = stack.enter_context(Listener(family, kind, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
-            listener.listen(128)
+            listener.listen()
             stack.pop_all()
     except OSError as error:
         raise ConnectorError(f"http {host}:{port}: cannot be listened on ({error.strerror}); use another address") from None

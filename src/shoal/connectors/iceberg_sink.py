@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+import os
 from typing import Any
 
 import pyarrow as pa
 from pydantic import Field
 
 from shoal.config import Name
+from shoal.connectors.lake_sink import LakeSink
 from shoal.connectors.registry import library
-from shoal.connectors.rolling import Rolled, RollingSink
+from shoal.connectors.rolling import Rolled
 from shoal.connectors.settings import Options, with_secrets
-from shoal.connectors.table_columns import plain_type
 from shoal.errors import ConnectorError
+from shoal.storage import local_path, make_durable
 
 NEXT = "shoal.next"  # the property: the number after the last tuple
 RETRIES = "commit.retry.num-retries"
-PAUSE = 0.5
-ATTEMPTS = 20  # to commit while others change the table, such as by compaction
 
 
-class IcebergSink(RollingSink):
-    """Appends to a table, which it creates. The newest snapshot that has the number tells what the table has.
+class IcebergSink(LakeSink):
+    """The newest snapshot that has the number tells what the table has.
 
     The number is among the table's own properties too, for when that snapshot has expired.
     """
 
     identity = ("table",)
+    _failures = (Exception,)  # each catalogue raises the errors of its own client
 
     class Settings(Rolled):
         table: Name = Field(description="the table with its namespace, such as clean.people")
@@ -38,7 +37,6 @@ class IcebergSink(RollingSink):
         super().__init__(settings)
         self._settings = settings
         self._catalog: Any = None
-        self._table: Any = None
         self.place = f"iceberg: table {settings.table!r}"
 
     def _connect(self) -> None:
@@ -49,10 +47,23 @@ class IcebergSink(RollingSink):
                 given = with_secrets(self._settings.catalog)
                 self._catalog = catalogs.load_catalog(given.pop("name", "default"), **given)
             self._table = self._catalog.load_table(self._settings.table)
+            self._make_durable()
         except (self._errors.NoSuchTableError, self._errors.NoSuchNamespaceError):
             self._table = None
-        except Exception as error:  # each catalogue raises the errors of its own client
+        except self._failures as error:
             raise self._refused(error) from None
+
+    def _make_durable(self) -> None:
+        """Force to the disk what the newest snapshot wrote to a local folder: pyiceberg does not."""
+        root, snapshot = local_path(self._table.location()), self._table.current_snapshot()
+        if root is None or snapshot is None:
+            return
+        io = self._table.io
+        manifests = [each for each in snapshot.manifests(io) if each.added_snapshot_id == snapshot.snapshot_id]
+        entries = [entry for manifest in manifests for entry in manifest.fetch_manifest_entry(io)]
+        written = [self._table.metadata_location, snapshot.manifest_list, *(each.manifest_path for each in manifests)]
+        paths = map(local_path, [*written, *(entry.data_file.file_path for entry in entries)])
+        make_durable([path for path in paths if path and os.path.exists(path)], os.path.dirname(root))
 
     def _refused(self, error: Exception) -> ConnectorError:
         return ConnectorError(
@@ -74,27 +85,8 @@ class IcebergSink(RollingSink):
     def _is_taken(self) -> bool:
         return self._table is not None and self._table.current_snapshot() is not None
 
-    def _columns(self) -> pa.Schema | None:
-        if self._table is None:
-            return None
-        schema = self._table.schema().as_arrow()
-        return pa.schema([(field.name, plain_type(field.type)) for field in schema])
-
-    def _commit(self, table: pa.Table, added: Sequence[pa.Field], first: int, end: int) -> None:
-        for attempt in range(ATTEMPTS):
-            try:
-                self._append(table, bool(added), end)
-                return
-            except Exception as error:  # each catalogue raises the errors of its own client
-                failure = error
-            time.sleep(PAUSE * min(attempt, 4))
-            self._connect()
-            stands = self._committed()
-            if stands == end:
-                return
-            if stands != self._has and not (stands is None and self._has == self._begun):
-                raise self._overtaken(stands)
-        raise self._refused(failure)
+    def _schema(self) -> pa.Schema:
+        return self._table.schema().as_arrow()
 
     def _append(self, table: pa.Table, adds: bool, end: int) -> None:
         if self._table is None:

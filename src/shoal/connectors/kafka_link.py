@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from shoal.errors import ConnectorError
 from shoal.formats import dumps
 
 PATIENCE = 10.0  # seconds to wait for a broker
+STATISTICS = 2000  # milliseconds from one report of a client to the next
 STARTING = 60.0  # seconds to wait for brokers that answer, and are not ready yet
 
 
@@ -34,6 +36,24 @@ class Cluster(FrozenModel):
         that it has forgotten.
         """
         return {"metadata.recovery.strategy": "none", **with_secrets(self.options), "bootstrap.servers": self.brokers}
+
+
+class Health:
+    """Whether any broker answers, by the statistics of a client.
+
+    >>> health = Health()
+    >>> health.hear('{"brokers": {"a:9092/1": {"state": "DOWN"}, "b:9092/2": {"state": "UP"}}}')
+    >>> health.is_up
+    True
+    """
+
+    def __init__(self) -> None:
+        self.is_up: bool | None = None  # None until the first statistics
+        self.options = {"statistics.interval.ms": STATISTICS, "stats_cb": self.hear}
+
+    def hear(self, statistics: str) -> None:
+        brokers = json.loads(statistics)["brokers"].values()
+        self.is_up = any(broker["state"] == "UP" for broker in brokers)
 
 
 def silent(options: Mapping[str, Any]) -> dict[str, Any]:

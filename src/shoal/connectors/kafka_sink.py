@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from shoal.config import Name, refusal
 from shoal.connectors.connector import Position, Sink
-from shoal.connectors.kafka_link import PATIENCE, Cluster, answered, connected, partitions, silent
+from shoal.connectors.kafka_link import PATIENCE, Cluster, Health, answered, connected, partitions, silent
 from shoal.connectors.message import Message, messages, records_as_messages
 from shoal.connectors.registry import library
 from shoal.connectors.schema_registry import FORMATS, Registry, SchemaRegistry, with_id
@@ -64,6 +64,7 @@ class KafkaSink(Sink):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._producer: Any = None
+        self._health = Health()
         self._reader: Any = None
         self._has = 0
         self._failure: Any = None  # why a message of the transaction was not stored
@@ -83,6 +84,10 @@ class KafkaSink(Sink):
         self._open_reader()
         self._patiently(lambda: self._producer.init_transactions(STEP))
         self._look(mark, sequence)
+
+    @property
+    def connected(self) -> bool | None:
+        return self._health.is_up
 
     def _check_key(self) -> None:
         if self._settings.key and self._settings.key not in self.fields:
@@ -104,7 +109,9 @@ class KafkaSink(Sink):
         mine = {"transactional.id": self._settings.id, "on_delivery": self._delivered}
         self._producer = connected(
             self._kafka.Producer,
-            silent({"linger.ms": 5, "transaction.timeout.ms": TIMEOUT, **self._settings.client(), **mine}),
+            silent(
+                {"linger.ms": 5, "transaction.timeout.ms": TIMEOUT, **self._health.options, **self._settings.client(), **mine}
+            ),
         )
 
     def _delivered(self, error: Any, message: Any) -> None:
@@ -260,6 +267,10 @@ class KafkaSink(Sink):
                 if error.args[0].code() == self._kafka.KafkaError.MSG_SIZE_TOO_LARGE:
                     raise self._refused(error.args[0]) from None
                 raise
+
+    def store_waiting(self, everything: bool = False) -> None:
+        """Nothing waits; but the client tells of its brokers only when it is asked."""
+        self._producer.poll(0)
 
     def caught_up(self, sequence: int) -> None:
         if self._has > sequence:

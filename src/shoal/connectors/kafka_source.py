@@ -14,9 +14,10 @@ from pydantic import Field, model_validator
 from shoal.config import Name, refusal
 from shoal.connectors.connector import Delivery, Payload, Position, Source
 from shoal.connectors.debezium import row_after
-from shoal.connectors.kafka_link import Cluster, answered, connected, partitions, silent, topic_id, with_fields
+from shoal.connectors.json_messages import JsonReader
+from shoal.connectors.kafka_link import Cluster, Health, answered, connected, partitions, silent, topic_id, with_fields
 from shoal.connectors.registry import library
-from shoal.connectors.schema_registry import PREFIX, Registry, SchemaRegistry, id_of
+from shoal.connectors.schema_registry import FORMATS, PREFIX, Registry, SchemaRegistry, id_of
 from shoal.connectors.settings import InputFormat
 from shoal.connectors.wire import Raw, WireReader
 from shoal.errors import ConnectorError
@@ -54,7 +55,8 @@ class KafkaSource(Source):
             description="JSON or CSV lines, or an Arrow stream; or avro, protobuf, json-schema in a registry's wire format",
         )
         registry: Registry | None = Field(
-            default=None, description="the schema registry of avro and protobuf, such as {url: http://localhost:8081}"
+            default=None,
+            description="the schema registry, such as {url: http://localhost:8081}; without it json-schema is not checked",
         )
         envelope: Literal["debezium"] | None = Field(
             default=None, description="debezium: a message is a change of a row, of which the row afterwards is the record"
@@ -75,8 +77,9 @@ class KafkaSource(Source):
         self._settings = settings
         self.format = settings.format if settings.format in ("csv", "arrow") else "json"
         self.columns = settings.columns or ()
-        self._wire: WireReader | None = None
+        self._wire: JsonReader | WireReader | None = None
         self._consumer: Any = None
+        self._health = Health()
         self._fetched: list[Any] = []  # messages that were fetched and not delivered yet
         self._ends: dict[int, int] = {}  # offsets at which a partition ended
         self._deletes = self._tombstones = 0
@@ -84,9 +87,8 @@ class KafkaSource(Source):
 
     def begin(self, position: Position | None) -> Position:
         self._kafka = library("confluent_kafka", "kafka")
-        if self._settings.registry and self._settings.format in ("avro", "protobuf"):
-            registry, envelope = SchemaRegistry(self._settings.registry), self._settings.envelope is not None
-            self._wire = WireReader(registry, self._settings.format, self.fields, envelope)
+        if self._settings.registry and self._settings.format in FORMATS:
+            self._wire = self._opened(SchemaRegistry(self._settings.registry))
         mine = {
             "group.id": self._settings.group,
             "enable.auto.commit": False,
@@ -95,7 +97,9 @@ class KafkaSource(Source):
             "isolation.level": "read_committed",
         }
         ahead = {"queued.max.messages.kbytes": QUEUED}
-        self._consumer = connected(self._kafka.Consumer, silent({**ahead, **self._settings.client(), **mine}))
+        self._consumer = connected(
+            self._kafka.Consumer, silent({**ahead, **self._health.options, **self._settings.client(), **mine})
+        )
         numbers = partitions(self._kafka, self._consumer, self._settings.topic)
         self._id = topic_id(self._settings)
         if position and position.get("id", self._id) != self._id:
@@ -112,6 +116,17 @@ class KafkaSource(Source):
         self._consumer.assign([self._place(number, offset) for number, offset in self._offsets.items()])
         self._look_at = time.monotonic() + LOOK
         return self._position()
+
+    @property
+    def connected(self) -> bool | None:
+        return self._health.is_up
+
+    def _opened(self, registry: SchemaRegistry) -> JsonReader | WireReader:
+        """The reader of messages with a schema."""
+        envelope = self._settings.envelope is not None
+        if self._settings.format == "json-schema":
+            return JsonReader(registry, self.fields, self.passed, envelope)
+        return WireReader(registry, self._settings.format, self.fields, envelope)
 
     def _place(self, number: int, offset: int = -1001) -> Any:
         return self._kafka.TopicPartition(self._settings.topic, number, offset)

@@ -205,6 +205,11 @@ class MqttSource(Source):
                     self._unsafe[message.mid] = self._read
         return Delivery([bytes(message.payload) for message in some], {"messages": self._read})
 
+    @property
+    def connected(self) -> bool | None:
+        session = self._session  # read once: another thread may close it
+        return session.client.is_connected() if session else None
+
     def acknowledge(self, position: Position) -> None:
         assert self._session
         with self._changed:
@@ -249,6 +254,11 @@ class MqttSink(Sink):
 
     def probe(self, mark: Position | None, sequence: int) -> bool:
         return Session.probe(self._settings)
+
+    @property
+    def connected(self) -> bool | None:
+        session = self._session  # read once: another thread may close it
+        return session.client.is_connected() if session else None
 
     def _on_publish(self, client: Any, data: Any, mid: int, reason: Any, properties: Any) -> None:
         self._answers.put((mid, reason.value))

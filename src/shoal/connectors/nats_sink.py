@@ -100,6 +100,11 @@ class NatsSink(Sink):
                 "somebody else writes to it: use a stream of its own"
             ) from None
 
+    @property
+    def connected(self) -> bool | None:
+        link = self._link  # read once: another thread may close it
+        return bool(link.client.is_connected) if link else None
+
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
         assert self._link
         had = max(0, min(len(batch), self._has - sequence))

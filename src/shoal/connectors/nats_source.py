@@ -86,6 +86,11 @@ class NatsSource(Source):
             link.close()
         return True
 
+    @property
+    def connected(self) -> bool | None:
+        link = self._link  # read once: another thread may close it
+        return bool(link.client.is_connected) if link else None
+
     def _mark_stale(self) -> None:
         """Messages may be lost."""
         self._is_stale = True

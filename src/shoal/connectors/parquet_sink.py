@@ -20,7 +20,7 @@ from shoal.connectors.rolling import Rolled, RollingSink
 from shoal.connectors.settings import Folder
 from shoal.errors import ConnectorError
 from shoal.formats import reason
-from shoal.storage import is_address, opened_store, store_reason
+from shoal.storage import is_address, make_durable, opened_store, store_reason
 
 MANIFEST = "_manifest"
 LOCK = "_lock"
@@ -224,8 +224,4 @@ def _write_local(path: str, write: Any) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(hidden, path)
-    listed = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(listed)
-    finally:
-        os.close(listed)
+    make_durable((), folder)

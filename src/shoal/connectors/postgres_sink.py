@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from pydantic import Field
 
 from shoal.connectors.postgres_link import Link, Server
 from shoal.connectors.rolling import Roll, Rolled, RollingSink
+from shoal.connectors.table_columns import IN_JSON, json_texts
 from shoal.errors import ConnectorError
 
 PROGRESS = "shoal_progress"  # the table of numbers, in the schema of the table that is written
@@ -21,7 +21,7 @@ _TYPES = {"bool": "boolean", "int64": "bigint", "double": "double precision", "s
 _KINDS = {
     "boolean": pa.bool_(), "bigint": pa.int64(), "integer": pa.int64(), "smallint": pa.int64(),
     "double precision": pa.float64(), "real": pa.float64(), "numeric": pa.float64(), "date": pa.date32(),
-    "timestamp with time zone": pa.timestamp("us", "UTC"), "timestamp without time zone": pa.timestamp("us"),
+    "jsonb": IN_JSON, "timestamp with time zone": pa.timestamp("us", "UTC"), "timestamp without time zone": pa.timestamp("us"),
 }  # fmt: skip
 
 
@@ -97,11 +97,8 @@ class PostgresSink(RollingSink):
             except self._link.psycopg.Error as error:
                 self._link.raise_lasting(error, self.place)
             self._link.reopen()
-            stands = self._committed()
-            if stands == end:  # the answer to the commit was lost, and not the commit
+            if self._has_come(end):  # the answer to the commit was lost, and not the commit
                 return
-            if stands != self._has and not (stands is None and self._has == self._begun):
-                raise self._overtaken(stands)
 
     def _advance(self, end: int) -> None:
         """Write the number, if it is still the one that this sink wrote before."""
@@ -161,8 +158,7 @@ def _csv(table: pa.Table) -> memoryview:
     columns = []
     for column in table.columns:
         if pa.types.is_nested(column.type):
-            texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
-            column = pa.chunked_array([texts], pa.string())
+            column = json_texts(column)
         elif str(column.type) not in _TYPES and not pa.types.is_timestamp(column.type):
             column = column.cast(pa.string())
         if pa.types.is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from typing import Annotated, ClassVar
 
 import pyarrow as pa
@@ -16,6 +18,8 @@ from shoal.connectors.connector import Position, Sink
 from shoal.connectors.spool import Spool, Waiting
 from shoal.connectors.table_columns import Change, change, fitted, flat_schema, flat_table, plain_schema, plain_table
 from shoal.errors import ConnectorError
+
+CLOSING = 10.0  # seconds that `close` waits for a commit
 
 _THOUSANDS = {"": 1, "k": 1_000, "M": 1_000_000}
 
@@ -57,8 +61,9 @@ class Rolled(FrozenModel):
 class RollingSink(Sink):
     """Collects tuples, and stores them with the number after them in one commit, so that both are there or none is.
 
-    A commit holds what whole calls of `write` brought, so no group is ever stored in parts. Until then tuples are in the spool,
-    which a checkpoint makes durable.
+    A commit holds what whole calls of `write` brought, so no group is ever stored in parts. Tuples that are not stored when a
+    checkpoint is written go into the spool. With a spool, a commit is made by a thread of its own, one at a time, while the
+    next tuples are collected.
     """
 
     remembers = True
@@ -67,8 +72,10 @@ class RollingSink(Sink):
 
     def __init__(self, settings: Rolled) -> None:
         self._roll, self._number = settings.roll, settings.number
-        self._waiting: list[Waiting] = []
-        self._since = 0.0  # when the first of them came
+        self._waiting: list[Waiting] = []  # what is not stored; a commit is made of the first of them
+        self._storing = 0  # how many of them are in the commit that is being made
+        self._task: Future[None] | None = None  # that commit
+        self._since = 0.0  # when the first came that is in no commit
         self._has = self._begun = 0  # the number after the last tuple that is stored; the first number of this sink
         self._spool: Spool | None = None
 
@@ -157,6 +164,8 @@ class RollingSink(Sink):
         """Collect again what the spool has up to a checkpoint. The replay brings what comes behind, so that is dropped."""
         for first, batch in spool.read():
             begin, end = max(self._next - first, 0), min(sequence - first, len(batch))
+            if first > self._next:
+                break
             if begin < end:
                 self._waiting.append(Waiting(first + begin, batch.slice(begin, end - begin)))
         self._since = time.monotonic()
@@ -177,35 +186,59 @@ class RollingSink(Sink):
         had = max(0, min(len(batch), self._next - sequence))
         if had == len(batch):
             return
-        self._collect(Waiting(sequence + had, batch.slice(had)))
-        if sum(len(each.batch) for each in self._waiting) >= self._roll.rows:
-            self._store()
-
-    def _collect(self, waiting: Waiting) -> None:
-        if not self._waiting:
+        if len(self._waiting) == self._storing:
             self._since = time.monotonic()
-        self._waiting.append(waiting)
-        if self._spool:
-            self._spool.add(waiting)
+        self._waiting.append(Waiting(sequence + had, batch.slice(had)))
+        if sum(len(each.batch) for each in self._waiting[self._storing :]) >= self._roll.rows:
+            self._begin_commit()
 
     def store_waiting(self, everything: bool = False) -> None:
-        if self._waiting and (everything or time.monotonic() - self._since >= self._roll.every):
-            self._store()
+        if self._task and self._task.done():
+            self._end_commit()
+        is_due = everything or (not self._task and time.monotonic() - self._since >= self._roll.every)
+        if is_due and len(self._waiting) > self._storing:
+            self._begin_commit()
+        if everything:
+            self._end_commit()
 
-    def _store(self) -> None:
-        batches, first, end = [each.batch for each in self._waiting], self._waiting[0].first, self._next
-        table = plain_table(batches, self.place)
+    def _begin_commit(self) -> None:
+        """Begin to store all that waits, after the commit before it has ended."""
+        self._end_commit()
+        some = list(self._waiting)
+        self._storing, self._task = len(some), Future()
+        if self._spool:
+            threading.Thread(target=self._run, args=(self._task, some), daemon=True).start()
+        else:
+            self._run(self._task, some)
+            self._end_commit()
+
+    def _run(self, task: Future[None], some: Sequence[Waiting]) -> None:
+        try:
+            self._store(some)
+        except BaseException as error:
+            task.set_exception(error)
+        else:
+            task.set_result(None)
+
+    def _end_commit(self) -> None:
+        """Wait for the commit that is being made. Raises what it raised."""
+        if self._task:
+            self._task.result()
+            self._has = self._waiting[self._storing - 1].end
+            self._waiting = self._waiting[self._storing :]
+            self._storing, self._task = 0, None
+
+    def _store(self, some: Sequence[Waiting]) -> None:
+        first, end = some[0].first, some[-1].end
+        table = plain_table([each.batch for each in some], self.place)
         if self._number:
-            numbers = [pa.array(range(each.first, each.end), pa.int64()) for each in self._waiting]
+            numbers = [pa.array(range(each.first, each.end), pa.int64()) for each in some]
             table = table.add_column(0, self._number, pa.chunked_array(numbers))
         table = flat_table(table) if self.is_flat else table
         columns = self._columns()
         found = change(columns or pa.schema([]), table.schema, table.schema.names, self.place)
         whole = pa.schema([*(columns or []), *found.added])
         self._commit(fitted(table, whole, self.place), found.added, first, end)
-        self._has, self._waiting = end, []
-        if self._spool:
-            self._spool.clear()
 
     def caught_up(self, sequence: int) -> None:
         if self._has > sequence:
@@ -216,6 +249,13 @@ class RollingSink(Sink):
 
     def take_over(self, sequence: int) -> int:
         return max(self._next, sequence)
+
+    def _has_come(self, end: int) -> bool:
+        """Whether a commit came through whose outcome was not known. Raises ConnectorError if another one was made."""
+        stands = self._committed()
+        if stands not in (end, self._has) and not (stands is None and self._has == self._begun):
+            raise self._overtaken(stands)
+        return stands == end
 
     def _overtaken(self, stands: int | None) -> ConnectorError:
         return ConnectorError(
@@ -229,8 +269,11 @@ class RollingSink(Sink):
 
     def make_durable(self) -> None:
         if self._spool:
-            self._spool.make_durable()
+            self._spool.hold(list(self._waiting))
 
     def close(self) -> None:
+        if self._task:
+            wait([self._task], CLOSING)
+            self._task = None
         if self._spool:
             self._spool.close()

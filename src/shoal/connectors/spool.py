@@ -29,11 +29,12 @@ class Waiting(NamedTuple):
 
 
 class Spool:
-    """Appends batches, each with its number and a checksum; what a crash tore off at its end is dropped."""
+    """Batches, each with its number and a checksum; what a crash tore off at the end is dropped."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: IO[bytes] | None = None
+        self._span: tuple[int, int] | None = None  # the first number in it, and the one after the last
 
     def read(self) -> Iterator[Waiting]:
         """The batches that are whole."""
@@ -51,10 +52,23 @@ class Spool:
             at += size
             yield Waiting(first, pa.ipc.open_stream(piece).read_next_batch())
 
-    def add(self, waiting: Waiting) -> None:
-        """Append a batch; it is durable once `make_durable` returns."""
-        with guarded(self._path, ConnectorError, "make room, and start again"):
-            self._opened().write(_piece(waiting))
+    def hold(self, some: Sequence[Waiting]) -> None:
+        """Hold these tuples, which follow each other, and no older ones; they are durable then.
+
+        May be called from another thread than the other methods, not at the same time.
+        """
+        if self._span is None or not some or some[0].first != self._span[0]:
+            if some or self._span:
+                self.replace(some)
+            return
+        new = [waiting for waiting in some if waiting.first >= self._span[1]]
+        if new:
+            with guarded(self._path, ConnectorError, "make room, and start again"):
+                file = self._opened()
+                for waiting in new:
+                    file.write(_piece(waiting))
+                os.fsync(file.fileno())
+            self._span = (self._span[0], new[-1].end)
 
     def replace(self, some: Sequence[Waiting]) -> None:
         """Hold these batches and no others, whatever happens meanwhile."""
@@ -68,11 +82,7 @@ class Spool:
                 os.fsync(file.fileno())
             os.replace(draft, self._path)
             self._opened()
-
-    def clear(self) -> None:
-        """Forget all batches: they are stored."""
-        if self._file or self._path.exists():
-            self._opened().truncate(0)
+        self._span = (some[0].first, some[-1].end) if some else None
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:
@@ -82,12 +92,6 @@ class Spool:
             os.fsync(folder)
             os.close(folder)
         return self._file
-
-    def make_durable(self) -> None:
-        """May be called from another thread."""
-        if self._file:
-            with guarded(self._path, ConnectorError, "make room, and start again"):
-                os.fsync(self._file.fileno())
 
     def close(self) -> None:
         if self._file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ import pyarrow.compute as pc
 from shoal.column_types import DOUBT, ENDS, is_json
 from shoal.errors import ConnectorError
 from shoal.formats import typed_texts
+
+IN_JSON = pa.large_string()  # stands for a column of a table that holds lists and structs as JSON
 
 
 class Change(NamedTuple):
@@ -126,13 +129,21 @@ def fitted(table: pa.Table, known: pa.Schema, place: str) -> pa.Table:
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if not _fits(column.type, kind):
         raise pa.ArrowInvalid("another kind of value")
-    return column.cast(kind)
+    return json_texts(column).cast(kind) if pa.types.is_nested(column.type) and kind == IN_JSON else column.cast(kind)
+
+
+def json_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists and structs as JSON."""
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
+    return pa.chunked_array([texts], pa.string())
 
 
 def _fits(kind: pa.DataType, known: pa.DataType) -> bool:
     """Whether values of a type mean the same in a column of a known type. Text takes any plain value."""
     if kind == known:
         return True
+    if known == IN_JSON:
+        return pa.types.is_nested(kind)
     if pa.types.is_string(known):
         return not pa.types.is_nested(kind)
     if pa.types.is_struct(kind) and pa.types.is_struct(known):

@@ -3,8 +3,9 @@
 from shoal.datasets import adult, informs, weather
 from shoal.datasets.adult import QUASI, SENSITIVE, folder
 from shoal.datasets.dataset import ORDERS, DataSet, Place, Span, found, losses, merged
+from shoal.datasets.originals import ORIGINALS, Prepared, prepare
 
 __all__ = [
-    "ORDERS", "QUASI", "SENSITIVE", "DataSet", "Place", "Span", "adult", "folder", "found", "informs", "losses", "merged",
-    "weather",
+    "ORDERS", "ORIGINALS", "QUASI", "SENSITIVE", "DataSet", "Place", "Prepared", "Span", "adult", "folder", "found", "informs",
+    "losses", "merged", "prepare", "weather",
 ]  # fmt: skip

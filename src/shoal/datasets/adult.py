@@ -36,9 +36,8 @@ NEAR = (Path("data"), Path("../shared/data"))
 _FILE = "adult.data"
 _MISSING = "?"
 _REMEDY = (
-    "download adult.data from https://archive.ics.uci.edu/dataset/2/adult into DATA/adult, put its hierarchies "
-    "(after Fung, Wang and Yu, 2005; one line per leaf, leaf first, root last, ';' between) as DATA/adult/hierarchies/"
-    "education.csv and so on, and name DATA by --data or SHOAL_DATA"
+    "download adult.data from https://archive.ics.uci.edu/dataset/2/adult, run `shoal datasets prepare adult adult.data "
+    "--data DATA`, and name DATA by --data or SHOAL_DATA"
 )
 
 
@@ -62,15 +61,21 @@ def hierarchy(name: str) -> str:
     return f"hierarchies/{name}.csv"
 
 
+def source(home: Path) -> Path:
+    """The file of Adult in its folder."""
+    place = found(home / _FILE)
+    if place is None:
+        raise InputError(f"no Adult data in {home.parent}: {_REMEDY}")
+    return place
+
+
 def rows(home: Path) -> pa.Table:
     """The rows of `adult.data` that miss nothing, income included; labels as dictionaries."""
-    source = found(home / _FILE)
-    if source is None:
-        raise InputError(f"no Adult data in {home.parent}: {_REMEDY}")
+    place = source(home)
     names = [*QUASI, SENSITIVE]
     try:
         table = pyarrow.csv.read_csv(
-            source,
+            place,
             read_options=pyarrow.csv.ReadOptions(column_names=names),
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
@@ -79,15 +84,16 @@ def rows(home: Path) -> pa.Table:
             table = table.filter(pc.not_equal(table.column(name), _MISSING))
         table = pa.table({name: _encoded(name, table.column(name).combine_chunks()) for name in names})
     except (pa.ArrowException, OSError):
-        raise InputError(f"{source}: cannot be read as Adult; download it again") from None
+        raise InputError(f"{place}: cannot be read as Adult; download it again") from None
     if not table.num_rows:
-        raise InputError(f"{source}: has no complete row; download it again")
+        raise InputError(f"{place}: has no complete row; download it again")
     return table
 
 
-def dataset(home: Path) -> DataSet:
-    """All columns but income are quasi-identifiers."""
-    return DataSet("Adult", "Adult", home, QUASI, with_persons(rows(home).select(list(QUASI))))
+def dataset(home: Path, label: str | None = None) -> DataSet:
+    """All columns but income are quasi-identifiers; income can be the label."""
+    names = [*QUASI, *([label] if label else [])]
+    return DataSet("Adult", "Adult", home, QUASI, with_persons(rows(home).select(names)), label)
 
 
 def _encoded(name: str, column: pa.Array) -> pa.Array:

@@ -30,6 +30,7 @@ class DataSet:
     folder: Path  # that holds `hierarchies`
     quasi: Mapping[str, Span]
     rows: pa.Table
+    label: str | None = None  # a column that is no quasi-identifier, and that a model can learn
 
     @property
     def misses(self) -> bool:
@@ -48,18 +49,20 @@ class DataSet:
         sections: Mapping[str, Any] | None = None,
     ) -> Policy:
         """A policy under which these rows can be anonymized, in the papers' reading; `sections` are further ones."""
+        privacy = {"k": k, "nulls_match": nulls_match, "one_in_k": one_in_k}
+        own = {"privacy": privacy, "window": dict(window), "algorithm": dict(algorithm)}
+        return Policy.parse({**self.document(generalize), **own, **(sections or {})}, self.folder)
+
+    def document(self, generalize: str = "node") -> dict[str, Any]:
+        """What a policy of these rows says about them: the person and the quasi-identifiers, and the label, if there is one."""
         attributes: dict[str, Any] = {
             name: {"quasi": "numeric", "range": list(span), "out_of_range": "clip"}
             if span
             else {"quasi": "categorical", "hierarchy": f"hierarchies/{name}.csv", "generalize": generalize}
             for name, span in self.quasi.items()
         }
-        written = {
-            "person": "pid", "attributes": attributes,
-            "privacy": {"k": k, "nulls_match": nulls_match, "one_in_k": one_in_k},
-            "window": dict(window), "algorithm": dict(algorithm), **(sections or {}),
-        }  # fmt: skip
-        return Policy.parse(written, self.folder)
+        labels = {self.label: {"sensitive": True}} if self.label else {}
+        return {"person": "pid", "attributes": {**attributes, **labels}}
 
     def head(self, tuples: int) -> DataSet:
         """The first rows."""
@@ -67,13 +70,14 @@ class DataSet:
 
     def of(self, quasi: Mapping[str, Span]) -> DataSet:
         """The same rows with other quasi-identifiers, or other ranges."""
-        return replace(self, quasi=quasi, rows=self.rows.select(["pid", *quasi]))
+        return replace(self, quasi=quasi, rows=self.rows.select(["pid", *quasi]), label=None)
 
     def missing(self, most: int, seed: int) -> DataSet:
         """Each tuple loses 0 to `most` values, the numbers equally often, chosen at random."""
         lost = losses(self.rows.num_rows, len(self.quasi), most, np.random.default_rng(seed))
         columns = {name: pc.if_else(pa.array(lost[q]), None, self.rows.column(name)) for q, name in enumerate(self.quasi)}
-        return replace(self, name=f"{self.name} {most}", rows=pa.table({"pid": self.rows.column("pid"), **columns}))
+        kept = {self.label: self.rows.column(self.label)} if self.label else {}
+        return replace(self, name=f"{self.name} {most}", rows=pa.table({"pid": self.rows.column("pid"), **columns, **kept}))
 
     def ordered(self, order: str, seed: int) -> DataSet:
         """The rows in another order, or with persons who occur again; see `ORDERS`."""
@@ -129,7 +133,7 @@ class Place(NamedTuple):
         """The file, or the same gzipped."""
         source = found(data / self.path)
         if source is None:
-            raise InputError(f"{data / self.path}: is not there; download it from {self.page} and put it there, .gz or not")
+            raise InputError(f"{data / self.path}: is not there; download it from {self.page} and run `shoal datasets prepare`")
         return source
 
 
@@ -143,7 +147,7 @@ def check_hierarchies(home: Path, names: Sequence[str]) -> None:
     for name in names:
         place = home / "hierarchies" / f"{name}.csv"
         if not place.is_file():
-            raise InputError(f"{place}: is not there; write it, one line per leaf, leaf first, root last, ';' between")
+            raise InputError(f"{place}: is not there; `shoal datasets prepare` writes it")
 
 
 def read(source: Path, types: Mapping[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from shoal.demo.wearables import ACTIVITIES, DISTRICTS, wearables
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_writer
-from shoal.policy import DEFAULT_NAME, WINDOWED, Policy, needs_reuse_age
+from shoal.policy import DEFAULT_NAME, WINDOWED, Policy, all_windowed, needs_reuse_age
 
 MARK = "# Written by `shoal demo`"
 K = 20
@@ -67,16 +67,21 @@ def prepare(folder: str | PathLike[str], tuples: int = 50_000, *, seed: int = 0,
 
 def policy_of(algorithm: str = DEFAULT_NAME) -> Policy:
     """The demo's policy with its hierarchies inside, without a folder. Raises PolicyError if there is no such algorithm."""
+    return Policy.parse(policy_text(algorithm))
+
+
+def policy_text(algorithm: str = DEFAULT_NAME) -> str:
+    """The same as text."""
     text = _written(algorithm)
     for file, root, tree in (("activity.csv", "any", ACTIVITIES), ("district.csv", "City", DISTRICTS)):
         text = text.replace(file, json.dumps({root: tree}))
-    return Policy.parse(text)
+    return text
 
 
 def _written(algorithm: str) -> str:
     """The text of the policy; the algorithm must have a window."""
-    if algorithm not in WINDOWED:
-        raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(WINDOWED)}"])
+    if algorithm not in WINDOWED and algorithm not in all_windowed():
+        raise PolicyError([f"algorithm: {algorithm!r} is none; known are {', '.join(all_windowed())}"])
     more = ", reuse_age: 60s" if needs_reuse_age(algorithm) else ""
     return _POLICY.substitute(mark=MARK, k=K, name=algorithm, more=more)
 

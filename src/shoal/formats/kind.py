@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoal.errors import InputError
 
 PACKED = (".gz", ".zst", ".bz2", ".xz")
-_TEXTS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
+_TEXTS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv"}
 _TABLES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".orc": "orc", ".avro": "avro"}
 _BOOKS = dict.fromkeys((".xlsx", ".xls", ".xlsb", ".ods"), "excel")
 _KINDS = {**{f"{suffix}{packed}": kind for suffix, kind in _TEXTS.items() for packed in ("", *PACKED)}, **_TABLES, **_BOOKS}
@@ -33,9 +33,6 @@ def kind(path: str) -> str:
         return found
     if suffix(path.lower().removesuffix(packing(path))) in {**_TABLES, **_BOOKS}:
         raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without {packing(path)}")
-    if path.lower().removesuffix(packing(path)).endswith(".json"):
-        remedy = "name it .jsonl if each line is a record; an array becomes such lines by jq -c '.[]' in.json > out.jsonl"
-        raise InputError(f"{path}: JSON is read line by line; {remedy}")
     raise InputError(f"{path}: unknown kind of file; its name must end in one of {_KNOWN}")
 
 
@@ -69,10 +66,12 @@ def written_kind(path: str) -> str:
 def writable(suffix: str) -> str:
     """The suffix of an output for an input with a suffix.
 
-    >>> writable(".csv.gz"), writable(".xlsx"), writable(".tsv")
-    ('.csv.gz', '.csv', '.csv')
+    >>> writable(".csv.gz"), writable(".xlsx"), writable(".tsv"), writable(".json")
+    ('.csv.gz', '.csv', '.csv', '.jsonl')
     """
     ends = suffix.removesuffix(packing(suffix))
     if ends in _WRITABLE:
         return suffix
+    if ends == ".json":
+        return f".jsonl{packing(suffix)}"
     return f".csv{packing(suffix)}" if _KINDS.get(suffix) in ("csv", "excel") else ".parquet"

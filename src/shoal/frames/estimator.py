@@ -104,7 +104,7 @@ class KAnonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused
     Parameters
     ----------
     k
-        The fewest rows that a box must be shown for.
+        The smallest number of fitted rows per box.
     ranges
         The lowest and the highest value of each feature, as pairs. Without them, those of the fitted batch are used, and are
         shown for rows in no box.

@@ -21,6 +21,7 @@ MOST_CODES = 20
 CODES = 5
 COVERED = 0.8
 LAST_YEAR = 2200
+_FIRST = 200  # rows that tell of most fields that several persons have a value
 _BETTER = 0.05  # by how much a set must lose less than a node
 
 _UNCLEAR = "its name does not tell whether others may know it of a person"
@@ -81,6 +82,11 @@ def _ready(column: Column) -> Entry | None:
     return dates(column) if column.is_date and (kind is None or is_birth(column.name)) else None
 
 
+def _few(persons: NDArray[np.int64]) -> bool:
+    """Whether there are fewer than RARE different persons; in wide files the first rows answer for most fields."""
+    return len(np.unique(persons[:_FIRST])) < RARE and len(np.unique(persons)) < RARE
+
+
 def _hidden(column: Column, context: Context) -> str | None:
     """The reason for which the values of a field are not published, if there is one."""
     kind = direct(column.name)
@@ -93,7 +99,7 @@ def _hidden(column: Column, context: Context) -> str | None:
         return f"some values look like {shape}; never publish it"
     if len(column.values) == 1:
         return "it has one value only, so that there is nothing to generalize"
-    if len(np.unique(context.persons[column.codes >= 0])) < RARE:
+    if _few(context.persons[column.codes >= 0]):
         return f"fewer than {RARE} {context.noun}s of the sample have a value"
     if column.is_almost_unique and column.numbers is None and column.doubt:
         return f"its values are no numbers as they are read; {column.doubt}"

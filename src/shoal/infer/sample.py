@@ -18,7 +18,7 @@ from shoal.causes import number_cause
 from shoal.columns import Numbers, numbers, texts, times, unreadable
 from shoal.date_text import UNITS, column_forms
 from shoal.errors import InputError
-from shoal.formats import Detected, Field, detected, first_rows
+from shoal.formats import Detected, Field, detected, first_rows, kind
 from shoal.number_text import PLAIN, Marks
 from shoal.recognize import form, is_time
 
@@ -53,7 +53,8 @@ def sample(path: str, rows: int, written: Detected | None = None) -> Sample:
     written = written or detected(path)
     found = first_rows(path, rows, written.dialect)
     if not found.rows:
-        broken = f"none of its first {found.bad:,} rows can be read; correct them" if found.bad else "has no records"
+        remedy = "give one object a line" if kind(path) == "jsonl" else "correct them"
+        broken = f"none of its first {found.bad:,} rows can be read; {remedy}" if found.bad else "has no records"
         raise InputError(f"{path}: {broken}, since a draft needs some to look at")
     often = [field for field in found.fields if field.records >= min(RARE, found.rows)]
     usable = [field for field in often if field.name.strip() and len(field.name) <= LONGEST_NAME]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from shoal.config import read_yaml as yaml
 from shoal.errors import PolicyError
 from shoal.hierarchies import is_named
 from shoal.infer import WINDOW, K, Study, input_settings
 from shoal.infer import Entry as Drafted
-from shoal.lab.form import Form, FormField
+from shoal.lab.form import Form, FormField, Role, with_note
 from shoal.lab.policy_text import flow_text
 from shoal.lab.sample import Sample
 from shoal.lab.tree_text import tree_text
@@ -23,9 +23,9 @@ def draft(sample: Sample) -> Form:
     person = seen.person.column.name if seen.person.column else ""
     entries = {name: _entry(name, each) for name, each in seen.entries.items()}
     if person:
-        entries[person] = FormField(name=person, note=seen.person.entries[0].note)
+        entries[person] = with_note(FormField(name=person), seen.person.entries[0].note)
     if seen.time.name:
-        entries[seen.time.name] = FormField(name=seen.time.name, note=seen.time.entries[0].note)
+        entries[seen.time.name] = with_note(FormField(name=seen.time.name), seen.time.entries[0].note)
     fields = [entries[field.name] for field in seen.sample.fields if field.name in entries]
     quasi = [entry for entry in fields if entry.role in ("numeric", "categorical")]
     for entry in quasi[MOST_QUASI:]:
@@ -51,9 +51,10 @@ def _entry(name: str, drafted: Drafted) -> FormField:
         settings = next(iter(yaml("\n".join(drafted.settings)).values()))
     low, high = settings.get("range", ("", ""))
     quasi = settings.get("quasi")
-    return FormField(
+    role: Role = quasi if drafted.active and quasi else "omit"
+    entry = FormField(
         name=name,
-        role=quasi if drafted.active and quasi else "omit",
+        role=role,
         low=_text(low),
         high=_text(high),
         grid=_text(settings.get("grid", "")),
@@ -61,8 +62,15 @@ def _entry(name: str, drafted: Drafted) -> FormField:
         builder=_builder(settings.get("hierarchy")),
         part=settings.get("part", ""),
         lenient=settings.get("unknown") == "root",
-        note=drafted.note,
+        generalize=_shown(settings.get("generalize")),
+        stable=settings.get("stable", False),
+        shown=settings.get("as", ""),
     )
+    return with_note(entry, drafted.note)
+
+
+def _shown(written: Any) -> Literal["", "node", "set"]:
+    return "set" if written == "set" else ""
 
 
 def _builder(written: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,10 +14,11 @@ from shoal.policy import DEFAULT_NAME, FILTER
 Role = Literal["numeric", "categorical", "sensitive", "keep", "omit"]
 
 Short = Annotated[str, Field(max_length=200)]
+Words = Annotated[str, Field(max_length=2000)]
 Long = Annotated[str, Field(max_length=1_000_000)]
 
 _SECTION = re.compile(
-    r"(person|person_missing|time|input|nulls|item|privacy|window|algorithm|more|attributes|weights|sparse)\b[.]?(\w*)"
+    r"(person|person_missing|time|input|nulls|item|privacy|window|algorithm|more|attributes|weights|sparse|suppressed|releases|about)\b[.]?(\w*)"
 )
 _KEY = re.compile(r"(\w+)\b")
 
@@ -32,11 +34,36 @@ class FormField(BaseModel):
     high: Short = ""
     grid: Short = ""
     clip: bool = Field(default=False, description="clip values outside the range, instead of rejecting their records")
+    weight: Short = Field(default="", description="how much it counts in losses and distances; empty: 1")
     tree: Long = Field(default="", description="the hierarchy, one label per line, indented")
     builder: Long = Field(default="", description="a hierarchy by name, as YAML, used while there is no tree")
     part: Short = Field(default="", description="the part of a date that counts, such as year")
     lenient: bool = Field(default=False, description="publish a category that is no leaf as the root")
+    generalize: Literal["", "node", "set"] = Field(default="", description="how a group shows its values; empty: the default")
+    most: Short = Field(default="", description="the most values of a set; empty: no bound")
+    stable: bool = Field(default=False, description="a sensitive value that hardly changes for a person")
+    shown: Literal["", "block", "bag", "exact"] = Field(default="", description="how a stable value is published")
+    blocks: Long = Field(default="", description="the blocks of a stable attribute, one per line, values between commas")
     note: Long = Field(default="", description="what was found in the sample")
+    noted: Short = Field(default="", description="the settings that the note is about, as `settings_key` gives them")
+
+
+def settings_key(entry: FormField) -> str:
+    """A text that changes with the settings that a note may speak of.
+
+    >>> entry = FormField(name="age", role="numeric", high="90")
+    >>> settings_key(entry) == settings_key(entry.model_copy(update={"high": "80"}))
+    True
+    >>> settings_key(entry) == settings_key(entry.model_copy(update={"role": "omit"}))
+    False
+    """
+    told = (entry.role, entry.part, entry.tree, entry.builder, entry.lenient, entry.generalize, entry.stable, entry.shown)
+    return sha256(repr(told).encode()).hexdigest()[:16]
+
+
+def with_note(entry: FormField, note: str) -> FormField:
+    """The field with a note on it as it is now."""
+    return entry.model_copy(update={"note": note, "noted": settings_key(entry)})
 
 
 class Form(BaseModel):
@@ -52,10 +79,20 @@ class Form(BaseModel):
     window: Short = Field(default="1000", description="arrivals, tuples, or a time such as 30s")
     kind: Literal["count", "time", "buffer"] = "count"
     algorithm: Short = DEFAULT_NAME
+    l: Short = Field(default="", description="how much the sensitive values of a group differ; empty: no demand")  # noqa: E741
+    t: Short = Field(default="", description="how far they may be from those of all; empty: no demand")
+    across: Short = Field(default="", description="the fewest values of a block of a stable attribute; empty: no blocks")
+    nulls_match: Literal["", "blurred", "extended", "root", "maybe"] = Field(default="", description="how nulls are read")
+    suppressed: Literal["", "blank", "publish", "drop"] = Field(default="", description="what becomes of suppressed rows")
+    accept: dict[Short, Short] = Field(default={}, max_length=50, description="by attack, the success that is accepted")
     item: Short = Field(default="", description="the field of the item, for z-anonymity")
     z: Short = "20"
     span: Short = Field(default="1h", description="how far back z-anonymity counts users")
     fields: list[FormField] = Field(default=[], max_length=2000)
+    purpose: Words = Field(default="", description="what the output is for")
+    recipients: Words = Field(default="", description="who gets the output, between commas")
+    controller: Words = Field(default="", description="who answers for the data")
+    contact: Words = Field(default="", description="where questions go")
     more: Long = Field(default="", description="any other settings of a policy, as YAML")
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -11,23 +11,26 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
-from shoal.anonymizer import compile_kernels
-from shoal.audit import Report
+from shoal.anonymizer import compile_kernels, has_machine_code
+from shoal.audit import Judged, Report, recorded
 from shoal.checks import check
-from shoal.compiled import is_compiled
 from shoal.errors import InputError, PolicyError
-from shoal.formats import SUFFIXES
+from shoal.formats import SUFFIXES, open_writer
 from shoal.lab import upload
+from shoal.lab.columns import columns
 from shoal.lab.curves import algorithm_curves, z_curves
 from shoal.lab.draft import about, draft
 from shoal.lab.form import Form, FormField, Message, Role, located
+from shoal.lab.frontier import variations
+from shoal.lab.leaves import Rule, built, lacking, written_out
+from shoal.lab.policy_form import as_form, block_lines
 from shoal.lab.policy_text import as_policy, commands, policy_text, python
 from shoal.lab.reading import FOUND, Reading
 from shoal.lab.sample import ROWS, Sample
 from shoal.lab.tree_text import tree_text
-from shoal.lab.trial import Trial, risks
+from shoal.lab.trial import Trial, point, returning, risks
 from shoal.lab.worker import Worker
-from shoal.policy import NAMES, Policy, parse_file
+from shoal.policy import ATTACKS, Policy, all_names, parse_file
 
 CHECKED = 10_000  # rows of a check, as in `shoal check`
 
@@ -56,9 +59,11 @@ class Lab:
         self._rows = rows
         self._target = None if save is None else Path(save)
         self._folder = TemporaryDirectory(prefix="shoal-lab-")
-        self._worker = Worker("check", "trial", "risk", "z")
+        self._worker = Worker("check", "trial", "risk", "z", "columns", yielding=("point", "across"))
         self._sample: Sample | None = None
         self._whole = True
+        self._session: dict[str, Any] = {}
+        self._opened = 0
         self._last: tuple[Sample, str, Trial, Report | None] | None = None
         if source is not None:
             self._open(Path(source), Path(source).name)
@@ -88,6 +93,7 @@ class Lab:
         sample = self._sample
         return {
             "sample": sample and {
+                "opened": self._opened,
                 "name": sample.name,
                 "rows": sample.rows,
                 "malformed": sample.malformed,
@@ -97,8 +103,9 @@ class Lab:
                 "written": str(sample.written),
                 "reading": sample.reading,
             },
-            "algorithms": {name: is_compiled(name) for name in NAMES},
+            "algorithms": {name: has_machine_code(name) for name in all_names()},
             "suffixes": list(SUFFIXES),
+            "attacks": list(ATTACKS),
             "text": upload.TEXT,
             "whole": upload.WHOLE,
             "saves": self._target.name if self._target else "",
@@ -144,6 +151,18 @@ class Lab:
         """The tree in a hierarchy's file, one label per line, indented. Raises PolicyError if it holds no tree."""
         return tree_text(parse_file(data, upload.display_name(name)))
 
+    def built(self, name: str, rule: Rule) -> FormField:
+        """A field with the hierarchy that a rule builds over its range, or over the values of the sample."""
+        return built(self._held(), name, rule)
+
+    def written_out(self, builder: str) -> str:
+        """The tree of a builder or of a ready-made hierarchy, one label per line, indented."""
+        return written_out(builder)
+
+    def lacking(self, entry: FormField) -> dict[str, Any]:
+        """The values of the sample that the hierarchy of a field lacks; raises PolicyError if it is none."""
+        return lacking(self._held(), entry)
+
     def check(self, form: Form) -> list[Message]:
         """The findings of `shoal check` on the policy and the sample, with the place of each."""
         return self._worker.run("check", lambda _: self._checked(form))
@@ -155,6 +174,91 @@ class Lab:
     def risk(self, form: Form) -> dict[str, Any]:
         """The audit of the trial: each promise, and the attacks with their success."""
         return risks(self._report("risk", form))
+
+    def columns(self, form: Form) -> list[dict[str, Any]]:
+        """What each field holds, and how well it tells persons apart, alone and with the quasi-identifiers."""
+        sample = self._held()
+        return self._worker.run("columns", partial(columns, form, sample))
+
+    def variations(self, form: Form) -> list[dict[str, Any]]:
+        """The changes of the form that a sweep tries."""
+        return variations(form)
+
+    def point(self, form: Form) -> dict[str, Any]:
+        """A trial and its audit as one dot of risk against loss. Raises Superseded if a trial of the form itself is wanted."""
+        sample, policy = self._held(), Policy.parse(as_policy(form))
+        if policy.is_filter:
+            raise PolicyError([f"algorithm.name: {policy.algorithm.name} has no groups; choose an algorithm that has k"])
+
+        def tried(on_step: Callable[[], None]) -> dict[str, Any]:
+            on_step()
+            trial = Trial.run(policy, sample)
+            found = point(trial.judged(lambda progress: on_step()))
+            waits = trial.waits
+            assert found is not None
+            return {**found, "wait": float(waits.mean()) if len(waits) else None}
+
+        return self._worker.run("point", tried)
+
+    def across(self, form: Form) -> list[dict[str, Any]]:
+        """For each stable attribute, the attack on persons who come back: `before`, with exact values, and `after`."""
+        sample = self._held()
+        stable = [entry for entry in form.fields if entry.role == "sensitive" and entry.stable]
+        exact = [entry.model_copy(update={"shown": "exact"}) if entry in stable else entry for entry in form.fields]
+        plain = form.model_copy(update={"across": "", "fields": exact})
+        policies = [Policy.parse(as_policy(each)) for each in (plain, form)]
+
+        def compared(on_step: Callable[[], None]) -> list[dict[str, Any]]:
+            both = []
+            for policy in policies:
+                on_step()
+                both.append(returning(Trial.run(policy, sample).judged(lambda progress: on_step())))
+            before, after = both
+            return [{"field": each.name, "before": before.get(each.name), "after": after.get(each.name)} for each in stable]
+
+        return self._worker.run("across", compared) if stable and not form.is_filter else []
+
+    def blocks(self, name: str, person: str = "", least: int = 3) -> dict[str, Any]:
+        """Blocks for a stable attribute, as the form has them, and what they leave of its information."""
+        found = self._held().blocks(name, person, least)
+        return {
+            "blocks": block_lines([list(block) for block in found.blocks]),
+            "kept": found.kept,
+            "guess": found.guess,
+            "rare": found.rare,
+        }
+
+    def open_policy(self, data: bytes, name: str) -> Form:
+        """The form of an existing policy. Raises PolicyError if it is no YAML mapping."""
+        shown = upload.display_name(name)
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise PolicyError([f"{shown}: is not UTF-8; save it as UTF-8"]) from None
+        return as_form(text, self.draft().fields)
+
+    def anonymized(self, form: Form) -> str:
+        """What the policy makes of the sample, as CSV."""
+
+        def written(_: object) -> str:
+            with TemporaryDirectory(dir=self.folder) as folder:
+                target = Path(folder, "sample.csv")
+                with open_writer(str(target)) as writer:
+                    for batch in self._tried(form).published.to_batches():
+                        writer.write(batch)
+                return target.read_text(encoding="utf-8")
+
+        return self._worker.run("anonymized", written)
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """What the page asked to keep, so that a reload loses nothing; empty for a new sample."""
+        return self._session
+
+    def keep(self, session: dict[str, Any]) -> None:
+        """Keep what the page will need after a reload, in memory; not what is about an earlier sample."""
+        if session.get("opened") == self._opened:
+            self._session = session
 
     def compare(self, form: Form, algorithm: str) -> dict[str, Any]:
         """One algorithm on the sample, under several windows and several k."""
@@ -187,7 +291,11 @@ class Lab:
 
     def report(self, form: Form) -> str:
         """The audit report on the trial, as one page."""
-        return self._report("report", form).to_html()
+        return self._recorded(self._report("report", form)).to_html()
+
+    def assessment(self, form: Form) -> str:
+        """The impact assessment that the policy and the audit of the trial fill in, as one page."""
+        return self._recorded(self._report("assessment", form)).to_assessment()
 
     def calls(self, form: Form) -> dict[str, str]:
         """The commands and the Python code that do the same to the whole file."""
@@ -200,6 +308,7 @@ class Lab:
         found = replace(found, complete=found.complete and complete)
         draft(found)  # refuses a file that no draft can be made of
         before, self._sample, self._last, self._whole = self._sample, found, None, complete
+        self._session, self._opened = {}, self._opened + 1
         return before
 
     def _held(self) -> Sample:
@@ -226,6 +335,14 @@ class Lab:
         trial = Trial.run(Policy.parse(as_policy(form)), sample)
         self._last = (sample, content, trial, None)
         return trial
+
+    def _recorded(self, report: Report) -> Report:
+        """The report, with the file of the sample, and who made it and when."""
+        sample = self._held()
+        found = recorded({"input": sample.path} if sample.complete else {})
+        whole = tuple(replace(each, name=sample.name) for each in found.files)
+        part = Judged("sample", f"the first {sample.rows:,} rows of {sample.name}", None, None)
+        return replace(report, record=replace(found, files=whole or (part,)))
 
     def _report(self, kind: str, form: Form) -> Report:
         def judged(on_step: Any) -> Report:

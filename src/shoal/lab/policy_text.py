@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ import yaml  # type: ignore[import-untyped, unused-ignore]
 from shoal.config import read_yaml, yaml_scalar
 from shoal.errors import PolicyError
 from shoal.formats import suffix, writable
-from shoal.lab.form import Form, FormField
+from shoal.lab.form import Form, FormField, settings_key
 from shoal.lab.tree_text import parse_tree
 from shoal.policy import NOBODY
 
@@ -31,7 +32,7 @@ def as_policy(form: Form) -> dict[str, Any]:
     Raises PolicyError if a hierarchy is no tree, or the further settings are no YAML.
     """
     problems: list[str] = []
-    found: dict[str, Any] = {"person": form.person or NOBODY}
+    found: dict[str, Any] = {**_about(form), "person": form.person or NOBODY}
     if form.time:
         found["time"] = {"field": form.time, **({} if form.is_filter else {"publish": form.publish})}
     found["nulls"] = list(form.nulls)
@@ -43,8 +44,11 @@ def as_policy(form: Form) -> dict[str, Any]:
     if form.is_filter:
         found["algorithm"] = {"name": form.algorithm, "z": parse_number(form.z), "window": parse_number(form.span)}
     else:
-        found["privacy"] = {"k": parse_number(form.k)}
+        found["privacy"] = _privacy(form)
         found["window"] = {form.kind: parse_number(form.window)}
+        weights = {entry.name: parse_number(entry.weight) for entry in form.fields if _is_weighed(form, entry)}
+        found |= {"weights": weights} if weights else {}
+        found |= {"suppressed": form.suppressed} if form.suppressed else {}
         found["algorithm"] = {"name": form.algorithm}
     try:
         more = read_yaml(form.more) if form.more.strip() else {}
@@ -78,9 +82,9 @@ def policy_text(form: Form) -> str:
     window: {count: 1000}
     algorithm: {name: tide}
     """
-    notes = {entry.name: entry.note for entry in form.fields}
+    notes = {entry.name: entry.note for entry in form.fields if entry.noted in ("", settings_key(entry))}
     found = as_policy(form)
-    before = [key for key in ("version", "input", "person", "person_missing", "time", "nulls", "item") if key in found]
+    before = [key for key in ("version", "about", "input", "person", "person_missing", "time", "nulls", "item") if key in found]
     lines = [line for key in before for line in _lines(key, found[key])]
     lines = [_NOBODY if line == f'person: "{NOBODY}"' else line for line in lines]
     attributes = found.get("attributes")
@@ -114,10 +118,63 @@ def _is_listed(form: Form, entry: FormField) -> bool:
     return entry.role in roles and entry.name not in taken
 
 
+def _is_weighed(form: Form, entry: FormField) -> bool:
+    return bool(entry.weight.strip()) and entry.role in ("numeric", "categorical") and _is_listed(form, entry)
+
+
+def _about(form: Form) -> dict[str, Any]:
+    """
+    >>> _about(Form(purpose="to plan wards", recipients="hospital, health office"))
+    {'about': {'purpose': 'to plan wards', 'recipients': ['hospital', 'health office']}}
+    """
+    recipients = [each.strip() for each in form.recipients.split(",") if each.strip()]
+    found: dict[str, Any] = {"purpose": form.purpose.strip(), "recipients": recipients}
+    found |= {"controller": form.controller.strip(), "contact": form.contact.strip()}
+    written = {key: value for key, value in found.items() if value}
+    return {"about": written} if written else {}
+
+
+def _privacy(form: Form) -> dict[str, Any]:
+    texts = {"l": form.l, "t": form.t, "across": form.across}
+    numbers = {key: _value(text) for key, text in texts.items() if text.strip()}
+    nulls = {"nulls_match": form.nulls_match} if form.nulls_match else {}
+    accept = {name: parse_number(text) for name, text in form.accept.items() if text.strip()}
+    return {"k": parse_number(form.k), **numbers, **nulls, **({"accept": accept} if accept else {})}
+
+
+def _value(text: str) -> Any:
+    """A number, or a setting in braces, such as {entropy: 3}."""
+    if not text.strip().startswith("{"):
+        return parse_number(text)
+    try:
+        return read_yaml(text)
+    except PolicyError:
+        return text
+
+
+def _sensitive(entry: FormField) -> dict[str, Any]:
+    """
+    >>> _sensitive(FormField(name="illness", stable=True, shown="block", blocks="flu, cold\\ngout, none"))
+    {'sensitive': True, 'stable': True, 'as': 'block', 'blocks': [['flu', 'cold'], ['gout', 'none']]}
+    """
+    if not entry.stable:
+        return {"sensitive": True}
+    lines = csv.reader(entry.blocks.splitlines(), skipinitialspace=True)
+    listed = [block for line in lines if (block := [value.strip() for value in line if value.strip()])]
+    blocks = {"blocks": listed} if entry.shown in ("", "block") and listed else {}
+    return {"sensitive": True, "stable": True, **({"as": entry.shown} if entry.shown else {}), **blocks}
+
+
+def _generalized(entry: FormField) -> dict[str, Any]:
+    if entry.generalize == "set" and entry.most.strip():
+        return {"generalize": {"set": {"most": parse_number(entry.most)}}}
+    return {"generalize": entry.generalize} if entry.generalize else {}
+
+
 def _attribute(entry: FormField, problems: list[str]) -> dict[str, Any]:
     match entry.role:
         case "sensitive":
-            return {"sensitive": True}
+            return _sensitive(entry)
         case "numeric":
             ends = (
                 {"range": [parse_number(entry.low), parse_number(entry.high)]}
@@ -137,7 +194,7 @@ def _attribute(entry: FormField, problems: list[str]) -> dict[str, Any]:
                     problems += [f"attributes.{entry.name}.hierarchy: {problem}" for problem in error.problems]
             elif entry.builder.strip():
                 tree = {"hierarchy": read_yaml(entry.builder)}
-            return {"quasi": "categorical", **lenient, **tree}
+            return {"quasi": "categorical", **lenient, **_generalized(entry), **tree}
     return {"publish": "keep"}
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from shoal.columns import column, texts
 from shoal.errors import InputError
 from shoal.formats import Detected, FirstRows, first_rows, kind
-from shoal.infer import RARE, Column, Study, person_numbers, rounded_range, study, support
+from shoal.infer import RARE, BlockDraft, Column, Study, draft_blocks, person_numbers, rounded_range, study, support
 from shoal.lab.form import FormField, Role
 from shoal.lab.reading import FOUND, Reading
 
@@ -79,6 +79,16 @@ class Sample:
         with named(self.path, self.name):
             return study(str(self.path), self.limit, self.written)
 
+    @cached_property
+    def columns(self) -> dict[str, Column]:
+        """The columns that `shoal infer` looks at, read as it reads them."""
+        found = self.study.sample
+        nulls = {name: tuple(texts) for name, texts in self.study.nulls.items()}
+        return {
+            field.name: Column(field, nulls.get(field.name, ("",)), found.written.marks, field.name in found.nested)
+            for field in found.fields
+        }
+
     def values(self, fields: list[str], rows: list[int]) -> list[list[str]]:
         """Some rows of some fields as text, empty where missing."""
         some = self.batch.take(pa.array(rows, pa.int64()))
@@ -87,12 +97,8 @@ class Sample:
 
     def proposed(self, name: str, role: Role) -> FormField:
         """A field in a role, with a range or a flat hierarchy from the sample; an InputError if it cannot have that role."""
-        field = next((field for field in self.study.sample.fields if field.name == name), None)
-        if field is None:
-            raise InputError(f"'{name}': is not in the sample; name a field that it has")
+        found = self._column(name)
         entry = FormField(name=name, role=role)
-        nulls = self.study.nulls.get(name, [""])
-        found = Column(field, tuple(nulls), self.study.sample.written.marks, name in self.study.sample.nested)
         if role == "numeric":
             if found.numbers is None or not len(found.numbers) or not np.isfinite(found.numbers).all():
                 raise InputError(f"'{name}': not all of its values are numbers; make it categorical, or list nulls")
@@ -100,14 +106,32 @@ class Sample:
             if bounds:
                 return entry.model_copy(update=bounds._asdict())
         if role == "categorical":
-            often = np.flatnonzero(support(found, person_numbers(self.study.person.counted, found.rows)) >= RARE)
-            if len(often) > MOST_LEAVES:
-                raise InputError(f"'{name}': has over {MOST_LEAVES:,} values; write a hierarchy of your own, or leave it out")
-            leaves = sorted(found.values[code] for code in often)
+            leaves, rare = self.frequent(name)
             root = next(root for root in ("any" + n * " value" for n in count()) if root not in leaves)
             tree = "\n".join([root, *(f"  {leaf}" for leaf in leaves)]) if leaves else ""
-            return entry.model_copy(update={"tree": tree, "lenient": len(often) < len(found.values) or not self.complete})
+            return entry.model_copy(update={"tree": tree, "lenient": bool(rare) or not self.complete})
         return entry
+
+    def frequent(self, name: str) -> tuple[list[str], int]:
+        """The values of a column that several persons have, sorted, and how many others there are."""
+        found = self._column(name)
+        often = np.flatnonzero(support(found, person_numbers(self.study.person.counted, found.rows)) >= RARE)
+        if len(often) > MOST_LEAVES:
+            raise InputError(f"'{name}': has over {MOST_LEAVES:,} values; write a hierarchy of your own, or leave it out")
+        return sorted(found.values[code] for code in often), len(found.values) - len(often)
+
+    def _column(self, name: str) -> Column:
+        if name not in self.columns:
+            raise InputError(f"'{name}': is not in the sample; name a field that it has")
+        return self.columns[name]
+
+    def blocks(self, name: str, person: str, least: int) -> BlockDraft:
+        """Blocks of a stable attribute, of at least so many values; values of few persons are not written down."""
+        found = self._column(name)
+        counts = support(found, person_numbers(self.columns.get(person), found.rows))
+        often = np.flatnonzero(counts >= RARE)
+        shares = {found.values[code]: float(counts[code] / counts[often].sum()) for code in often}
+        return draft_blocks(shares, least, rare=len(found.values) - len(often))
 
 
 def _batch(first: FirstRows) -> pa.RecordBatch:

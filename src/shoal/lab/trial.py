@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 
 from shoal.algorithms import algorithm
 from shoal.anonymizer import Anonymizer, FilterStats, Stats
-from shoal.audit import Attack, Evidence, Observed, Progress, Report, gather, judge, losses
+from shoal.audit import (
+    Attack,
+    Evidence,
+    Exposure,
+    Observed,
+    Progress,
+    Report,
+    WindowReport,
+    distributions,
+    gather,
+    judge,
+    losses,
+)
 from shoal.errors import InputError
 from shoal.lab.sample import Sample
 from shoal.policy import Policy
@@ -35,6 +47,7 @@ class Trial:
     sample: Sample
     published: pa.Table
     trace: pa.Table
+    bags: pa.Table | None  # the second output, of a policy with `as: bag`
     stats: Stats | FilterStats
     seconds: float
 
@@ -43,15 +56,17 @@ class Trial:
         """Anonymize the sample by the policy. Raises InputError if the sample has none of the fields that the policy needs."""
         start = perf_counter()
         anonymizer = Anonymizer(policy, _SECRET if policy.is_filter else None)
-        published, trace = [anonymizer.push_batch(sample.batch)], [anonymizer.trace]
+        published, trace, bags = [anonymizer.push_batch(sample.batch)], [anonymizer.trace], [anonymizer.bags]
         published.append(anonymizer.flush())
         trace.append(anonymizer.trace)
+        bags.append(anonymizer.bags)
         seconds = perf_counter() - start
-        return cls(policy, sample, _table(published), _table(trace), anonymizer.stats, seconds)
+        second = _table(bags) if not policy.is_filter and policy.bags else None
+        return cls(policy, sample, _table(published), _table(trace), second, anonymizer.stats, seconds)
 
     @cached_property
     def _evidence(self) -> Evidence | Observed:
-        return gather(self.policy, pa.Table.from_batches([self.sample.batch]), self.published, self.trace)
+        return gather(self.policy, pa.Table.from_batches([self.sample.batch]), self.published, self.trace, bags=self.bags)
 
     def judged(self, on_progress: Callable[[Progress], None] = lambda progress: None) -> Report:
         """The audit of the trial."""
@@ -101,6 +116,9 @@ class Trial:
             "k": self.policy.privacy.k,
             "loss": stats.loss,
             "attributes": _losses(losses(evidence)[1]),
+            "published": len(self.published.schema.names),
+            "fields": len(self.sample.batch.schema.names),
+            "distributions": {name: asdict(each) for name, each in distributions(evidence).items()},
             "suppressed": stats.suppressed,
             "reused": stats.reused,
             "groups": stats.groups,
@@ -124,16 +142,78 @@ class Trial:
 
 
 def risks(report: Report) -> dict[str, Any]:
-    """The audit: each promise, and each attack with its success and its baseline."""
-    attacks = [
+    """The audit: its verdict, each promise, and each attack with its success, by chance, and what is not worse."""
+    attacks = _exposed(report) if isinstance(report, WindowReport) else _attacked(report)
+    promises = [{"name": each.promise, "says": each.says, "verdict": str(each.verdict)} for each in report.promises]
+    verdict = asdict(report.headline)
+    return {"held": report.held, "verdict": verdict, "promises": promises, "attacks": attacks, "point": point(report)}
+
+
+def _exposed(report: WindowReport) -> list[dict[str, Any]]:
+    """The attacks as the audit judges them, the worst first."""
+    knows = {each.name: each.knows for each in report.figures.attacks} | {"below k": "all that is published, and nothing else"}
+    return [
         {
-            "name": each.name, "knows": each.knows, "tried": each.tried, "success": each.success,
-            "baseline": each.baseline, "detail": each.detail, "obstacle": each.obstacle, "alert": _is_alarming(each),
+            "name": each.label, "kind": each.kind, "knows": next(knows[name] for name in _names(each) if name in knows),
+            "tried": each.tried, "success": each.success, "baseline": each.chance, "bound": each.bound,
+            "detail": each.detail, "obstacle": each.obstacle, "alert": each.is_worse,
+        }
+        for each in report.exposures
+    ]  # fmt: skip
+
+
+def _names(each: Exposure) -> tuple[str, ...]:
+    """How an attack may be called in the figures."""
+    return (each.name, f"{each.name} of {each.of}", f"{each.name}: {each.of}")
+
+
+def _attacked(report: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": each.name, "kind": "", "knows": each.knows, "tried": each.tried, "success": each.success,
+            "baseline": each.baseline, "bound": None, "detail": each.detail, "obstacle": each.obstacle,
+            "alert": _is_alarming(each),
         }
         for each in report.figures.attacks  # type: ignore[attr-defined]
     ]  # fmt: skip
-    promises = [{"name": each.promise, "says": each.says, "verdict": str(each.verdict)} for each in report.promises]
-    return {"held": report.held, "promises": promises, "attacks": attacks}
+
+
+def point(report: Report) -> dict[str, Any] | None:
+    """A trial as a dot: what each attack gains, and what is lost; None for z-anonymity.
+
+    An attack that infers a value gains what it is right more often than by chance. One that singles out or links gains all of
+    its success: without the output it finds nobody, and its chance in the audit, that of an attacker who knows less, falls with
+    k as well. `queries` is the median error of counts with conditions on two attributes; None if there is only one.
+    """
+    if not isinstance(report, WindowReport):
+        return None
+    attacks = [
+        {
+            "name": each.label, "success": each.success, "chance": each.chance,
+            "gain": max(0.0, each.excess) if each.kind == "inferring" else each.success,
+        }
+        for each in report.exposures
+        if each.success is not None and each.chance is not None
+    ]  # fmt: skip
+    utility = report.figures.utility
+    return {
+        "attacks": attacks,
+        "loss": utility.loss.mean,
+        "queries": utility.answers.pair_median if utility.answers.pairs else None,
+        "suppressed": utility.suppressed,
+        "quasi": len(report.policy.quasi),
+        "colour": report.headline.colour,
+    }
+
+
+def returning(report: Report) -> dict[str, dict[str, Any]]:
+    """By attribute, the attack on the values of persons who come back."""
+    assert isinstance(report, WindowReport)
+    return {
+        each.of: {"success": each.success, "chance": each.chance, "tried": each.tried, "obstacle": each.obstacle}
+        for each in report.exposures
+        if each.name == "values across releases"
+    }
 
 
 def _is_alarming(attack: Attack) -> bool:

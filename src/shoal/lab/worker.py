@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from threading import Condition, Thread
@@ -25,14 +25,17 @@ class _Task(NamedTuple):
 class Worker:
     """Runs tasks from any thread in its own thread; the kinds that are listed come first, in this order.
 
+    A running task of a kind that is `yielding` ends as soon as one of those waits.
+
     >>> worker = Worker("trial")
     >>> worker.run("trial", lambda _: 2 + 2)
     4
     >>> worker.close()
     """
 
-    def __init__(self, *first: str) -> None:
+    def __init__(self, *first: str, yielding: Sequence[str] = ()) -> None:
         self._first = first
+        self._yielding = yielding
         self._waiting: dict[str, _Task] = {}
         self._newest: dict[str, int] = {}
         self._changed = Condition()
@@ -79,5 +82,6 @@ class Worker:
                 task.future.set_exception(error)
 
     def _check(self, kind: str, number: int) -> None:
-        if self._newest.get(kind) != number or not self._open:
+        yields = kind in self._yielding and any(each in self._waiting for each in self._first)
+        if self._newest.get(kind) != number or not self._open or yields:
             raise Superseded

@@ -88,13 +88,13 @@ def plan(
     Parameters
     ----------
     time, user, item
-        The sample, an observation a place: seconds, and any numbers that tell users and items apart.
+        The sample, one entry per observation: seconds, and any numbers that identify users and items.
     k, confidence
-        What is wanted: a user shares what is published of them with k - 1 others, with this probability.
+        The goal: with this probability, k - 1 other users publish the same as a user.
     windows
-        The Δt to look at, in seconds; unless given, usual ones that the sample fills at least three times.
+        The Δt to try, in seconds; by default, usual spans that fit at least three times into the sample.
     z
-        The z to show; unless given, about two dozen from 1 to one that lets nothing through.
+        The z to show; by default, about two dozen from 1 to one at which nothing is published.
 
     Examples
     --------

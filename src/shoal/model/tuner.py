@@ -64,7 +64,7 @@ def silencing_z(users: int, exposed: ArrayLike) -> int:
 
 
 class Tuner:
-    """Says which z to use, from what the filter counts anyway; keeps two numbers, however long the stream is.
+    """Chooses z from the counts of the filter; it stores two numbers, whatever the length of the stream.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Tuner:
     floor
         z never falls below it.
     start
-        z until the first counts are known; unless given, one that lets nothing through.
+        z until the first counts are known; by default, one at which nothing is published.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Tuner:
         self.margin = 0.0  # in logits, from what was achieved
 
     def observe(self, users: int, counts: ArrayLike, achieved: float | None = None) -> int:
-        """Take in the last Δt, and give the z to use from now on.
+        """Take the counts of the last Δt, and return the z to use from now on.
 
         The first time a whole Δt after the beginning; then as often as wanted, some times in each Δt.
 
@@ -109,7 +109,7 @@ class Tuner:
         counts
             How many different users exposed each item in it. Items below a quarter of the floor may be left out.
         achieved
-            The part of the users who were k-anonymous in the last period, if it was counted. Where it falls short, the model is
+            The share of the users who were k-anonymous in the last period, if it was counted. If it is too low, the model is
             asked for more than the probability.
         """
         if achieved is not None:

@@ -24,7 +24,7 @@ LARGEST = 64 << 10  # bytes of a record that a letter holds
 
 
 class DeadLetterFile:
-    """Appends one line per rejected record, exactly once also over crashes.
+    """Appends one line per rejected record, exactly once also over crashes. Rows and lines of the input count from 1.
 
     Beyond so many letters a second, rejected records are summed up: one line for each field and reason, when the second is
     over. A second is one of the journal, so that a replay writes the same lines.
@@ -49,18 +49,23 @@ class DeadLetterFile:
         records = _records(block, single) if self._cipher else {}
         place = {name: value for name, value in position.items() if isinstance(value, str | int | float)}
         moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-        for rejection in single:
+        for rejection in block.placed(single):
             letter: dict[str, Any] = {
-                "time": moment, "row": rejection.row, "field": rejection.field, "reason": rejection.reason,
-                "position": place,
+                "time": moment, "row": rejection.row + 1, **({"line": rejection.line} if rejection.line else {}),
+                "field": rejection.field, "reason": rejection.reason, "position": place,
             }  # fmt: skip
             if self._cipher and rejection.row in records:
                 letter["record"] = _encrypted(self._cipher, records[rejection.row])
             self._append(letter)
         for rejection in rejections[len(single) :]:
-            new = {"time": moment, "row": rejection.row, "last": rejection.row, "count": 0, "position": place}
+            row = rejection.row + 1
+            new = {"time": moment, "row": row, "last": row, "count": 0, "position": place}
             found = self._sums.setdefault((rejection.field, rejection.reason), new)
-            found |= {"last": max(found["last"], rejection.row), "count": found["count"] + 1, "position": place}
+            found |= {"last": max(found["last"], row), "count": found["count"] + 1, "position": place}
+
+    def owes(self, at: float) -> bool:
+        """Whether there are sums of a second that is over at this time of day."""
+        return bool(self._sums) and math.floor(at) != self._second
 
     def sum_up(self) -> None:
         """Write the sums of the second that is over."""

@@ -43,9 +43,13 @@ class Intake:
             source, self._before = self._source, received
             self._parser = parser(source.format, source.fields, source.passed, source.columns, source.dialect)
         for block in self._parser.blocks([payload for payload in payloads if isinstance(payload, bytes)]):
-            yield _moved(block, self._before)
+            yield _moved(block, self._before, self._source.lines_before)
 
 
-def _moved(block: Block, rows: int) -> Block:
-    """The block, so many rows later."""
-    return block._replace(rows=block.rows + rows, bad=[(row + rows, reason) for row, reason in block.bad])
+def _moved(block: Block, rows: int, lines: int | None = None) -> Block:
+    """The block, so many rows and lines later; without lines if those before it are not known."""
+    return block._replace(
+        rows=block.rows + rows,
+        bad=[(row + rows, reason) for row, reason in block.bad],
+        lines=None if lines is None or block.lines is None else block.lines.moved(rows, lines),
+    )

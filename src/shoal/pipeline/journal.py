@@ -29,16 +29,19 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """Writes a file of entries; the first entry says how many entries the previous journal has, and their digest."""
+    """Writes a file of entries; the first entry says how many entries the previous journal has, and their digest.
+
+    Nothing is on the disk before the first `sync`, not even the file's name.
+    """
 
     def __init__(self, path: Path, cipher: FileCipher, before: int = 0, chain: str = "") -> None:
         self._path = path
         self._file = open(path, "xb", buffering=1 << 16, opener=private)  # noqa: SIM115
         self._writer = cipher.writer(self._file)
-        self._is_durable = False
+        self._is_durable = self._is_named = False
         self.count = -1  # entries, without the first
         self.add(Entry("begin", before, {"chain": chain}))
-        self.sync()
+        self._file.flush()
 
     def add(self, entry: Entry) -> None:
         """Write an entry; it is durable once `sync` returns. A full disk is a StateError."""
@@ -54,7 +57,9 @@ class Journal:
         with self._guarded():
             self._file.flush()
             os.fdatasync(self._file.fileno())
-        self._is_durable = True
+            if not self._is_named:
+                sync_file(self._path.parent)
+        self._is_durable = self._is_named = True
         return True
 
     @property
@@ -73,6 +78,15 @@ class Journal:
 def private(path: str, flags: int) -> int:
     """Open a file that only its owner may read."""
     return os.open(path, flags, 0o600)
+
+
+def sync_file(path: Path) -> None:
+    """Force a file to the disk; of a folder, the names of its files."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 class JournalEntries(Iterator[Entry]):

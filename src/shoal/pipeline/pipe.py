@@ -8,6 +8,7 @@ same numbers, and the sink skips those that it already has.
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import threading
@@ -15,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,7 +33,7 @@ from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.encryption import FileCipher
 from shoal.pipeline.intake import Intake, with_ticks
 from shoal.pipeline.journal import Entry, Journal
-from shoal.pipeline.pipeline_file import PipelineFile, refuse_same
+from shoal.pipeline.pipeline_file import PipelineFile, described, refuse_same
 from shoal.pipeline.published import published_schema
 from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
 from shoal.pipeline.stream_time import StreamClock, time_bounds
@@ -60,6 +61,12 @@ class Watcher(Protocol):
 
     def lag(self, waiting: int | None) -> None:
         """How much waits in the source; None where that is unknown."""
+
+    def phase(self, name: str) -> None:
+        """From now on it waits for its `source` or its `sink`, or does `work`."""
+
+    def failed(self, reason: str) -> None:
+        """A checkpoint could not be written, for a reason that holds no data."""
 
     def stopped(self, reason: str) -> None:
         """The pipeline has ended. The reason holds no data."""
@@ -98,6 +105,7 @@ class Pipe:
         self._journal: Journal | None = None
         self._store: Store | None = None
         self._saving: Future[tuple[float, int]] | None = None
+        self._parts, self._files = part_digests(self.policy, file), file_digests(file)
         self._position: Position | None = None
         self._covered: list[Position | None] = []  # the positions of the kept checkpoints
         self.sequence = 0
@@ -130,6 +138,14 @@ class Pipe:
         self._drain |= drain
         self._stop.set()
 
+    def about(self) -> dict[str, str]:
+        """What source and sink are, without addresses and secrets."""
+        return {"source": described(self.file.source), "sink": described(self.file.sink)}
+
+    def links(self) -> dict[str, bool | None]:
+        """Whether source and sink have a connection; None where that is unknown. From any thread."""
+        return {"source": self.source.connected, "sink": self.sink.connected}
+
     def set_clock(self, moment: float) -> None:
         """Set the clock of the stream back at the start: records with wrong times moved it ahead."""
         self._set_back = moment
@@ -149,7 +165,7 @@ class Pipe:
                 stack.callback(sink.close)
             try:
                 self._open(store)
-                with ThreadPoolExecutor(1) as pool:
+                with ThreadPoolExecutor(1) as pool, _quick_collections():
                     self._flow(store, pool)
             except BaseException as error:
                 self._report_end(str(error) if isinstance(error, ShoalError) else type(error).__name__)
@@ -159,6 +175,10 @@ class Pipe:
                     self._journal.close()
         self._report_end("the source has ended" if self.source.ended else "it was asked to stop")
         return self.anonymizer.stats
+
+    def _enter(self, phase: str) -> None:
+        if self.watcher:
+            self.watcher.phase(phase)
 
     def _report_end(self, reason: str) -> None:
         if self.watcher:
@@ -183,7 +203,7 @@ class Pipe:
         for _, sink in self.sinks():
             sink.make_durable()
         self._journal = store.journal()
-        self._note()
+        self._sync()
         store.save(self._checkpoint(), store.number)
         self._note_moment(self._moment())
         self._covered = [self._position]
@@ -259,15 +279,19 @@ class Pipe:
             waits = self._waits
             until = min(math.inf if self._is_saving else checkpoint, self._next_tick if waits else math.inf, now + PATIENCE)
             moment = self._clock.now
+            self._enter("source")
             delivery = self.source.read(max(until - self._monotonic(), 0))
+            self._enter("work")
             if delivery and delivery.payloads:
                 self._deliver(delivery.payloads, delivery.position)
             now = self._monotonic()
             if waits and now >= self._next_tick:
                 self._tick(moment)
                 self._next_tick = now + TICK
+            self._enter("sink")
             for _, sink in self.sinks():
                 sink.store_waiting()
+            self._enter("work")
             if now >= checkpoint and not self._is_saving:
                 self._save(store, pool)
                 checkpoint = now + self.file.state.checkpoint
@@ -331,6 +355,9 @@ class Pipe:
             self._set_clock_back(entry.at)
         else:
             self._bounds.today = entry.at
+            if self._letters and self._letters.owes(entry.at):
+                self._sync()
+                self._letters.sum_up()
             blocks = self._intake.blocks(payloads, self.anonymizer.received)
             for block in blocks if ticks is None else self._between(blocks, deque(ticks)):
                 if ticks is None:
@@ -389,7 +416,9 @@ class Pipe:
         answer = as_nested(answer) if self.policy.nesting == "keep" else answer
         if len(answer):
             self._sync()
+            self._enter("sink")
             self.sink.write(answer, self.sequence)
+            self._enter("work")
             self.sequence += len(answer)
             self._note()
         if self._bags and len(bags := self.anonymizer.bags):
@@ -419,8 +448,7 @@ class Pipe:
         self._sync()
         self._journal.close()
         checkpoint = self._checkpoint()
-        self._journal = store.journal()
-        self._note()
+        self._journal = store.journal()  # it is forced to the disk before anything depends on it
         number, moment = store.number, self._moment()
 
         def written() -> tuple[float, int]:
@@ -447,7 +475,12 @@ class Pipe:
         """After a checkpoint is written, the source may forget what the previous one covers."""
         if self._saving is None or not (wait or self._saving.done()):
             return
-        seconds, size = self._saving.result()
+        try:
+            seconds, size = self._saving.result()
+        except ShoalError as error:
+            if self.watcher:
+                self.watcher.failed(str(error))
+            raise
         self._saving = None
         if self.source.replays and (covered := self._covered[0]) is not None:
             self.source.acknowledge(covered)
@@ -463,7 +496,7 @@ class Pipe:
             "letters": self._letters.saved if self._letters else None,
             "marks": {name: sink.mark for name, sink in self.sinks()},
             "newest": newest if math.isfinite(newest) else None, "clock": self._clock.now,
-            "parts": part_digests(self.policy, self.file), "files": file_digests(self.file),
+            "parts": self._parts, "files": self._files,
         }  # fmt: skip
         return Checkpoint(facts, self.anonymizer.snapshot())
 
@@ -480,6 +513,16 @@ class Pipe:
     def _left(self, name: str) -> int:
         """How much has left into a sink, by its key in the pipeline's file."""
         return self.bagged if name == "bags" else self.sequence
+
+
+@contextmanager
+def _quick_collections() -> Iterator[None]:
+    """The garbage collector leaves alone what was loaded before: to look at all of it takes longer than a tuple may wait."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _refuse_bags(policy: Policy, file: PipelineFile) -> None:

@@ -173,6 +173,22 @@ class PipelineFile(FrozenModel):
             raise PolicyError([f"{place}: {text}" for place, text in _found(cls, error)]) from None
 
 
+_SHOWN = ("topic", "stream", "subject", "table")  # settings that name a place, and hold neither addresses nor secrets
+
+
+def described(connector: Chosen) -> str:
+    """A connector in a few words, for people who watch: no address, no folder, no secret.
+
+    >>> connector = connector_class(SOURCES, "file")
+    >>> described(Chosen("file", connector.Settings(path="private/raw.jsonl")))
+    'file raw.jsonl'
+    """
+    path = getattr(connector.settings, "path", None)
+    named = [Path(path).name] if isinstance(path, Path) else []
+    named += [value for name in _SHOWN if isinstance(value := getattr(connector.settings, name, None), str)]
+    return " ".join([connector.name, *named[:1]])
+
+
 def refuse_same(file: PipelineFile) -> None:
     """Refuse a file that is named for two purposes."""
     named = {

@@ -9,13 +9,15 @@ from shoal.policy import Policy
 
 
 def published_schema(policy: Policy) -> pa.Schema:
-    """Intervals and labels; null for fields whose type only the data tell: those passed through, times, imputed values."""
+    """Intervals, labels and sets; null for fields whose type only the data tell: passed through, times, imputed values."""
     blurs = not policy.is_filter and policy.privacy.nulls_match == "blurred"
     known: dict[str, pa.DataType] = {}
     for name, attribute in () if getattr(policy.algorithm, "imputes", True) else policy.quasi:
         if not attribute.hierarchy:
             ends = [pa.float64(), pa.float64()]
             known[name] = struct_of(BLURRED_INTERVAL, [*ends, pa.bool_()]) if blurs else struct_of(ENDS, ends)
+        elif attribute.sets:
+            known[name] = pa.list_(pa.string())
         else:
             known[name] = struct_of(BLURRED_LABEL, [pa.string(), pa.bool_()]) if blurs else pa.string()
     if not policy.is_filter:

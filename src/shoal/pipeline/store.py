@@ -19,12 +19,12 @@ from shoal.connectors import Position
 from shoal.errors import StateError
 from shoal.formats import guarded, reason
 from shoal.pipeline.encryption import Damaged, FileCipher
-from shoal.pipeline.journal import Entry, Journal, JournalEntries, private
+from shoal.pipeline.journal import Entry, Journal, JournalEntries, private, sync_file
 from shoal.pipeline.progress import Progress, ProgressFile, read_progress
 
 KEPT = 2
 PROGRESS = "progress"
-PIECE = 256 << 20  # bytes of a snapshot that are encrypted at a time
+PIECE = 8 << 20  # bytes of a snapshot that are encrypted at a time; no other thread runs meanwhile
 
 
 class Checkpoint(NamedTuple):
@@ -63,6 +63,7 @@ class Store:
             self._acquire()
             try:
                 self._tidy()
+                self._force_journals()
             except BaseException:
                 self.close()
                 raise
@@ -92,6 +93,12 @@ class Store:
             return
         if last > used and not _has_begun(self._path("journal", last), self._cipher):
             self._path("journal", last).unlink()
+
+    def _force_journals(self) -> None:
+        """Force to the disk what a process that was killed may have left in memory: what is replayed becomes visible."""
+        for number in self._numbers("journal"):
+            sync_file(self._path("journal", number))
+        sync_file(self._folder)
 
     def load(self) -> SavedState | None:
         """The newest readable checkpoint and the journal entries after it; None in an empty folder.
@@ -167,7 +174,6 @@ class Store:
         try:
             count, digest = (self._writing.count, self._writing.chain) if self._writing else (self._count, self._chain)
             self._writing = journal = Journal(self._path("journal", self._number), self._cipher, count, digest)
-            self._sync()
         except OSError as error:
             raise self._refused(error) from None
         return journal
@@ -179,7 +185,7 @@ class Store:
         with guarded(self._folder / PROGRESS, StateError, "make room, and start again"):
             if self._progress is None:
                 self._progress = ProgressFile(self._folder / PROGRESS, self._cipher, progress)
-                self._sync()
+                sync_file(self._folder)
             else:
                 self._progress.write(progress)
 
@@ -197,7 +203,7 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, path)
-            self._sync()
+            sync_file(self._folder)
         except OSError as error:
             raise self._refused(error) from None
         for damaged in self._damaged:
@@ -237,13 +243,6 @@ class Store:
     def _numbers(self, kind: str) -> list[int]:
         names = (path.name.removeprefix(f"{kind}-") for path in self._folder.glob(f"{kind}-*"))
         return [int(name) for name in names if name.isdigit()]
-
-    def _sync(self) -> None:
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def _refused(self, error: OSError) -> StateError:
         return StateError(f"{self._folder}: cannot be written ({reason(error)}); make room, or check its permissions")

@@ -21,7 +21,7 @@ class Parameters(FrozenModel):
 
     name: str = Field(description="the algorithm's name")
     reuse_age: Span | None = Field(default=None, description="the age from which a generalization is no longer reused")
-    reuse_limit: Limit = Field(default=1000, description="the most generalizations kept for reuse")
+    reuse_limit: Limit = Field(default=1000, description="the largest number of generalizations kept for reuse")
     reuse_loss: Amount | None = Field(default=None, description="only generalizations with a smaller loss are reused")
 
     def resolved(self, k: int, window: Window) -> Self:
@@ -69,7 +69,7 @@ class Idea(Parameters):
     """IDEA."""
 
     name: Literal["idea"] = Field(description="the algorithm's name")
-    reuse_limit: Limit = Field(default=200, description="the most generalizations kept for reuse")
+    reuse_limit: Limit = Field(default=200, description="the largest number of generalizations kept for reuse")
     reuse_loss: Amount | None = Field(default=0.5, description="only generalizations with a smaller loss are reused")
 
     def _age(self, window: Window) -> float:
@@ -88,9 +88,9 @@ class Castle(Parameters):
     """CASTLE."""
 
     name: Literal["castle"] = Field(description="the algorithm's name")
-    clusters: Count = Field(default=50, description="the most unpublished clusters")
+    clusters: Count = Field(default=50, description="the largest number of unpublished clusters")
     recent: Count = Field(default=100, description="how many published groups the threshold averages over")
-    reuse_limit: Limit = Field(default=200, description="the most generalizations kept for reuse")
+    reuse_limit: Limit = Field(default=200, description="the largest number of generalizations kept for reuse")
 
     def _age(self, window: Window) -> float:
         return math.inf
@@ -102,9 +102,9 @@ class Fast(Parameters):
     needs_reuse_age: ClassVar[bool] = True
 
     name: Literal["fast"] = Field(description="the algorithm's name")
-    round: Count | None = Field(default=None, description="tuples a round; by default the smaller of 6·k and the deadline")
-    deadline: Span | None = Field(default=None, description="the longest a tuple waits; by default the window's length")
-    workers: Few = Field(default=1, description="rounds that run at the same time, on threads; above 1 no run is repeatable")
+    round: Count | None = Field(default=None, description="tuples per round; default: the smaller of 6·k and the deadline")
+    deadline: Span | None = Field(default=None, description="the longest wait of a tuple; default: the window's length")
+    workers: Few = Field(default=1, description="rounds that run at the same time, on threads; above 1 a run is not repeatable")
 
     def problems(self, k: int, window: Window) -> Iterator[tuple[str, str]]:
         yield from super().problems(k, window)
@@ -135,7 +135,7 @@ class Fast(Parameters):
 
 
 class Tide(Parameters):
-    """Tide, which is used where a policy names no algorithm."""
+    """Tide, the default."""
 
     name: Literal["tide"] = Field(default="tide", description="the algorithm's name")
     effort: Literal["quick", "thorough"] = Field(default="quick", description="how much work is put into a wave")
@@ -151,11 +151,6 @@ def _unit(key: str, value: float | None, window: Window) -> Iterator[tuple[str, 
 
 def _name(known: type[FrozenModel]) -> str:
     return str(get_args(known.model_fields["name"].annotation)[0])
-
-
-def needs_reuse_age(name: str) -> bool:
-    """Whether a policy that names this algorithm must give reuse_age where its window counts seconds."""
-    return any(getattr(known, "needs_reuse_age", False) for known in KNOWN if _name(known) == name)
 
 
 Windowed: TypeAlias = Fads | Iot | Kvarp | Idea | Xband | Castle | Fast | Tide

@@ -202,32 +202,33 @@ Tree = Annotated[Hierarchy, PlainValidator(_tree), WithJsonSchema(SCHEMA)]
 
 
 class Attribute(FrozenModel):
-    """A quasi-identifier, a sensitive attribute, or one that is kept as it is."""
+    """A quasi-identifier, a sensitive attribute, or a kept attribute."""
 
     model_config = ConfigDict(json_schema_extra=_FORMS)
 
     quasi: Literal["numeric", "categorical"] | None = Field(
         default=None, description="numeric or categorical: a quasi-identifier, published generalized"
     )
-    range: Range | None = Field(default=None, description="the lowest and the highest value there can be")
+    range: Range | None = Field(default=None, description="the smallest and the largest possible value")
     grid: Positive | None = Field(default=None, description="published ends are rounded outward to multiples of it")
-    part: Literal["year"] | None = Field(default=None, description="year: the field holds dates, of which the year counts")
-    out_of_range: Literal["reject", "clip"] = Field(default="reject", description="what becomes of a value outside the range")
+    part: Literal["year"] | None = Field(default=None, description="year: the field holds dates, and the year is used")
+    out_of_range: Literal["reject", "clip"] = Field(
+        default="reject", description="a value outside the range: reject the record, or clip the value"
+    )
     hierarchy: Tree | None = Field(default=None, description="a file in the policy's folder, or a tree with one root")
     values: Values | None = Field(
-        default=None, description="all values there can be, without a hierarchy; published as sets unless generalize is node"
+        default=None, description="all possible values, if there is no hierarchy; published as sets unless generalize is node"
     )
     unknown: Unknown = Field(
         default="reject",
-        description="what becomes of a value that is no leaf: reject (default) or root; that is in no block: unlisted "
-        "(default) or null",
+        description="a value that is not a leaf: reject (default) or root; a value in no block: unlisted (default) or null",
     )
     generalize: Generalize | None = Field(
         default=None,
         description="node: a group shows the lowest node over its values; set, or {set: {most: 5, min_support: 2}}: the values",
     )
     sensitive: Mark = Field(default=False, description="true: published as it is")
-    stable: Mark = Field(default=False, description="true: it hardly changes for a person, and is published as `as` says")
+    stable: Mark = Field(default=False, description="true: a person's value hardly changes; `as` says how it is published")
     shown_as: ShownAs | None = Field(
         default=None,
         alias="as",
@@ -236,17 +237,19 @@ class Attribute(FrozenModel):
     blocks: WrittenBlocks | None = Field(
         default=None, description="lists of values, a mapping of names to lists, or a file in the policy's folder"
     )
-    bag: Count | None = Field(default=None, description="of `as: bag`: the fewest values of a bag; 2000 if absent")
-    l: Diverse | None = Field(default=None, description="how much its values differ in a group; privacy.l if absent")
-    t: Closeness | None = Field(default=None, description="how far its values in a group may be from all; privacy.t if absent")
+    bag: Count | None = Field(default=None, description="of `as: bag`: the smallest number of values in a bag; default 2000")
+    l: Diverse | None = Field(default=None, description="how diverse its values must be in a group; default privacy.l")
+    t: Closeness | None = Field(
+        default=None, description="how far its distribution in a group may be from that of all; default privacy.t"
+    )
     distribution: Distribution | None = Field(
-        default=None, description="what t compares with: every value with its share; the accepted input so far if absent"
+        default=None, description="what t compares with: every value with its share; default the accepted input so far"
     )
     because: Reason | None = Field(
-        default=None, description="why a sensitive attribute may be published although its values single persons out"
+        default=None, description="why a sensitive attribute may be published although its values single out persons"
     )
     publish: Kept | None = Field(
-        default=None, description='keep: published as it is; {keep: true, because: "…"}: although its values single persons out'
+        default=None, description='keep: published as it is; {keep: true, because: "…"}: although its values single out persons'
     )
 
     @property

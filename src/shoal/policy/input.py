@@ -90,21 +90,23 @@ Form = Annotated[str, PlainValidator(_form), WithJsonSchema({"type": "string"})]
 
 
 class Input(FrozenModel):
-    """How the input is written. What is absent is as in plain UTF-8: commas, points, ISO 8601.
+    """How the input is written. The defaults are plain UTF-8, commas, points, ISO 8601.
 
     >>> Input(separator=";", decimal=",").marks
     Marks(decimal=',', thousands='')
     """
 
     separator: Separator | None = Field(
-        default=None, description='the mark between the fields of a CSV, such as ";"; a comma, and a tab in .tsv, if absent'
+        default=None, description='the mark between the fields of a CSV, such as ";"; default a comma, in .tsv a tab'
     )
     quote: Quote = Field(default=QUOTE, description="the mark around values that hold a separator; none: nothing is quoted")
-    encoding: Encoding = Field(default="utf-8", description="of texts: utf-8, utf-16 with a mark, cp1252 or latin-1")
-    decimal: Literal[".", ","] = Field(default=".", description="the decimal mark of numbers that are written as text")
-    thousands: Thousands = Field(default="", description="the mark between thousands; none if absent")
+    encoding: Encoding = Field(
+        default="utf-8", description="the encoding of text: utf-8, utf-16 with a byte order mark, cp1252 or latin-1"
+    )
+    decimal: Literal[".", ","] = Field(default=".", description="the decimal mark of numbers in text")
+    thousands: Thousands = Field(default="", description="the mark between thousands; default none")
     header: Header = Field(default=(), description="the names of a CSV's columns, if its first line is a record")
-    sheet: Name | None = Field(default=None, description="the sheet of a workbook; the first if absent")
+    sheet: Name | None = Field(default=None, description="the sheet of a workbook; default the first")
     times: dict[Name, Form] = Field(
         default={},
         description="the form of fields with times that are not ISO 8601, such as {birth: dd.mm.yyyy, ts: ms}",

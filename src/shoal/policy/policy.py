@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from shoal.config import read_yaml
 from shoal.errors import PolicyError
+from shoal.policy.about import About
 from shoal.policy.algorithm import Algorithm, Parameters
 from shoal.policy.attribute import Attribute, Requirement
 from shoal.policy.checks import notes
@@ -56,6 +57,7 @@ class Policy:
     releases: Releases | None  # how many tuples of one person may leave
     lanes: int  # windows side by side that share the tuples
     algorithm: Algorithm
+    about: About  # decides no outcome, and is in no fingerprint
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Policy:
@@ -112,6 +114,7 @@ class Policy:
             releases=sections["releases"],
             lanes=sections["lanes"],
             algorithm=algorithm,
+            about=sections["about"] or About(),
         )
 
     @staticmethod

@@ -23,11 +23,13 @@ from pydantic import (
 
 from shoal.config import Few, FrozenModel, Name, Place, Weight, dotted, missing, problems, refusal, unknown, whole
 from shoal.errors import PolicyError
-from shoal.policy.algorithm import FILTER, KNOWN, NAMES, Algorithm, Tide
+from shoal.policy.about import About
+from shoal.policy.algorithm import FILTER, NAMES, Algorithm, Tide
 from shoal.policy.attribute import Attribute
 from shoal.policy.canonical import canonical
 from shoal.policy.checks import conflicts
 from shoal.policy.input import Input, nulls_by_field
+from shoal.policy.outside import outside_names, parameters_of
 from shoal.policy.sections import SUPPRESS, Item, Privacy, Sparse, Suppressed, Time, Window
 from shoal.policy.stable import Releases
 from shoal.policy.zanon import FIXED, TUNED, Auto, Tuned
@@ -47,6 +49,7 @@ _FORMS: dict[str, JsonValue] = {
 }
 _NOT_SHOWN = ("[key]", FIXED, TUNED)
 _NESTED: dict[str, type[BaseModel]] = {
+    "about": About,
     "time": Time,
     "input": Input,
     "item": Item,
@@ -113,11 +116,12 @@ class PolicyFile(FrozenModel):
     model_config = ConfigDict(json_schema_extra=_FORMS, title="Policy", defer_build=True)
 
     version: Annotated[Literal[1], BeforeValidator(whole)] = Field(default=1, description="the version of this format")
+    about: About | None = Field(default=None, description="what the output is for, and who answers for it; reports repeat it")
     person: Annotated[Name, BeforeValidator(_person)] = Field(
-        description="the field that tells persons apart, or none where every record is its own person"
+        description="the field that identifies persons, or none if every record is a different person"
     )
     person_missing: Literal["reject", "own"] = Field(
-        default="reject", description="what becomes of a record without its person: rejected, or a person of its own"
+        default="reject", description="a record without a person: reject it, or own: it counts as a different person"
     )
     time: Time | None = Field(default=None, description="the records' own time, such as {field: ts}")
     input: Input | None = Field(
@@ -141,7 +145,7 @@ class PolicyFile(FrozenModel):
         default=None, description="how long a tuple may be held, such as {count: 2000} or {time: 30s}"
     )
     weights: dict[Name, Weight] = Field(
-        default={}, description="how much each quasi-identifier counts in losses and distances, such as {age: 2}; 1 if absent"
+        default={}, description="how much each quasi-identifier counts in losses and distances, such as {age: 2}; default 1"
     )
     suppressed: Suppressed = Field(
         default="blank",
@@ -150,12 +154,12 @@ class PolicyFile(FrozenModel):
     )
     sparse: Sparse = Field(
         default=SUPPRESS,
-        description="what becomes of a tuple that is due while fewer than k persons are there: suppress, or {stretch: 4}",
+        description="a tuple that is due while fewer than k persons wait: suppress it, or let it wait longer, {stretch: 4}",
     )
     releases: Releases | None = Field(
-        default=None, description="how many tuples of one person may leave, such as {per_person: 20, per: 1d}"
+        default=None, description="how many tuples of one person are published, such as {per_person: 20, per: 1d}"
     )
-    lanes: Few = Field(default=1, description="windows side by side that share the stream, for several cores")
+    lanes: Few = Field(default=1, description="parallel windows that share the stream, for several cores")
     algorithm: Algorithm = Field(
         default=DEFAULT, description="the algorithm and its parameters, such as {name: idea}", discriminator="name"
     )
@@ -167,6 +171,19 @@ def _adapter(name: str) -> TypeAdapter[Any]:
     field = PolicyFile.model_fields[name]
     written: Any = Annotated[field.annotation, field]
     return TypeAdapter(written)
+
+
+def _validated(name: str, value: object, context: Mapping[str, Any]) -> Any:
+    """A section, read by the class of its own; of an algorithm of another package, by the class that it registered."""
+    if name == "algorithm" and (own := _outside(value)) is not None:
+        return own.model_validate(value, context=context)
+    return _adapter(name).validate_python(value, context=context)
+
+
+def _outside(algorithm: object) -> type[BaseModel] | None:
+    """The class that another package registered for an algorithm; None if the algorithm is built in, or unknown."""
+    name = algorithm.get("name") if isinstance(algorithm, Mapping) else None
+    return parameters_of(name) if isinstance(name, str) and name not in NAMES else None
 
 
 def read_policy(written: object, folder: str | PathLike[str] | None) -> dict[str, Any]:
@@ -182,9 +199,11 @@ def read_policy(written: object, folder: str | PathLike[str] | None) -> dict[str
     for name, field in PolicyFile.model_fields.items():
         if name in written and not (written[name] is None and name in needed):
             try:
-                sections[name] = _adapter(name).validate_python(written[name], context=context)
+                sections[name] = _validated(name, written[name], context)
             except ValidationError as error:
-                found.extend(_said(name, error))
+                found.extend(_said(name, written[name], error))
+            except PolicyError as error:  # of a package that registers an algorithm
+                found.extend(error.problems)
         elif field.is_required() or name in needed:
             found.append(f"{name}: {missing(name, PolicyFile)}")
         else:
@@ -209,13 +228,16 @@ def _is_filter(written: Mapping[Any, Any]) -> bool:
     return isinstance(algorithm, Mapping) and algorithm.get("name") == FILTER
 
 
-def _said(section: str, error: ValidationError) -> Iterator[str]:
+def _said(section: str, value: Any, error: ValidationError) -> Iterator[str]:
     """What pydantic found wrong in a section."""
-    for place, text in problems(error, _owner, (section,)):
+    is_outside = section == "algorithm" and _outside(value) is not None
+    for place, text in problems(error, _owner, (section, value["name"]) if is_outside else (section,)):
         if text == "is not a mapping":
             text += "; write a role, such as {sensitive: true}"
-        if place[0] == "algorithm" and len(place) > 2 and place[1] in NAMES:
+        if place[0] == "algorithm" and len(place) > 2 and (is_outside or place[1] in NAMES):
             place = ("algorithm", *place[2:])
+        elif place == ("algorithm", "name") and (others := outside_names()):
+            text += f"; other packages add {', '.join(others)}"
         yield f"{dotted(tuple(step for step in place if step not in _NOT_SHOWN))}: {text}"
 
 
@@ -229,7 +251,7 @@ def _owner(place: Place) -> type[BaseModel]:
         case ("algorithm", _, "z", str(), _):
             return Tuned
         case ("algorithm", name, *_):
-            return KNOWN[NAMES.index(name)]
+            return parameters_of(name) or PolicyFile
     return _NESTED.get(place[0], PolicyFile)
 
 

@@ -33,9 +33,9 @@ class Window(FrozenModel):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    count: Count | None = Field(default=None, description="the most arrivals a tuple waits")
-    time: Span | None = Field(default=None, description="the longest a tuple waits, such as 30s")
-    buffer: Count | None = Field(default=None, description="the most tuples held; waiting is not bounded")
+    count: Count | None = Field(default=None, description="the largest number of arrivals that a tuple waits")
+    time: Span | None = Field(default=None, description="the longest wait of a tuple, such as 30s")
+    buffer: Count | None = Field(default=None, description="the largest number of waiting tuples; the wait is not bounded")
 
     @property
     def kind(self) -> Kind:
@@ -75,26 +75,26 @@ def round_grid(length: float) -> float:
 
 
 class Privacy(FrozenModel):
-    """Every group counts at least `k` persons, whose sensitive values differ enough.
+    """What is promised: at least `k` persons in every group, and more on request.
 
     Under `maybe` a member shows null for a missing value; otherwise all members of a group show the same.
     """
 
-    k: Count = Field(description="the fewest persons in a group")
+    k: Count = Field(description="the smallest number of persons in a group")
     l: Diverse | None = Field(
-        default=None, description="how much the sensitive values of a group differ: 3, {entropy: 3} or {recursive: [c, l]}"
+        default=None, description="how diverse the sensitive values of a group must be: 3, {entropy: 3} or {recursive: [c, l]}"
     )
     t: Closeness | None = Field(
-        default=None, description="how far the sensitive values of a group may be from those of all: 0 to 1"
+        default=None, description="how far the distribution of the sensitive values of a group may be from that of all: 0 to 1"
     )
     nulls_match: Literal["blurred", "extended", "root", "maybe"] = Field(
         default="blurred",
-        description="blurred: what a member lacks is shown in doubt for all; extended: what a member lacks is null for all; "
-        "root: the root instead; maybe: each its own",
+        description='if a member lacks a value: blurred: all show "or missing"; extended: all show null; root: all show '
+        "the root; maybe: each row shows its own null",
     )
     min_support: Count | None = Field(
         default=None,
-        description="under blurred (default 2) and maybe (1): what fewer persons of the group have is published as the root",
+        description="under blurred (default 2) and maybe (1): if fewer persons of a group have a value, the root is published",
     )
     one_in_k: Flag = Field(
         default=True, description="no person has more than 1/k of the rows of a group, reuse included; false: as in the papers"
@@ -102,12 +102,12 @@ class Privacy(FrozenModel):
 
     across: Several | None = Field(
         default=None,
-        description="the fewest values of the blocks in place of which stable attributes are published, such as 3",
+        description="the smallest number of values in a block of stable attributes, such as 3",
     )
 
     accept: Accepted = Field(
         default={},
-        description="by the name of an attack, the success that is accepted, such as {homogeneity: 5%}; worse fails the audit",
+        description="the accepted success of an attack, by its name, such as {homogeneity: 5%}; above it the audit fails",
     )
 
     @model_validator(mode="after")

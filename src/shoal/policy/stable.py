@@ -198,10 +198,10 @@ WrittenBlocks = Annotated[
 
 
 class Releases(FrozenModel):
-    """A budget: how many tuples of one person may leave in a span of time."""
+    """A budget: how many tuples of one person are published per span of time."""
 
-    per_person: Count = Field(description="the most tuples of one person")
-    per: Span = Field(gt=0, description="in any span so long, such as 1d")
+    per_person: Count = Field(description="the largest number of tuples of one person")
+    per: Span = Field(gt=0, description="the length of the span, such as 1d")
     beyond: Literal["drop", "withhold"] = Field(
-        default="drop", description="drop: the tuple is rejected; withhold: it leaves without its sensitive values"
+        default="drop", description="further records: drop rejects them; withhold publishes them without their sensitive values"
     )

@@ -58,14 +58,14 @@ class Auto(FrozenModel):
     k: Annotated[int, Field(ge=2), BeforeValidator(whole)] = Field(description="the users who must publish the same")
     probability: Annotated[
         float, PlainValidator(_inside), WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
-    ] = Field(description="the part of the users for whom that should hold")
+    ] = Field(description="the share of the users for whom this should hold")
 
 
 class Tuned(FrozenModel):
     """A z that follows the stream."""
 
-    auto: Auto = Field(description="what is to be reached, such as {k: 2, probability: 0.95}")
-    floor: Count = Field(default=5, description="the least that z may become")
+    auto: Auto = Field(description="the goal, such as {k: 2, probability: 0.95}")
+    floor: Count = Field(default=5, description="the smallest z")
 
 
 def _written(value: object) -> str:
@@ -77,16 +77,16 @@ class Zanon(FrozenModel):
 
     name: Literal["zanon"] = Field(description="the algorithm's name")
     z: Annotated[Annotated[Count, Tag(FIXED)] | Annotated[Tuned, Tag(TUNED)], Discriminator(_written)] = Field(
-        description="the users who must have exposed an item within the window, such as 20, or {auto: …, floor: 5}"
+        description="the number of users who must have exposed an item within the window, such as 20, or {auto: …, floor: 5}"
     )
     window: Annotated[Span, AfterValidator(_window)] = Field(
         description="how far back users are counted, and how long a pseudonym lasts, such as 1h"
     )
     withheld: Literal["drop", "blank"] = Field(
-        default="drop", description="what becomes of an observation that is withheld: dropped, or published without its item"
+        default="drop", description="a withheld observation: drop it, or blank: publish it without its item"
     )
     secret_file: Annotated[str, PlainValidator(_secret), WithJsonSchema({"type": "string"})] | None = Field(
-        default=None, description="a file in the policy's folder that holds the secret of the pseudonyms; else SHOAL_SECRET"
+        default=None, description="a file in the policy's folder with the secret of the pseudonyms; default SHOAL_SECRET"
     )
 
     @model_validator(mode="after")

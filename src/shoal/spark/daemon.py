@@ -1,6 +1,7 @@
 """The parent of Spark's Python workers (`spark.python.daemon.module`): shoal is loaded once, before workers are forked.
 
-SHOAL_WARM names an algorithm. Its kernels are loaded too, from SHOAL_CACHE, or compiled once if they are not there.
+SHOAL_WARM names algorithms, with commas between them, or is `all`. Their kernels are loaded too: those that the package brings,
+or those in SHOAL_CACHE; if they are not there, they are compiled once.
 """
 
 from __future__ import annotations
@@ -13,26 +14,14 @@ from zipimport import zipimporter
 from pyspark.daemon import manager
 
 VARIABLE = "SHOAL_WARM"
-_SMALL = {
-    "person": "pid",
-    "attributes": {"age": {"quasi": "numeric", "range": [0, 100], "grid": 5}},
-    "privacy": {"k": 2},
-    "window": {"count": 4},
-}
 
 
 def warm() -> None:
     import pandas  # noqa: F401
 
-    import shoal.spark.steps  # noqa: F401
-    from shoal import Anonymizer, Policy
-    from shoal.algorithms import WINDOWED
+    from shoal.spark.rehearsal import rehearse
 
-    name = os.environ.get(VARIABLE)
-    if name in WINDOWED:
-        anonymizer = Anonymizer(Policy.parse({**_SMALL, "algorithm": {"name": name}}))
-        for person in range(6):
-            anonymizer.push({"pid": person, "age": 10 * person})
+    rehearse(os.environ.get(VARIABLE, ""))
 
 
 def only_if_changed(forget: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -39,12 +39,18 @@ class FileSource:
 class FileSink:
     """A folder of JSON lines."""
 
+    is_json = True
+
     def __init__(self, settings: Any) -> None:
         self._path = str(settings.path)
 
     def problems(self) -> Iterator[str]:
         if kind(self._path) != "jsonl":
-            yield "sink.file.path: is a format that is not there on Spark; use .jsonl"
+            yield "sink.file.path: is a format that is not there on Spark; use .jsonl, or the sink parquet"
+
+    def session(self) -> Mapping[str, str]:
+        """What the session needs for it."""
+        return {}
 
     def write(self, found: DataFrame) -> None:
         found.write.mode("error").options(**_LINES).json(self._path)

@@ -36,6 +36,13 @@ class Job:
     pseudonyms: bytes | None = field(default=None, repr=False)
     """The secret of the pseudonyms under z-anonymity."""
 
+    strict: bool = False
+    max_rejected: float = 1.0
+    late: float | None = None
+    """How many seconds the time of a record may be behind; None if that does not matter."""
+
+    traced: bool = False
+
     @cached_property
     def key(self) -> NDArray[np.uint64]:
         """The key of the fingerprints: the same in every lane, and the same if a step is run again."""
@@ -49,6 +56,11 @@ class Job:
     @property
     def lanes(self) -> int:
         return len(self.routing.keys) - 1
+
+    def counts(self, arrived: NDArray[np.int64]) -> bytes:
+        """Arrivals as messages tell them: of each lane under `count`, which numbers them all; else only how many there were."""
+        counting = self.policy.window is not None and self.policy.window.kind == "count"
+        return (arrived if counting else arrived.sum(keepdims=True)).astype(np.int64).tobytes()
 
     def sealed(self, header: dict[str, Any], state: bytes) -> bytes:
         """The encrypted state of a lane, as it is stored between batches."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyspark
@@ -63,6 +63,8 @@ class TopicSource:
 class TopicSink:
     """A topic that gets every tuple at least once, one JSON object per message."""
 
+    is_json = True
+
     def __init__(self, settings: Any) -> None:
         self._settings = settings
 
@@ -71,6 +73,10 @@ class TopicSink:
 
     def options(self) -> dict[str, str]:
         return {"kafka.bootstrap.servers": self._settings.brokers, "topic": self._settings.topic}
+
+    def session(self) -> Mapping[str, str]:
+        """What the session needs for it."""
+        return {}
 
     def write(self, found: DataFrame) -> None:
         _check_connector(found.sparkSession, "sink")

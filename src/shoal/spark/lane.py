@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.anonymizer import Filter, RemoteLane, Result, Snapshot, Transfer
 from shoal.columns import Rejections, event_times
+from shoal.errors import RecordError
 from shoal.spark.job import Job
 from shoal.spark.message import Message, streams
+from shoal.spark.message import counts as message_counts
+from shoal.spark.rejected import refuse_strictly
 
 LAST = 2**31 - 1
 """The part number at the end of the stream, after all others."""
@@ -63,7 +67,7 @@ class WindowLane(KeyedLane):
 
     def __init__(self, job: Job, number: int) -> None:
         super().__init__(job, number)
-        self._lane = RemoteLane(job.policy, job.key, np.array(job.whole, bool), number)
+        self._lane = RemoteLane(job.policy, job.key, np.array(job.whole, bool), number, job.traced)
 
     @property
     def next(self) -> float | None:  # type: ignore[override]
@@ -71,11 +75,25 @@ class WindowLane(KeyedLane):
 
     def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
         counts = np.sum([message.arrived for message in messages], axis=0)
-        own = Transfer.concat([Transfer.from_bytes(message.tuples) for message in messages if message.tuples])
+        brought = [Transfer.from_bytes(message.tuples) for message in messages if message.tuples]
+        if not brought:  # only the clock ticks, and the common lane may have something to do
+            return self._answer(Result([], self._lane.hand_over_none()), messages[0], counts.tobytes())
+        own = Transfer.concat(brought)
         if not in_order:
             own = own.select(np.lexsort((own.rows, own.tuples.time)))
+        late = None if self._job.late is None else own.tuples.time < self.newest - self._job.late
+        if late is not None and late.any():
+            own = own.select(~late)
         self._see(messages)
-        return self._answer(self._lane.arrive(own, counts, self.newest), messages[0], counts.tobytes())
+        answer = self._answer(self._lane.arrive(own, counts, self.newest), messages[0], counts.tobytes())
+        return [*answer, *self._rejected(late, messages[0])]
+
+    def _rejected(self, late: NDArray[np.bool_] | None, cause: Message) -> list[Message]:
+        """A message with the number of late records."""
+        number = 0 if late is None else int(late.sum())
+        if number and self._job.strict:
+            raise RecordError("a record was rejected under strict: it came too late")
+        return [Message(self._key, cause.part, cause.seq, rejected=number)] if number else []
 
     def tick(self, now: float) -> list[Message]:
         self.newest = max(self.newest, now)
@@ -96,7 +114,7 @@ class WindowLane(KeyedLane):
 
     @property
     def _no_arrivals(self) -> bytes:
-        return np.zeros(self._job.lanes, np.int64).tobytes()
+        return self._job.counts(np.zeros(self._job.lanes, np.int64))
 
     def _answer(self, result: Result, cause: Message, counts: bytes) -> list[Message]:
         """The published records, and a message to the common lane with the tuples that are handed over."""
@@ -117,8 +135,10 @@ class CommonLane(WindowLane):
         if handed or arrived:
             handed = handed or [self._lane.hand_over_none()]
             result = self._lane.join(Transfer.concat(handed), arrived, self.newest)
-        else:
+        elif self.newest > -math.inf:
             result = self._lane.tick(self.newest)
+        else:
+            return []
         return self._published(result.published, messages[0])
 
     def tick(self, now: float) -> list[Message]:
@@ -138,9 +158,11 @@ class FilterLane(KeyedLane):
 
     def take_in(self, messages: Sequence[Message], in_order: bool) -> list[Message]:
         first = messages[0]
-        received, rejected = (sum(getattr(message, name) for message in messages) for name in ("received", "rejected"))
+        received, rejected = message_counts(messages)
         batch = self._records(messages, in_order)
         answer = self._filter.arrive(batch, np.arange(len(batch))) if batch is not None else self._filter.flush()
+        if self._job.strict:
+            refuse_strictly(answer.rejected)
         counted = Message(self._key, first.part, first.seq, received=received, rejected=rejected + len(answer.rejected))
         return [counted, *self._published([answer.published], first)]
 

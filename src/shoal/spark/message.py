@@ -1,13 +1,13 @@
 """The messages between the steps of a query: Spark rows that hold many tuples each, as bytes that Spark need not read.
 
-A message goes to one lane. It says how many tuples arrived in each lane, and what the newest time is. So every lane runs
-whenever a tuple arrives in any lane, and its clock is the clock of the stream.
+A message goes to one lane. It says what the newest time is, and under `count` how many tuples arrived in each lane. So every
+lane runs whenever a tuple arrives in any lane, and its clock is the clock of the stream.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +18,12 @@ from shoal.anonymizer import streamed
 
 SCHEMA = (
     "key int, part int, seq bigint, newest double, counts binary, tuples binary, published binary, "
-    "received bigint, rejected bigint"
+    "received bigint, rejected bigint, at bigint, moment bigint"
 )
 _ARROW = pa.schema([
     ("key", pa.int32()), ("part", pa.int32()), ("seq", pa.int64()), ("newest", pa.float64()), ("counts", pa.binary()),
     ("tuples", pa.binary()), ("published", pa.binary()), ("received", pa.int64()), ("rejected", pa.int64()),
+    ("at", pa.int64()), ("moment", pa.int64()),
 ])  # fmt: skip
 
 MOST = 32_768
@@ -39,10 +40,12 @@ class Message(NamedTuple):
     published: bytes | None = None
     received: int = 0
     rejected: int = 0
+    at: int = 0  # the time of Spark's batch, in milliseconds
+    moment: int | None = None  # when the lane's next tuple is due, in milliseconds; 0 if none waits
 
     @property
     def arrived(self) -> NDArray[np.int64]:
-        """How many tuples arrived in each lane."""
+        """How many tuples arrived: in each lane under `count`, else in all of them."""
         return np.frombuffer(self.counts, np.int64)
 
 
@@ -57,6 +60,11 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Message]:
 
 def from_pandas(frame: Any) -> Iterator[Message]:
     return from_batch(pa.RecordBatch.from_pandas(frame, _ARROW, preserve_index=False))
+
+
+def counts(messages: Sequence[Message]) -> tuple[int, int]:
+    """How many records were received and rejected."""
+    return sum(message.received for message in messages), sum(message.rejected for message in messages)
 
 
 def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,23 +19,30 @@ from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, DOUBT, ENDS
 from shoal.errors import PolicyError
 from shoal.pipeline import PipelineFile
 from shoal.policy import Policy
-from shoal.spark.anonymize import ROCKSDB, anonymize
+from shoal.spark.anonymize import anonymize
+from shoal.spark.configure import PARTITIONS, needed
 from shoal.spark.daemon import VARIABLE
+from shoal.spark.drain import Drain
 from shoal.spark.files import FileSink, FileSource
 from shoal.spark.kafka import TopicSink, TopicSource
 from shoal.spark.state_file import load, save
+from shoal.spark.tables import DeltaTable, IcebergTable, ParquetFolder
+from shoal.spark.tables import columns as table_columns
 
 _SOURCES: dict[str, Any] = {"file": FileSource, "kafka": TopicSource}
-_SINKS: dict[str, Any] = {"file": FileSink, "kafka": TopicSink}
+_SINKS: dict[str, Any] = {
+    "file": FileSink, "kafka": TopicSink, "parquet": ParquetFolder, "delta": DeltaTable, "iceberg": IcebergTable,
+}  # fmt: skip
 _LANES = 8
 _MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**29), "MALLOC_TOP_PAD_": str(2**26)}
 """These make glibc keep the memory that a worker frees for the next batch; new pages would take a tenth of a query's time."""
 
 
-def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambda query: None) -> None:
+def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambda query: None, drain: bool = False) -> None:
     """Run a pipeline on a cluster, or on `local[2]`, until its source ends or it is stopped.
 
-    `started` is called with the running query, if the source does not end.
+    `started` is called with the running query, if the source does not end. With `drain` what the source has by now is taken
+    in, everything leaves, and the pipeline ends.
 
     Raises
     ------
@@ -46,28 +56,37 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
     policy = Policy.load(file.policy)
     lanes = policy.lanes if policy.lanes > 1 else _LANES
     key = file.state.key.read()
-    spark = session(master, policy.algorithm.name, lanes)
+    spark = session(master, policy.algorithm.name, lanes, sink.session())
+    shaped = _lines if sink.is_json else table_columns
     home = str(file.state.dir)
     schema = _schema(spark, f"{home}/schema", key, source)
     records = source.read(spark.read, schema)
     if not source.follows:
-        sink.write(_lines(anonymize(records, policy, lanes, key=key)))
+        sink.write(shaped(anonymize(records, policy, lanes, key=key)))
         return
     stream = source.read(spark.readStream, schema)
-    found = anonymize(stream, policy, lanes, sample=records, split_tree=f"{home}/split_tree", key=key)
-    writer = sink.writer(_lines(found)).option("checkpointLocation", f"{home}/checkpoint")
+    ending = Drain()
+    late = file.late.allow if file.late and file.late.then == "reject" else None
+    found = anonymize(
+        stream, policy, lanes, sample=records, split_tree=f"{home}/split_tree", key=key, observation="shoal", drain=ending,
+        late=late,
+    )  # fmt: skip
+    writer = sink.writer(shaped(found)).option("checkpointLocation", f"{home}/checkpoint")
+    if drain and not policy.is_filter:
+        ending.run(writer.trigger(availableNow=True), started)
+        return
     query = writer.trigger(processingTime=f"{file.state.checkpoint} seconds").start()
     started(query)
     query.awaitTermination()
 
 
-def session(master: str, algorithm: str, lanes: int) -> SparkSession:
+def session(master: str, algorithm: str, lanes: int, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """A session with encryption turned on, and workers that start with shoal already loaded."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in {VARIABLE: algorithm, **_MEMORY}.items():
         os.environ.setdefault(name, value)
     builder = SparkSession.builder.appName("shoal").master(master)
-    for name, value in settings(master, algorithm, lanes).items():
+    for name, value in {**settings(master, algorithm, lanes), **more}.items():
         builder = builder.config(name, value)
     found = builder.getOrCreate()
     found.sparkContext.setLogLevel("ERROR")
@@ -78,14 +97,15 @@ def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
     """
     >>> sorted(set(settings("spark://host:7077", "tide", 8)) - set(settings("local[2]", "tide", 8)))
     ['spark.authenticate', 'spark.network.crypto.enabled']
+    >>> [settings(master, "tide", 8)[PARTITIONS] for master in ("local", "local[2]", "local[16]", "spark://host:7077")]
+    ['1', '2', '8', '8']
     """
     chosen = {
         "spark.io.encryption.enabled": "true",
         "spark.python.daemon.module": "shoal.spark.daemon",
         **{f"spark.executorEnv.{name}": value for name, value in {VARIABLE: algorithm, **_MEMORY}.items()},
-        "spark.sql.shuffle.partitions": str(lanes),
-        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        **needed(lanes),
+        PARTITIONS: str(min(lanes, _cores(master))),
         "spark.ui.showConsoleProgress": "false",
     }
     if cache := os.environ.get("SHOAL_CACHE"):
@@ -95,13 +115,21 @@ def settings(master: str, algorithm: str, lanes: int) -> dict[str, str]:
     return chosen
 
 
+def _cores(master: str) -> float:
+    """The cores of a local session, where more tasks than cores only cost time; of a cluster they are not known."""
+    if not master.startswith("local"):
+        return math.inf
+    number = re.match(r"local\[(\d+)", master)
+    return int(number[1]) if number else (os.cpu_count() or 1) if master.startswith("local[*") else 1
+
+
 def _problems(file: PipelineFile) -> Iterator[str]:
     for place, chosen, known in (("source", file.source, _SOURCES), ("sink", file.sink, _SINKS)):
         if chosen.name in known:
             yield from known[chosen.name](chosen.settings).problems()
         else:
-            yield f"{place}.{chosen.name}: is not there on Spark; use {' or '.join(known)}, or call shoal.spark.anonymize"
-    for name in ("bags", "late", "dead_letters", "trace", "telemetry"):
+            yield f"{place}.{chosen.name}: is not there on Spark; use {', '.join(known)}, or call shoal.spark.anonymize"
+    for name in ("bags", "dead_letters", "trace", "telemetry"):
         if getattr(file, name) is not None:
             yield f"{name}: is not there on Spark; remove it"
 

@@ -15,14 +15,16 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from shoal.anonymizer import Transfer, streamed
 from shoal.columns import Encoder, ObservationEncoder
+from shoal.spark.given import with_dots
 from shoal.spark.job import Job
-from shoal.spark.lane import ROW, KeyedLane, lane
-from shoal.spark.message import Message, from_batch, from_pandas, to_batch
+from shoal.spark.lane import LAST, ROW, KeyedLane, lane
+from shoal.spark.message import Message, counts, from_batch, from_pandas, to_batch
+from shoal.spark.rejected import check_share, refuse_strictly
 
 CHUNK = 65_536
 """Small batches are joined until they have this many records, then encoded."""
 
-_STATE = "sealed binary, timer bigint"
+_STATE = "sealed binary"
 
 
 class EncodeStep:
@@ -39,11 +41,14 @@ class EncodeStep:
                 encoder = kind(self._job.policy, self._job.key)
             rows = np.asarray(batch.column(ROW).to_numpy())
             records = batch.drop_columns([ROW])
+            records = records.rename_columns(with_dots(records.schema.names))
             split = self._observed if self._job.policy.is_filter else self._encoded
             yield to_batch(split(encoder, records, rows, seq))
 
     def _encoded(self, encoder: Encoder, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int) -> Iterator[Message]:
         encoded = encoder.encode(records, rows)
+        if self._job.strict:
+            refuse_strictly(encoded.rejected)
         tree, size = self._job.routing.tree, len(encoded.rows)
         lane = tree.lanes(encoded.values) if tree else np.zeros(size, np.int64)
         newest = float(encoded.time.max()) if size else -np.inf
@@ -55,6 +60,8 @@ class EncodeStep:
         self, encoder: ObservationEncoder, records: pa.RecordBatch, rows: NDArray[np.int64], seq: int
     ) -> Iterator[Message]:
         observed = encoder.encode(records, rows)
+        if self._job.strict:
+            refuse_strictly(observed.rejected)
         lane = (observed.item[:, 0] % np.uint64(self._job.lanes)).astype(np.int64)
         for message, own in self._messages(lane, seq, -np.inf, len(rows), len(rows) - len(observed.rows)):
             if len(own) or message.received:
@@ -67,8 +74,9 @@ class EncodeStep:
         """One message per lane, and the numbers of its records."""
         counts = np.bincount(lane, minlength=self._job.lanes)
         order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
+        told = self._job.counts(counts)
         for number, own in enumerate(order):
-            message = Message(self._job.routing.keys[number], _part(), seq, newest, counts.astype(np.int64).tobytes())
+            message = Message(self._job.routing.keys[number], _part(), seq, newest, told)
             yield (message._replace(received=received, rejected=rejected) if number == 0 else message), own
 
 
@@ -83,7 +91,6 @@ class StreamStep(StatefulProcessor):  # type: ignore[misc]
         self._job, self._keys = job, keys
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
         self._state = handle.getValueState("lane", _STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
@@ -91,46 +98,38 @@ class StreamStep(StatefulProcessor):  # type: ignore[misc]
             yield from rows
             return
         messages = [message for frame in rows for message in from_pandas(frame)]
-        at = timerValues.getCurrentProcessingTimeInMs()
-        here, reached, since, timer = self._restored(key[0])
+        check_share(*counts(messages), self._job.max_rejected)
+        at = messages[0].at
+        here, reached, since = self._restored(key[0])
+        was_empty = here.next is None
         answer = here.take_in(messages, in_order=False)
-        if here.newest > reached:
-            reached, since = here.newest, at
-        self._save(here, reached, since, timer, at)
-        yield from _frames(answer)
-
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        at = timerValues.getCurrentProcessingTimeInMs()
-        here, reached, since, _ = self._restored(key[0])
-        answer = here.tick(reached + max(at - since, 0) / 1000)
-        self._save(here, reached, since, 0, at)
-        yield from _frames(answer)
+        if any(message.part == LAST for message in messages):
+            answer += here.close()
+        if here.newest > reached or was_empty:
+            reached, since = max(here.newest, reached), at
+        now = reached + max(at - since, 0) / 1000
+        if here.next is not None and here.next <= now:
+            answer += here.tick(now)
+            reached, since = now, at  # the clock never goes back: else what comes next would wait as long as it ran ahead
+        moment = 0 if here.next is None else max(at + 1, since + math.ceil(1000 * (here.next - reached)))
+        header = {"reached": reached if math.isfinite(reached) else None, "since": since}
+        self._state.update((self._job.sealed(header, here.snapshot()),))
+        yield from _frames([message._replace(at=at) for message in answer])
+        yield from _frames([Message(key[0], at=at, moment=moment)])
 
     def close(self) -> None:
         """There is nothing to close."""
 
-    def _restored(self, key: int) -> tuple[KeyedLane, float, int, int]:
-        """The lane, the newest time of the stream, the processing time when it came, and the time of the lane's timer."""
+    def _restored(self, key: int) -> tuple[KeyedLane, float, int]:
+        """The lane, the newest time of the stream, and the processing time when it came."""
         here = lane(self._job, key)
         if not self._state.exists():
-            return here, -math.inf, 0, 0
-        sealed, timer = self._state.get()
+            return here, -math.inf, 0
+        (sealed,) = self._state.get()
         header, state = self._job.opened(bytes(sealed))
         here.restore(state)
-        reached = -math.inf if header["reached"] is None else header["reached"]
-        here.newest = reached
-        return here, reached, header["since"], timer
-
-    def _save(self, here: KeyedLane, reached: float, since: int, timer: int, at: int) -> None:
-        moment = here.next
-        wanted = 0 if moment is None else max(at + 1, since + math.ceil(1000 * (moment - reached)))
-        if wanted != timer:
-            if timer > at:
-                self._handle.deleteTimer(timer)
-            if wanted:
-                self._handle.registerTimer(wanted)
-        header = {"reached": reached if math.isfinite(reached) else None, "since": since}
-        self._state.update((self._job.sealed(header, here.snapshot()), wanted))
+        here.newest = -math.inf if header["reached"] is None else header["reached"]
+        return here, here.newest, header["since"]
 
 
 class BatchStep:
@@ -148,8 +147,12 @@ class BatchStep:
 
     def _lane(self, key: int, messages: Iterable[Message]) -> Iterator[list[Message]]:
         here = lane(self._job, key)
+        received = rejected = 0
         for _, together in groupby(messages, lambda message: (message.part, message.seq)):
-            yield here.take_in(list(together), in_order=True)
+            some = list(together)
+            received, rejected = (a + b for a, b in zip((received, rejected), counts(some), strict=True))
+            yield here.take_in(some, in_order=True)
+        check_share(received, rejected, self._job.max_rejected, never_all=True)
         yield here.close()
 
 

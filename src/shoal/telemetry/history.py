@@ -37,6 +37,13 @@ class History:
             self.add(np.full(len(self.names), np.nan))
         self.next += max(0, seconds - len(self._rows))
 
+    def put(self, first: int, rows: Floats) -> None:
+        """Begin anew with these rows, of which the first has this number."""
+        self.next = first
+        for row in rows:
+            self._rows[self.next % len(self._rows)] = row
+            self.next += 1
+
     def since(self, number: int) -> tuple[int, Floats]:
         """The number of the first row returned, and all rows kept from `number` on."""
         first = min(max(number, self.next - len(self._rows), 0), self.next)

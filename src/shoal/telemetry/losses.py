@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.column_types import is_set
 from shoal.policy import Attribute, Policy
 from shoal.telemetry.history import Floats, History
+from shoal.telemetry.spans import Spans
 
 
 class Widths:
@@ -56,7 +60,7 @@ class Losses:
 
     def __init__(self, policy: Policy) -> None:
         names = [name for name, _ in policy.quasi]
-        self.history = History(names)
+        self.history = Spans(names)
         self._shares = History(names)
         self._widths = Widths(policy)
         self._sums, self._shown, self._tuples = np.zeros(len(names)), np.zeros(len(names), np.int64), 0
@@ -76,16 +80,23 @@ class Losses:
         self._shares.skip(seconds - 1)
         self._sums[:], self._shown[:], self._tuples = 0, 0, 0
 
+    def restore(self, saved: Mapping[str, Any], gap: int, row: int) -> None:
+        """Go on from what was kept of the same attributes, so many seconds later; the next row has this number."""
+        if tuple(saved.get("names", ())) == self.history.names:
+            self.history.restore(dict(saved), gap)
+        else:
+            self.history.skip(row)
+        self._shares.put(row, np.zeros((0, len(self.history.names))))
+
     def recent(self, seconds: int) -> list[dict[str, str | float | None]]:
         """For each attribute, the mean loss of its values in the last seconds, and the share of tuples that show one."""
         losses, shares = self.history.last(seconds), self._shares.last(seconds)
         return [
-            {"name": name, "loss": _mean(losses[:, q]), "shown": _mean(shares[:, q])}
-            for q, name in enumerate(self.history.names)
+            {"name": name, "loss": mean(losses[:, q]), "shown": mean(shares[:, q])} for q, name in enumerate(self.history.names)
         ]
 
 
-def _mean(values: Floats) -> float | None:
+def mean(values: Floats) -> float | None:
     """The mean of all values that are not NaN; None if there is none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None

@@ -8,26 +8,48 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.anonymizer import Anonymizer, FilterStats, Stats, UserCounts
 from shoal.model import Publication, grid
-from shoal.policy import Policy, Tuned, Zanon
+from shoal.policy import Policy
+from shoal.telemetry.checks import (
+    USUAL,
+    Bounds,
+    Check,
+    Watchdog,
+    checkpoint_check,
+    data_checks,
+    link_checks,
+    promise_checks,
+    sink_check,
+    stream_checks,
+    wait_check,
+)  # fmt: skip
 from shoal.telemetry.histogram import ReleaseHistograms, waits_and_sizes
-from shoal.telemetry.history import History
-from shoal.telemetry.losses import Losses
+from shoal.telemetry.history import Floats
+from shoal.telemetry.log import Level, Log
+from shoal.telemetry.losses import Losses, mean
+from shoal.telemetry.phases import Phases
+from shoal.telemetry.resources import Resources
 from shoal.telemetry.sample import PublishedSample
+from shoal.telemetry.spans import SPANS, Spans, plain
+from shoal.telemetry.totals import described, least_alike, most_frequent, totals
+from shoal.telemetry.wall import WallWaits
 
 STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 
-HISTORY = ("in", "out", "loss", "held", "groups", "suppressed", "rejected", "released_share", "z", "lag")  # of one second
+HISTORY = (
+    "in", "out", "loss", "held", "groups", "suppressed", "rejected", "released_share", "z", "lag", "wait", "cores", "memory",
+    "source", "sink",
+)  # of one second  # fmt: skip
+PEAKS = ("lag", "wait", "memory")  # of which a coarser row has the highest value
 
 _SMOOTH = 10  # seconds over which a rate is averaged
 _RECENT = 10  # seconds over which a loss is averaged
@@ -37,7 +59,6 @@ _CENSUS = 10.0  # seconds from one census of z-anonymity to the next, at least,
 _DUTY = 50  # and at least this many times the duration of a census
 _TOLERANCE = 1e-3  # of p_k-anon
 _LONGEST = 1000  # rows that are written after a gap; a longer gap is skipped
-_REASONS = 100  # that are listed one by one
 
 
 class Telemetry:
@@ -58,18 +79,41 @@ class Telemetry:
     ('running', 6, 4, 2)
     """
 
-    def __init__(self, policy: Policy, *, clock: Callable[[], float] = time.monotonic, random: Random | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], float] = time.time,
+        random: Random | None = None,
+        about: Mapping[str, str] | None = None,
+        links: Callable[[], Mapping[str, bool | None]] = dict,
+        tick: float = 0.0,
+        checkpoint: float | None = None,
+        bounds: Bounds = USUAL,
+    ) -> None:
+        """`about` names the pipeline, its source and its sink, without secrets; `links` tells which of these are connected.
+        `tick` and `checkpoint` are the seconds from one to the next.
+        """
         self.policy = policy
+        self._about, self._links = dict(about or {}), links
+        self._every, self._bounds = checkpoint, bounds
         self._clock = clock
         self._lock = Lock()
-        self._begun, self._wall = clock(), time.time()
+        self._today = today
+        self._begun, self._wall = clock(), today()
         self._state, self._reason = STARTING, None  # type: tuple[str, str | None]
+        self.has_run = False
         self._stats: Stats | FilterStats | None = None
         self._sizes: dict[str, int] = {}
         self._before: dict[str, float] = {}  # totals at the beginning of this second
-        self._history = History(HISTORY)
+        self._history = Spans(HISTORY, PEAKS)
+        self._first = 0  # the first row of this process
+        self.log = Log()
+        self._watchdog, self._phases, self._resources = Watchdog(), Phases(), Resources(clock)
         self._losses = None if policy.is_filter else Losses(policy)
         self._releases = None if policy.is_filter else ReleaseHistograms(policy)
+        self._wall_waits = WallWaits(policy, tick) if self._releases else None
         self._sample = PublishedSample(policy, random)
         self._sampled = -math.inf
         self._arrived: float | None = None
@@ -96,6 +140,7 @@ class Telemetry:
         """The same in parts: released tuples and their trace, the statistics since the beginning, and how much is held."""
         now = self._clock()
         left = waits_and_sizes(trace) if self._releases and trace.num_rows else None
+        rows = trace.column("row").to_numpy() if left else None
         some = None
         if answer.num_rows and now - self._sampled >= _PAUSE:
             self._sampled = now
@@ -105,6 +150,8 @@ class Telemetry:
             self._state = RUNNING if self._state == STARTING else self._state
             if self._stats is None or stats.received > self._stats.received:
                 self._arrived = now
+            if self._wall_waits:
+                self._wall_waits.note(stats, rows, self._phases.read_at or now, now)
             self._stats, self._sizes, self._counts = stats, dict(sizes), counts or self._counts
             if self._releases and left:
                 self._releases.add(*left)
@@ -117,9 +164,22 @@ class Telemetry:
         """The pipeline is ready; it resumes from `stats`, which do not count as new arrivals."""
         with self._lock:
             self._advance(self._clock())
-            self._state = RUNNING
+            self._state, self.has_run = RUNNING, True
+            self._say("info", "The pipeline has started." if not (stats and stats.received) else "The pipeline goes on.")
             if stats:
-                self._stats, self._before = stats, _totals(stats)
+                self._stats, self._before = stats, totals(stats)
+                if self._wall_waits:
+                    self._wall_waits.begin(stats)
+
+    def phase(self, name: str) -> None:
+        """From now on the pipeline waits for its `source` or its `sink`, or does `work`."""
+        with self._lock:
+            self._phases.enter(name, self._clock())
+
+    def failed(self, reason: str) -> None:
+        """A checkpoint could not be written. The reason is shown as given, so it must hold no data."""
+        with self._lock:
+            self._say("red", f"A checkpoint could not be written: {reason}.")
 
     def checkpointed(self, seconds: float, size: int) -> None:
         """A checkpoint was written: its duration and its size in bytes."""
@@ -137,6 +197,12 @@ class Telemetry:
         with self._lock:
             self._advance(self._clock())
             self._state, self._reason = STOPPED, reason
+            self._say("info", f"The pipeline has stopped: {reason}.")
+
+    def advance(self) -> None:
+        """Write the rows of all seconds that have passed, also when nothing comes and nobody looks."""
+        with self._lock:
+            self._advance(self._clock())
 
     @property
     def state(self) -> str:
@@ -144,8 +210,10 @@ class Telemetry:
         with self._lock:
             return self._state
 
-    def snapshot(self, since: int = 0, shown: int = 0) -> dict[str, Any]:
-        """All figures, in types of JSON; of the history the rows from `since` on, of the sample those from `shown` on."""
+    def snapshot(self, since: int = 0, shown: int = 0, logged: int = 0) -> dict[str, Any]:
+        """All figures, in types of JSON; of the history the rows from `since` on, of the sample those from `shown` on; the log
+        if it has changed since version `logged`.
+        """
         p_kanon = self._p_kanon()
         with self._lock:
             now = self._clock()
@@ -153,49 +221,126 @@ class Telemetry:
             first, rows = self._history.since(since)
             first_shown, tuples = self._sample.since(shown)
             return {
-                "policy": self._described(),
+                "policy": {
+                    **described(self.policy, self._releases.deadline if self._releases else math.inf),
+                    "columns": self._sample.columns,
+                    "hidden": self._sample.hidden,
+                },
                 "state": self._state,
                 "reason": self._reason,
+                "about": self._about,
                 "begun": self._wall,
+                "now": self._today(),
                 "uptime": now - self._begun,
                 "quiet": None if self._arrived is None else now - self._arrived,
                 "rates": self._rates(),
-                "totals": _totals(self._stats) if self._stats else {},
+                "totals": totals(self._stats) if self._stats else {},
                 "smallest_group": getattr(self._stats, "smallest_group", None),
                 "longest_wait": getattr(self._stats, "longest_wait", None),
                 "faults": dict(getattr(self._stats, "faults", {})),
-                "reasons": _most(self._stats.reasons) if self._stats else {},
+                "reasons": most_frequent(self._stats.reasons) if self._stats else {},
                 "new_fields": self._stats.drift.new if self._stats else 0,
                 "sizes": self._sizes,
                 **(self._releases.figures() if self._releases else {}),
+                "wall": self._wall_waits.figures() if self._wall_waits else None,
+                "cores": self._resources.cores,
+                "memory": self._resources.memory,
+                "cpu_seconds": time.process_time(),
+                "shares": self._shares(),
+                "links": self._links(),
+                "checks": {name: check._asdict() for name, check in self._watchdog.standing.items()},
+                "log": {"version": self.log.version, "entries": self.log.entries() if self.log.version != logged else None},
                 "attributes": self._losses.recent(_RECENT) if self._losses else [],
                 "z": getattr(self._stats, "z", None),
                 "p_kanon": p_kanon,
                 "checkpoint": self._checkpointed(now),
                 "lag": self._lag,
-                "history": {"first": first, "names": HISTORY, "rows": _plain(rows)},
-                "losses": _plain(self._losses.history.since(first)[1]) if self._losses else [],
+                "history": {"first": first, "names": HISTORY, "rows": plain(rows), "begun": self._origin},
+                "losses": plain(self._losses.history.since(first)[1]) if self._losses else [],
                 "sample": {"first": first_shown, "rows": tuples},
             }
+
+    def span(self, name: str) -> dict[str, Any]:
+        """The last `hour` or `day`: rows of several seconds each."""
+        step, most = SPANS[name]
+        with self._lock:
+            self._advance(self._clock())
+            first, rows = self._history.of(name)
+            losses = self._losses.history.of(name)[1] if self._losses else np.zeros((0, 0))
+            begun = self._origin + first * step
+            told = {"rows": plain(rows[-most:]), "losses": plain(losses[-most:])}
+            return {"step": step, "begun": begun, "names": HISTORY, **told}
+
+    def saved(self) -> dict[str, Any]:
+        """What is kept over a restart, in types of JSON: the last minutes, hour and day, and the log."""
+        with self._lock:
+            self._advance(self._clock())
+            losses = self._losses.history.saved() if self._losses else None
+            at = self._origin + self._history.next
+            return {"at": at, "history": self._history.saved(), "losses": losses, "log": self.log.entries()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what was kept, before the first step; figures of other columns, such as another policy's, are left out."""
+        with self._lock:
+            gap = max(int(self._wall - saved["at"]), 0)
+            if tuple(saved["history"]["names"]) == HISTORY:
+                self._history.restore(saved["history"], gap)
+                self._first = self._history.next
+            if self._losses:
+                self._losses.restore(saved["losses"] or {}, gap, self._history.next)
+            self.log.restore(saved["log"])
+
+    @property
+    def _origin(self) -> float:
+        """The time of day of row 0."""
+        return self._wall - self._first
 
     def _advance(self, now: float) -> None:
         """Write the rows of all seconds that have passed."""
         self._sample.advance(now)
         if self._state == STOPPED:
             return
-        over = int(now - self._begun) - self._history.next
+        over = int(now - self._begun) + self._first - self._history.next
         if over <= 0:
             return
+        self._resources.measure()
         for _ in range(min(over, _LONGEST)):
             self._history.add(self._row())
         self._history.skip(over - min(over, _LONGEST))
-        for part in (self._losses, self._releases):
+        for part in (self._losses, self._releases, self._wall_waits):
             if part:
                 part.advance(over)
+        for check in self._watchdog.see(dict(self._checks(now))):
+            self._say(check.level, check.text)
+
+    def _say(self, level: Level, text: str) -> None:
+        self.log.add(self._today(), level, text)
+
+    def _checks(self, now: float) -> Iterator[tuple[str, Check]]:
+        last = np.nansum(self._last(60), axis=0)
+        yield from stream_checks(dict(zip(HISTORY, last.tolist(), strict=True)), self._bounds, self.policy.is_filter)
+        if self._stats:
+            yield from data_checks(self._stats)
+            if not self.policy.is_filter:
+                yield from promise_checks(self._stats, self.policy.privacy.k)
+        if self._wall_waits and self._wall_waits.is_due:
+            waits = self._wall_waits
+            yield "wait", wait_check(waits.longest, waits.deadline, waits.tolerance, self._bounds)
+        yield from link_checks(self._links())
+        if (share := self._shares()["sink"]) is not None:
+            yield "backpressure", sink_check(share, self._bounds)
+        if self._every and self._checkpoint and self._state == RUNNING:
+            yield "checkpoint", checkpoint_check(now - self._checkpoint["at"], self._every, self._bounds)
+
+    def _shares(self) -> dict[str, float | None]:
+        """The parts of the last ten seconds that the pipeline spent waiting for its source and its sink."""
+        rows = self._last(_RECENT)
+        place = {name: n for n, name in enumerate(HISTORY)}
+        return {name: mean(rows[:, place[name]]) for name in ("source", "sink")}
 
     def _row(self) -> list[float]:
         """The figures of the second that has passed; arrivals and releases are counted from its beginning."""
-        after = _totals(self._stats) if self._stats else {}
+        after = totals(self._stats) if self._stats else {}
         gone = {name: total - self._before.get(name, 0) for name, total in after.items()}
         self._before = after
         out, taken = gone.get("released", 0), gone.get("released", 0) + gone.get("withheld", 0)
@@ -205,13 +350,20 @@ class Telemetry:
             self._sizes.get("held", self._sizes.get("exposures", 0)), gone.get("groups", 0), gone.get("suppressed", 0),
             gone.get("rejected", 0), out / taken if taken else math.nan, math.nan if z is None else z,
             math.nan if self._lag is None else self._lag,
+            self._wall_waits.last_second if self._wall_waits else math.nan,
+            math.nan if self._resources.cores is None else self._resources.cores, self._resources.memory,
+            *self._phases.shares(self._clock()),
         ]  # fmt: skip
 
+    def _last(self, seconds: int) -> Floats:
+        """The rows of the last seconds of this process."""
+        return self._history.last(min(seconds, self._history.next - self._first))
+
     def _rates(self) -> dict[str, float | None]:
-        smooth, recent = self._history.last(_SMOOTH), self._history.last(_RECENT)
+        smooth, recent = self._last(_SMOOTH), self._last(_RECENT)
         place = {name: n for n, name in enumerate(HISTORY)}
         rates: dict[str, float | None] = {
-            name: float(smooth[:, place[name]].mean()) if len(smooth) else 0.0
+            name: mean(smooth[:, place[name]]) or 0.0  # seconds without figures are left out
             for name in ("in", "out", "groups", "suppressed", "rejected")
         }
         loss, out = recent[:, place["loss"]], recent[:, place["out"]]
@@ -227,7 +379,7 @@ class Telemetry:
             return None
         if known is None or known[0] is not counts or known[1] != z:
             exposed = np.minimum(counts.exposed / counts.users, 1.0)
-            found = grid(Publication(counts.users, exposed, z), _least_alike(self.policy), _TOLERANCE)
+            found = grid(Publication(counts.users, exposed, z), least_alike(self.policy), _TOLERANCE)
             known = self._kept_p = counts, z, found.value
         return known[2]
 
@@ -237,51 +389,6 @@ class Telemetry:
         last = dict(self._checkpoint)
         return {"age": now - last.pop("at"), "count": self._checkpoints, **last}
 
-    def _described(self) -> dict[str, Any]:
-        policy = self.policy
-        common: dict[str, Any] = {
-            "algorithm": policy.algorithm.name, "columns": self._sample.columns, "hidden": self._sample.hidden,
-        }  # fmt: skip
-        if isinstance(policy.algorithm, Zanon):
-            return {**common, "k": _least_alike(policy), "window": policy.algorithm.window, "unit": "s", "kind": "filter"}
-        assert self._releases
-        deadline = self._releases.deadline
-        return {
-            **common, "k": policy.privacy.k, "kind": policy.window.kind, "window": policy.window.length,
-            "unit": "s" if policy.window.timed else "arrivals",
-            "deadline": None if math.isinf(deadline) else deadline, "reuse_limit": policy.reuse.limit,
-        }  # fmt: skip
-
-
-def _totals(stats: Stats | FilterStats) -> dict[str, float]:
-    """The figures that only grow."""
-    common: dict[str, float] = {"received": stats.received, "rejected": stats.rejected, "released": stats.released}
-    if isinstance(stats, FilterStats):
-        return {**common, "generalized": stats.generalized, "withheld": stats.withheld}
-    return {
-        **common, "groups": stats.groups, "clustered": stats.clustered, "reused": stats.reused,
-        "suppressed": stats.suppressed, "stretched": stats.stretched, "lost": stats.loss * stats.released,
-    }  # fmt: skip
-
 
 def _evenly(size: int) -> pa.Array:
     return pa.array(np.linspace(0, size - 1, _SAMPLE).astype(np.int64))
-
-
-def _least_alike(policy: Policy) -> int:
-    """The k of p_k-anon: the one that an automatic z aims at, else 2."""
-    assert isinstance(policy.algorithm, Zanon) or not policy.is_filter
-    z = getattr(policy.algorithm, "z", None)
-    return z.auto.k if isinstance(z, Tuned) else 2
-
-
-def _most(reasons: Mapping[str, int]) -> dict[str, int]:
-    """The most frequent reasons, and the sum of all others."""
-    ordered = sorted(reasons.items(), key=lambda item: -item[1])
-    others = sum(number for _, number in ordered[_REASONS:])
-    return {**dict(ordered[:_REASONS]), **({"other reasons": others} if others else {})}
-
-
-def _plain(rows: NDArray[np.float64]) -> list[list[float | None]]:
-    """Four digits suffice for a plot; NaN becomes None, since JSON has no NaN."""
-    return [[None if math.isnan(value) else float(f"{value:.4g}") for value in row] for row in rows.tolist()]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import anyio.from_thread
 from fastapi import Body, FastAPI, Path, Query, Request, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import PolicyError, ShoalError
-from shoal.lab import WHOLE, Form, FormField, Lab, Message, Reading, Role, Short, Superseded
-from shoal.policy import WINDOWED
-from shoal.web.access import LOCKED, Access, add_front, guard
+from shoal.lab import WHOLE, Form, FormField, Lab, Long, Message, Reading, Role, Rule, Short, Superseded
+from shoal.policy import all_windowed
+from shoal.web.access import LOCKED, STATIC, Access, add_front, guard
 from shoal.web.server import running
 
 _LARGEST = 16 << 20  # bytes of a form
@@ -27,8 +28,11 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
     413: {"description": "The body is too large."},
 }
 _TEXT: dict[int | str, dict[str, Any]] = {**_REFUSED, 200: {"content": {"text/plain": {}}}}
+_DOCUMENT = {**_TEXT, 404: {"description": "There is no such page."}}
+_DOCUMENTS = STATIC.parent / "documents"
 _BYTES = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
-_ALGORITHM = Annotated[str, Path(pattern=f"^({'|'.join(WINDOWED)})$", max_length=20)]
+_ALGORITHM = Annotated[str, Path(pattern=f"^({'|'.join(map(re.escape, all_windowed()))})$", max_length=80)]
+_LEAST = Annotated[int, Body(ge=2, le=1000)]
 _SHARE = Annotated[float, Query(gt=0, lt=1)]
 
 
@@ -115,6 +119,27 @@ def _add_sample(app: FastAPI, lab: Lab) -> None:
         """The tree in a hierarchy's file."""
         return await run_in_threadpool(lab.hierarchy, await request.body(), name)
 
+    @app.get("/api/document/{page}", response_class=PlainTextResponse, responses=_DOCUMENT)
+    def document(page: Annotated[str, Path(pattern="^[a-z][a-z-]*$", max_length=40)]) -> Response:
+        """A page of the documents, as Markdown."""
+        path = _DOCUMENTS / f"{page}.md"
+        return FileResponse(path, media_type="text/plain") if path.is_file() else JSONResponse({"detail": "no such page"}, 404)
+
+    @app.get("/api/session", responses=LOCKED)
+    def session() -> dict[str, Any]:
+        """What the page asked to keep; empty for a new sample."""
+        return lab.session
+
+    @app.post("/api/session", status_code=204, responses=_REFUSED)
+    def keep(session: dict[str, Any]) -> None:
+        """Keep what the page will need after a reload, in memory."""
+        lab.keep(session)
+
+    @app.post("/api/open", responses=_REFUSED, openapi_extra=_BYTES)
+    async def open_policy(request: Request, name: Short) -> Form:
+        """The form of an existing policy."""
+        return await run_in_threadpool(lab.open_policy, await request.body(), name)
+
     @app.get("/api/draft", responses=_REFUSED)
     def draft() -> Form:
         """The initial form."""
@@ -124,6 +149,26 @@ def _add_sample(app: FastAPI, lab: Lab) -> None:
     def propose(name: Annotated[Short, Body()], role: Annotated[Role, Body()]) -> FormField:
         """A field in another role."""
         return lab.propose(name, role)
+
+    @app.post("/api/built", responses=_REFUSED)
+    def built(name: Annotated[Short, Body()], rule: Annotated[Rule, Body()]) -> FormField:
+        """A field with the hierarchy that a rule builds."""
+        return lab.built(name, rule)
+
+    @app.post("/api/written-out", response_class=PlainTextResponse, responses=_TEXT)
+    def written_out(builder: Annotated[Long, Body(embed=True)]) -> str:
+        """The tree of a builder, one label per line."""
+        return lab.written_out(builder)
+
+    @app.post("/api/lacking", responses=_REFUSED)
+    def lacking(entry: FormField) -> dict[str, Any]:
+        """The values of the sample that the hierarchy of a field lacks."""
+        return lab.lacking(entry)
+
+    @app.post("/api/blocks", responses=_REFUSED)
+    def blocks(name: Annotated[Short, Body()], person: Annotated[Short, Body()], least: _LEAST) -> dict[str, Any]:
+        """Blocks for a stable attribute, drafted from the sample."""
+        return lab.blocks(name, person, least)
 
 
 def _add_trials(app: FastAPI, lab: Lab) -> None:
@@ -141,6 +186,26 @@ def _add_trials(app: FastAPI, lab: Lab) -> None:
     def risk(form: Form) -> dict[str, Any]:
         """Promises, and attacks with their success."""
         return lab.risk(form)
+
+    @app.post("/api/columns", responses=_REFUSED)
+    def columns(form: Form) -> list[dict[str, Any]]:
+        """What each field holds, and how well it tells persons apart."""
+        return lab.columns(form)
+
+    @app.post("/api/variations", responses=_REFUSED)
+    def variations(form: Form) -> list[dict[str, str]]:
+        """The changes of the form that a sweep tries."""
+        return lab.variations(form)
+
+    @app.post("/api/point", responses=_REFUSED)
+    def point(form: Form) -> dict[str, Any]:
+        """A trial and its audit, as one dot of risk against loss."""
+        return lab.point(form)
+
+    @app.post("/api/across", responses=_REFUSED)
+    def across(form: Form) -> list[dict[str, Any]]:
+        """The attack on persons who come back, with exact values and as the policy says."""
+        return lab.across(form)
 
     @app.post("/api/compare/{algorithm}", responses=_REFUSED)
     def compare(algorithm: _ALGORITHM, form: Form) -> dict[str, Any]:
@@ -168,6 +233,16 @@ def _add_results(app: FastAPI, lab: Lab) -> None:
     def report(form: Form) -> str:
         """The audit report, as a page of its own."""
         return lab.report(form)
+
+    @app.post("/api/assessment", response_class=PlainTextResponse, responses=_TEXT)
+    def assessment(form: Form) -> str:
+        """The impact assessment, as a page of its own."""
+        return lab.assessment(form)
+
+    @app.post("/api/anonymized", response_class=PlainTextResponse, responses=_TEXT)
+    def anonymized(form: Form) -> str:
+        """What the policy makes of the sample, as CSV."""
+        return lab.anonymized(form)
 
     @app.post("/api/calls", responses=_REFUSED)
     def calls(form: Form) -> dict[str, str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request, Response
-from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, StreamingResponse
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, SummaryMetricFamily
 from prometheus_client.exposition import choose_encoder
@@ -17,9 +17,11 @@ from prometheus_client.metrics_core import Metric
 from starlette.concurrency import run_in_threadpool
 
 from shoal.telemetry import RUNNING, STOPPED, Telemetry
-from shoal.web.access import LOCKED, Access, add_front, guard
+from shoal.web.access import LOCKED, STATIC, Access, add_front, guard
 
 _LEFT = {"clustered": "cluster", "reused": "reuse", "suppressed": "suppressed"}
+_MONITORING = STATIC.parent / "monitoring"
+_LEVELS = {"info": 0, "amber": 1, "red": 2}
 _SIZES = {
     "held": "Tuples that wait in the window.",
     "persons": "Different persons in the window.",
@@ -52,6 +54,7 @@ class _Collector:
         yield from _withheld(figures) if figures["policy"]["kind"] == "filter" else _groups(figures)
         yield from _sizes(figures)
         yield from _safety(figures)
+        yield from _process(figures)
 
 
 def _stream(figures: dict[str, Any]) -> Iterator[Metric]:
@@ -84,6 +87,13 @@ def _groups(figures: dict[str, Any]) -> Iterator[Metric]:
     yield attribute
     unit = "seconds" if policy["unit"] == "s" else "arrivals"
     yield _histogram(f"shoal_wait_{unit}", "How long tuples waited.", figures["waits"])
+    yield _histogram("shoal_wall_wait_seconds", "How long tuples waited by the clock of the machine.", figures["wall"])
+    if figures["wall"]["longest"] is not None:
+        meaning = "The longest wait of the last minute by the clock of the machine."
+        yield _gauge("shoal_wall_longest_wait_seconds", meaning, figures["wall"]["longest"])
+    if figures["wall"]["deadline"] is not None:
+        meaning = "How much longer than the deadline a tuple may wait by the clock of the machine."
+        yield _gauge("shoal_wall_tolerance_seconds", meaning, figures["wall"]["tolerance"])
     if policy["deadline"] is not None:
         yield _gauge(f"shoal_deadline_{unit}", "The longest that a tuple may wait.", policy["deadline"])
     yield _histogram("shoal_group_size", "Tuples of the groups that were published.", figures["groups"])
@@ -126,6 +136,28 @@ def _safety(figures: dict[str, Any]) -> Iterator[Metric]:
         yield _gauge("shoal_source_lag", "Messages, or bytes of a file, that wait in the source.", figures["lag"])
 
 
+def _process(figures: dict[str, Any]) -> Iterator[Metric]:
+    """What it costs, and what it waits for."""
+    yield CounterMetricFamily("process_cpu_seconds", "Seconds of processor time.", figures["cpu_seconds"])
+    yield _gauge("process_resident_memory_bytes", "Memory of the process.", figures["memory"])
+    linked = GaugeMetricFamily("shoal_connected", "1 while there is a connection, where that is known.", labels=["link"])
+    for name, is_connected in figures["links"].items():
+        if is_connected is not None:
+            linked.add_metric([name], float(is_connected))
+    yield linked
+    shares = GaugeMetricFamily(
+        "shoal_waiting_share", "The part of the last ten seconds that was spent waiting.", labels=["for"]
+    )
+    for name, share in figures["shares"].items():
+        if share is not None:
+            shares.add_metric([name], share)
+    yield shares
+    checks = GaugeMetricFamily("shoal_check", "What is looked at: 0 is fine, 1 amber, 2 red.", labels=["check"])
+    for name, check in figures["checks"].items():
+        checks.add_metric([name], _LEVELS[check["level"]])
+    yield checks
+
+
 def _gauge(name: str, meaning: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, meaning, value)
 
@@ -136,6 +168,8 @@ def _histogram(name: str, meaning: str, counts: dict[str, Any]) -> HistogramMetr
     return HistogramMetricFamily(name, meaning, buckets=buckets, sum_value=counts["sum"])
 
 
+Shoal = Callable[[int], dict[str, Any]]
+
 EVERY = 0.25  # seconds from one event to the next
 _MOST = 50  # open event streams
 _PLACE = Annotated[int, Query(ge=0, le=2**53, description="the number of the first row that is wanted")]
@@ -145,10 +179,11 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def page(telemetry: Telemetry, token: str | None = None, *, bare: bool = False) -> FastAPI:
+def page(telemetry: Telemetry, token: str | None = None, *, bare: bool = False, shoal: Shoal | None = None) -> FastAPI:
     """The application. With a token, requests need it for everything but the health checks.
 
-    A bare application has metrics and health checks, and no page.
+    A bare application has metrics and health checks, and no page. Only with a generated stream, `shoal` gives some of its
+    records as they came, beside their groups.
     """
     access = Access(token)
     app = FastAPI(title="shoal", summary="A stream being protected, in figures.", docs_url=None, redoc_url=None)
@@ -157,17 +192,39 @@ def page(telemetry: Telemetry, token: str | None = None, *, bare: bool = False) 
     guard(app, access, bare=bare)
     _add_metrics(app, telemetry)
     if not bare:
-        _add_page(app, telemetry, access)
+        _add_page(app, telemetry, access, shoal)
     return app
 
 
-def _add_page(app: FastAPI, telemetry: Telemetry, access: Access) -> None:
+def _add_page(app: FastAPI, telemetry: Telemetry, access: Access, shoal: Shoal | None) -> None:
     add_front(app, access, "index.html")
 
     @app.get("/api/snapshot", responses=LOCKED)
-    def snapshot(since: _PLACE = 0, shown: _PLACE = 0) -> dict[str, Any]:
-        """All figures; of the history and of the sample the rows from these numbers on."""
-        return telemetry.snapshot(since, shown)
+    def snapshot(since: _PLACE = 0, shown: _PLACE = 0, logged: _PLACE = 0) -> dict[str, Any]:
+        """All figures; of the history and of the sample the rows from these numbers on; the log unless it has this version."""
+        return telemetry.snapshot(since, shown, logged)
+
+    @app.get("/api/history", responses=LOCKED)
+    def history(span: Literal["hour", "day"]) -> dict[str, Any]:
+        """The last hour or day, in rows of several seconds."""
+        return telemetry.span(span)
+
+    @app.get("/grafana.json", response_class=FileResponse, responses=LOCKED)
+    async def board() -> FileResponse:
+        """A board for Grafana."""
+        return FileResponse(_MONITORING / "grafana.json", media_type="application/json", filename="shoal-grafana.json")
+
+    @app.get("/alerts.yaml", response_class=FileResponse, responses=LOCKED)
+    async def alerts() -> FileResponse:
+        """Alert rules for Prometheus."""
+        return FileResponse(_MONITORING / "alerts.yaml", media_type="application/yaml", filename="shoal-alerts.yaml")
+
+    if shoal:
+
+        @app.get("/api/shoal", responses=LOCKED)
+        def groups(since: _PLACE = 0) -> dict[str, Any]:
+            """Generated records and the groups that they left in, from this number on."""
+            return shoal(since)
 
     @app.get("/api/events", response_class=StreamingResponse, responses=_STREAM)
     async def events() -> Response:
@@ -203,15 +260,16 @@ def _is_well(well: bool, state: str) -> PlainTextResponse:
 
 async def _events(app: FastAPI, telemetry: Telemetry) -> AsyncIterator[str]:
     """Snapshots until the server closes; each begins where the previous one ended."""
-    since = shown = 0
+    since = shown = logged = 0
     app.state.watching += 1
     try:
         yield "retry: 1000\n\n"
         while True:
             closing = app.state.closing
-            figures = await run_in_threadpool(telemetry.snapshot, since, shown)
+            figures = await run_in_threadpool(telemetry.snapshot, since, shown, logged)
             since = figures["history"]["first"] + len(figures["history"]["rows"])
             shown = figures["sample"]["first"] + len(figures["sample"]["rows"])
+            logged = figures["log"]["version"]
             yield f"data: {json.dumps(figures, separators=(',', ':'), allow_nan=False)}\n\n"
             if closing:
                 return

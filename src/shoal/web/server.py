@@ -11,10 +11,10 @@ from threading import Thread
 import uvicorn
 from fastapi import FastAPI
 
-from shoal.connectors import ConnectionLimits, is_loopback
+from shoal.connectors import ConnectionLimits, Listener, is_loopback
 from shoal.errors import InputError
 from shoal.telemetry import Telemetry
-from shoal.web.page import EVERY, page
+from shoal.web.page import EVERY, Shoal, page
 
 _CONNECTIONS = 200
 _PATIENCE = 10.0  # seconds that the headers of a request may take
@@ -23,13 +23,14 @@ _GRACE = 1  # seconds for running requests to end
 
 @contextmanager
 def serve(
-    telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None, *, bare: bool = False
-) -> Iterator[str]:
+    telemetry: Telemetry, host: str = "127.0.0.1", port: int = 8080, token: str | None = None, *, bare: bool = False,
+    shoal: Shoal | None = None,
+) -> Iterator[str]:  # fmt: skip
     """Serve the page, or only its metrics, while the body runs; yields its address. Port 0 is any free one.
 
     Raises InputError if the port is taken, or the host is not loopback and there is no token.
     """
-    with running(page(telemetry, token, bare=bare), host, port, token) as address:
+    with running(page(telemetry, token, bare=bare, shoal=shoal), host, port, token) as address:
         yield address
 
 
@@ -68,14 +69,14 @@ def running(app: FastAPI, host: str, port: int, token: str | None) -> Iterator[s
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = Listener(family, kind, protocol)
     except (OSError, OverflowError):
         raise InputError(f"--host {host}: is no address of this machine; use 127.0.0.1, or one that it has") from None
     with listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(address)
-            listener.listen(128)
+            listener.listen()
         except OSError as error:
             why = (error.strerror or "refused").lower()
             raise InputError(f"port {port}: cannot be used ({why}); give another, or 0 for any that is free") from None

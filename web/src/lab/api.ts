@@ -1,6 +1,6 @@
 /** The server's paths, one function each. */
 
-import type { Chances, Compared, Entry, Message, Reading, Risk, Role, Sheet, State, Trial } from "./model";
+import type { Across, Chances, Change, Column, Compared, Dot, Entry, Message, Reading, Risk, Role, Rule, Sheet, State, Trial } from "./model";
 
 export class Refused extends Error {
   constructor(readonly problems: string[]) {
@@ -22,7 +22,19 @@ export const calls = (sheet: Sheet) => post<{ cli: string; python: string }>("ca
 export const save = (sheet: Sheet) => post<{ saved: string }>("save", sheet);
 export const propose = (name: string, role: Role) => post<Entry>("propose", { name, role });
 export const reading = (given: Partial<Reading>) => post<State>("reading", given);
+export const columns = (sheet: Sheet) => post<Column[]>("columns", sheet);
+export const variations = (sheet: Sheet) => post<Change[]>("variations", sheet);
+export const point = (sheet: Sheet) => post<Dot>("point", sheet);
+export const across = (sheet: Sheet) => post<Across[]>("across", sheet);
+export const blocks = (name: string, person: string, least: number) => post<{ blocks: string; kept: number; guess: number; rare: number }>("blocks", { name, person, least });
+export const built = (name: string, rule: Rule) => post<Entry>("built", { name, rule });
+export const writtenOut = (builder: string) => text("written-out", { builder });
+export const lacking = (entry: Entry) => post<{ values: string[]; rare: number }>("lacking", entry);
+export const session = <T>() => json<Partial<T>>(fetch("/api/session"));
+export const keep = (kept: unknown) => sent("session", kept);
+export const anonymized = (sheet: Sheet) => text("anonymized", sheet);
 export const policy = (sheet: Sheet) => text("policy", sheet);
+export const assessment = (sheet: Sheet) => text("assessment", sheet);
 export const report = (sheet: Sheet) => text("report", sheet);
 
 /** A text is sent as far as the lab looks at it; the rest of a large one never leaves the disk. */
@@ -35,10 +47,14 @@ export function receive(file: File, { text, whole }: State): Promise<State> {
 }
 
 /** The tree in a hierarchy's file. */
-export async function hierarchy(file: File): Promise<string> {
+export const hierarchy = async (file: File) => (await answered(handed("hierarchy", file))).text();
+
+/** The sheet of an existing policy. */
+export const openPolicy = (file: File) => json<Sheet>(handed("open", file));
+
+function handed(path: string, file: File): Promise<Response> {
   const query = new URLSearchParams({ name: file.name });
-  const asked = fetch(`/api/hierarchy?${query}`, { method: "POST", body: file, headers: { "content-type": "application/octet-stream" } });
-  return (await answered(asked)).text();
+  return fetch(`/api/${path}?${query}`, { method: "POST", body: file, headers: { "content-type": "application/octet-stream" } });
 }
 
 function sent(path: string, body: unknown): Promise<Response> {

@@ -1,6 +1,7 @@
 /** Inputs with a label, and room below for what is said about them. */
 
 import { make } from "../element";
+import { help } from "./help";
 
 let number = 0;
 
@@ -10,12 +11,13 @@ export interface Control {
 }
 
 /** A label above an input; `part` is what messages call it. */
-export function labelled(text: string, input: Control["input"], part: string, hint = "", beside: Node[] = [], below?: Node): HTMLElement {
+export function labelled(text: string, input: Control["input"], part: string, hint = "", beside: Node[] = [], below?: Node, term = ""): HTMLElement {
   input.id ||= `input-${++number}`;
   const label = make("label", { for: input.id }, text);
   const row = beside.length ? [make("div", { class: "together" }, input, ...beside)] : [input];
   const small = hint ? [make("p", { class: "hint muted" }, hint)] : [];
-  return make("div", { class: "control", "data-part": part }, label, ...row, ...(below ? [below] : []), ...small, said());
+  const top = term ? make("div", { class: "term" }, label, help(term)) : label;
+  return make("div", { class: "control", "data-part": part }, top, ...row, ...(below ? [below] : []), ...small, said());
 }
 
 /** Where messages are shown. */

@@ -11,7 +11,9 @@ import * as api from "./api";
 import { Comparison } from "./comparison";
 import { Curve } from "./curve";
 import { Fields } from "./fields";
+import { Frontier, type KeptDots } from "./frontier";
 import { show } from "./messages";
+import { Past, type Steps } from "./past";
 import type { Reading, Sheet, State } from "./model";
 import { drawReading } from "./reading";
 import { Results } from "./results";
@@ -20,6 +22,15 @@ import { Settings } from "./settings";
 import { Takeaway } from "./takeaway";
 
 const PAUSE = 150; // milliseconds after a change before it is tried
+const KEEP = 500; // milliseconds before the session is kept
+
+/** What a reload brings back. */
+interface Session {
+  opened: number;
+  sheet: Sheet;
+  steps: Steps;
+  dots: KeptDots;
+}
 
 class Bench {
   private readonly results = new Results(byId("results"), byId("risk"));
@@ -29,10 +40,16 @@ class Bench {
   private readonly comparison: Comparison;
   private readonly curve: Curve;
   private readonly takeaway: Takeaway;
+  private readonly frontier: Frontier;
+  private readonly past: Past;
+  private readonly ended = new AbortController();
   private turn = 0;
   private timer = 0;
+  private keeping = 0;
+  private profiled = "";
 
-  constructor(private readonly state: State, private readonly sheet: Sheet) {
+  constructor(private readonly state: State, private sheet: Sheet, kept: Partial<Session>) {
+    this.past = new Past(sheet, kept.steps);
     this.settings = new Settings(byId("settings"), byId("people"), state);
     this.comparison = new Comparison(byId("comparison"), state, () => this.sheet, (name) => {
       this.sheet.algorithm = name;
@@ -45,13 +62,51 @@ class Bench {
     });
     byId("comparison").before(this.curve.element);
     this.takeaway = new Takeaway(byId("takeaway"), state, () => this.sheet);
+    this.frontier = new Frontier(byId("frontier"), state, () => this.sheet, (found) => this.set(found), () => this.keep());
+    if (kept.dots) this.frontier.restore(kept.dots);
+    const { signal } = this.ended;
+    byId("undo").addEventListener("click", () => this.go(true), { signal });
+    byId("redo").addEventListener("click", () => this.go(false), { signal });
+    document.addEventListener("keydown", (event) => this.key(event), { signal });
     this.changed(true);
+  }
+
+  /** Another sheet in place of this one. */
+  set(sheet: Sheet): void {
+    this.sheet = sheet;
+    this.changed(true);
+  }
+
+  private go(back: boolean): void {
+    this.past.note(this.sheet);
+    const found = this.past.go<Sheet>(back);
+    if (found) this.set(found);
+  }
+
+  /** Texts have an undo of their own. */
+  private key(event: KeyboardEvent): void {
+    const letter = event.key.toLowerCase();
+    const typing = event.target instanceof Element && event.target.matches("input[type=text], input[type=search], textarea");
+    if (typing || !(event.ctrlKey || event.metaKey) || (letter !== "z" && letter !== "y")) return;
+    event.preventDefault();
+    this.go(letter === "z" && !event.shiftKey);
+  }
+
+  private keep(): void {
+    clearTimeout(this.keeping);
+    this.keeping = window.setTimeout(() => {
+      const session: Session = { opened: this.state.sample?.opened ?? 0, sheet: this.sheet, steps: this.past.toJSON(), dots: this.frontier.kept() };
+      void api.keep(session).catch(() => undefined);
+    }, KEEP);
   }
 
   /** Put away, to make room for another. */
   close(): void {
     this.turn++;
     clearTimeout(this.timer);
+    clearTimeout(this.keeping);
+    this.frontier.stop();
+    this.ended.abort();
     this.curve.element.remove();
   }
 
@@ -64,13 +119,35 @@ class Bench {
     }
     this.results.stale(true);
     this.comparison.changed(this.sheet);
+    this.frontier.changed(this.sheet);
     say("busy", "trying");
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.tried(++this.turn), PAUSE);
   }
 
+  /** What the fields hold; how well they tell persons apart depends on who is a person, and on the other fields. */
+  private async profile(sheet: Sheet): Promise<void> {
+    const roles = sheet.fields.filter((each) => each.role === "numeric" || each.role === "categorical").map((each) => each.name);
+    const asked = JSON.stringify([sheet.person, roles]);
+    if (asked === this.profiled) return;
+    this.profiled = asked;
+    const found = await api.columns(sheet);
+    if (asked === this.profiled) this.fields.profile(found);
+  }
+
+  private async returning(sheet: Sheet, turn: number): Promise<void> {
+    if (!sheet.fields.some((each) => each.role === "sensitive" && each.stable)) return;
+    const found = await api.across(sheet);
+    if (turn === this.turn) this.results.returning(found);
+  }
+
   private async tried(turn: number): Promise<void> {
     const sheet = structuredClone(this.sheet);
+    this.past.note(sheet);
+    byId<HTMLButtonElement>("undo").disabled = !this.past.can(true);
+    byId<HTMLButtonElement>("redo").disabled = !this.past.can(false);
+    this.keep();
+    void this.profile(sheet).catch(() => undefined);
     try {
       const messages = await api.check(sheet);
       if (turn !== this.turn) return;
@@ -89,19 +166,27 @@ class Bench {
       this.results.show(trial);
       this.results.stale(false);
       this.rows.show(trial.rows);
-      this.fields.losses(trial.kind === "window" ? trial.attributes : []);
+      this.fields.losses(trial.kind === "window" ? trial.attributes : [], trial.kind === "window" ? trial.distributions : {});
       this.results.judging();
       say(problems ? "problem" : "busy", problems ? "tried, with problems" : "auditing");
       const risk = await api.risk(sheet);
       if (turn !== this.turn) return;
       this.results.risk(risk);
+      if (risk.point) this.frontier.add(sheet, { ...risk.point, ...(trial.kind === "window" ? { wait: trial.wait } : {}) });
+      this.keep();
       if (!problems) say("running", "tried and audited");
+      await this.returning(sheet, turn);
     } catch (error) {
       if (turn !== this.turn || error instanceof api.Outdated) return;
       say("problem", "not tried");
       fail(error instanceof Error ? error.message : "Something went wrong.");
     }
   }
+}
+
+/** While the results are out of view, their verdict stays. */
+function brief(): void {
+  new IntersectionObserver(([entry]) => mark(byId("brief"), "shown", String(!entry?.isIntersecting))).observe(byId("results"));
 }
 
 function say(state: "busy" | "running" | "problem" | "starting", text: string): void {
@@ -120,11 +205,12 @@ const begun = api.state();
 
 async function open(state: State): Promise<void> {
   const { sample } = state;
-  const sheet = sample && (await api.draft());
+  const kept: Partial<Session> = sample ? await api.session<Session>() : {};
+  const sheet = sample && (kept.sheet ?? (await api.draft()));
   known = state;
   byId("drop").hidden = sample != null;
   byId("bench").hidden = sample == null;
-  byId("other").hidden = sample == null;
+  for (const id of ["other", "open-policy", "undo", "redo"]) byId(id).hidden = sample == null;
   if (!sample || !sheet) {
     say("starting", "no file yet");
     write(byId("drop-note"), "CSV, JSON lines, Excel, Parquet, Arrow, ORC or Avro. It stays on this machine, and of a large file only the beginning is looked at.");
@@ -135,7 +221,7 @@ async function open(state: State): Promise<void> {
   document.title = `${sample.name} · shoal lab`;
   drawReading(byId("reading"), sample, (given) => void readAs(given, state));
   bench?.close();
-  bench = new Bench(state, sheet);
+  bench = new Bench(state, sheet, kept);
 }
 
 /** Read the file in another way; if that is not possible, what was there stays. */
@@ -161,7 +247,9 @@ async function take(file: File | undefined): Promise<void> {
     bench?.close();
     bench = undefined;
     write(byId("file"), "");
+    for (const id of ["other", "open-policy", "undo", "redo"]) byId(id).hidden = true;
     byId("bench").hidden = true;
+    write(byId("brief"), "");
     byId("drop").hidden = false;
     say("problem", "not read");
     fail(error instanceof Error ? error.message : "The file could not be read.");
@@ -174,7 +262,22 @@ choose.addEventListener("change", () => {
   choose.value = "";
 });
 byId("other").addEventListener("click", () => choose.click());
+const existing = byId<HTMLInputElement>("choose-policy");
+byId("open-policy").addEventListener("click", () => existing.click());
+existing.addEventListener("change", async () => {
+  const file = existing.files?.[0];
+  existing.value = "";
+  if (!file || !bench) return;
+  try {
+    bench.set(await api.openPolicy(file));
+    fail("");
+  } catch (error) {
+    fail(error instanceof Error ? error.message : "The policy could not be read.");
+  }
+});
+brief();
 document.addEventListener("dragover", (event) => {
+  if (!event.dataTransfer?.types.includes("Files")) return;
   event.preventDefault();
   document.body.dataset.over = "true";
 });

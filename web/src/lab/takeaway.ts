@@ -1,7 +1,7 @@
 /** What to take away: the policy, the report, and the calls that do the same. */
 
 import { make, write } from "../element";
-import { calls, policy, Refused, report, save } from "./api";
+import { anonymized, assessment, calls, policy, Refused, report, save } from "./api";
 import type { Sheet, State } from "./model";
 
 export class Takeaway {
@@ -21,6 +21,8 @@ export class Takeaway {
         ...saves,
         this.button("Download policy", async () => this.download("policy.yaml", await policy(this.sheet()), "application/yaml"), saves.length ? "" : "main"),
         this.button("Download audit report", async () => this.download("audit.html", await report(this.sheet()), "text/html")),
+        this.button("Download impact assessment", async () => this.download("assessment.html", await assessment(this.sheet()), "text/html")),
+        this.button("Download anonymized sample", async () => this.download("anonymized.csv", await anonymized(this.sheet()), "text/csv")),
         this.button("Copy commands", () => this.copy(this.cli)),
         this.button("Copy Python", () => this.copy(this.python)),
         this.note,

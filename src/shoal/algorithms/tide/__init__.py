@@ -53,7 +53,8 @@ the order in which they came to be.
   stream a wave that has not left is closed again, over all that is held.
 - Between closing and leaving the work is done in steps, so that no arrival waits for all of it. The moment of a
   step changes nothing: the outcome depends only on the wave, and on the reuse set and the clock at the moment of closing.
-- All this is under `nulls_match: maybe`. docs/stronger.md says what other rules for nulls, weights and diversity change.
+- All this is under `nulls_match: maybe`, without `one_in_k`. docs/stronger.md says what other rules for nulls, weights,
+  diversity and the rows of one person change.
 - Units. What decides is counted in whole numbers. A numeric value is at place floor((v - low) / width * 65,536 + 1/2), in
   float64; the loss of a box is the difference of its outermost places. The loss of a node is floor(loss * 65,536 + 1/2). A
   quasi-identifier that no member has loses nothing. A tuple weighs floor(4,096 / |Q_t| + 1/2), or nothing if Q_t is empty.

@@ -37,11 +37,13 @@ from shoal.blocks import (
     domain,
     generalize,
     hand_over,
+    hide_row,
     is_at_end,
     is_diverse,
     is_due,
     is_open,
     row_of,
+    show_row,
     take_in,
 )
 from shoal.compiled import first_one, inlined, inner, kernel
@@ -214,7 +216,9 @@ def _find_cover(s, v, moment, t):
     c, g, p = s.window.clock, s.groups, v.tuples
     now = c.now
     c.now = moment
+    _let_kin_leave(s, v, t)
     row = call_best_cover(core(s), p.slot[t])
+    _let_kin_return(s, v, t)
     c.now = now
     p.cover[t], p.cover_cost[t] = -1, np.inf
     if row >= 0:
@@ -223,6 +227,30 @@ def _find_cover(s, v, moment, t):
             if p.pattern[t] >> np.uint64(q) & np.uint64(1):
                 p.cover_cost[t] += p.weight[t] * rounded(v, q, g.loss[row, q])
             p.cover_cost[t] += v.scale.doubt[q] if g.doubt[row] >> np.uint64(q) & np.uint64(1) else 0.0
+
+
+@inlined
+def _let_kin_leave(s, v, t):
+    """Under `one_in_k`, count the older tuples of the same person as if they had left by their covers."""
+    p = v.tuples
+    u = p.kin[t] if v.work.single else np.int64(-1)
+    while u >= 0:
+        row = row_of(s.reuse, p.cover[u]) if p.cover[u] >= 0 else np.int64(-1)
+        if row >= 0:
+            show_row(s.groups, row, s.window, p.slot[u])
+        u = p.kin[u]
+
+
+@inlined
+def _let_kin_return(s, v, t):
+    """Count them no more."""
+    p = v.tuples
+    u = p.kin[t] if v.work.single else np.int64(-1)
+    while u >= 0:
+        row = row_of(s.reuse, p.cover[u]) if p.cover[u] >= 0 else np.int64(-1)
+        if row >= 0:
+            hide_row(s.groups, row)
+        u = p.kin[u]
 
 
 @inlined

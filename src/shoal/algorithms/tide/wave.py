@@ -56,7 +56,8 @@ class Tuples(NamedTuple):
     pattern: NDArray[np.uint64]
     weight: NDArray[np.float64]
     person: NDArray[np.int64]  # of the window
-    kin: NDArray[np.int64]  # the next tuple of the same person in the part; the last one names the first
+    kin: NDArray[np.int64]  # the next tuple of the same person in the part; the last one names the first. Before a part
+    # begins: the next older one in the wave, or -1
     cover: NDArray[np.int64]  # the number of the group that covers the tuple best; -1: none
     cover_cost: NDArray[np.float64]  # what the tuple costs when it leaves by its cover; infinite if there is none
     group: NDArray[np.int64]  # -1: in none
@@ -204,7 +205,7 @@ def _set_units(leaves: int, width: int) -> NDArray[np.int32]:
 
 @inner
 def fill_wave(domain, w, v, scratch, tuples):
-    """Copy the oldest tuples of the window into the wave: their places, weights and persons, in order of arrival."""
+    """Copy the oldest tuples of the window into the wave, in order of arrival; `kin` is the next older of the person, or -1."""
     p, work = v.tuples, v.work
     scratch.turn[0] += 1
     work.tuples = tuples
@@ -221,7 +222,12 @@ def fill_wave(domain, w, v, scratch, tuples):
         p.weight[t] = np.floor(SHARES / valid + 0.5) if valid > 0 else 0.0
         p.pattern[t] = w.pattern[slot]
         p.person[t] = w.person[slot]
-        work.persons += is_new(scratch, p.person[t])
+        p.kin[t] = -1
+        if is_new(scratch, p.person[t]):
+            work.persons += 1
+        else:
+            p.kin[t] = scratch.best[p.person[t]]
+        scratch.best[p.person[t]] = t
         p.slot[t] = slot
         p.group[t] = -1
         v.order[t] = t

@@ -7,13 +7,18 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from shoal.audit.page import exposure, outsider, policy, transactions, utility, verdict
+from shoal.audit.page import assessment, document, exposure, outsider, policy, transactions, utility, verdict
 from shoal.audit.page.element import Markup, tag
 
 if TYPE_CHECKING:
     from shoal.audit.report import FilterReport, Report, WindowReport
 
+_TITLE = "Audit of an anonymized stream"  # also in the style, for print
 _CONTENTS = {
+    "summary": "In plain words",
+    "advice": "Recommendations",
+    "judged": "What was judged",
+    "accepted": "Accepted",
     "promises": "1. Promises",
     "outsider": "2. An outsider",
     "utility": "3. The data",
@@ -25,6 +30,7 @@ _CONTENTS = {
     "method": "Method",
     "limits": "Not protected",
     "policy": "Policy",
+    "sign": "Sign-off",
 }
 
 
@@ -34,6 +40,10 @@ def windowed(report: WindowReport) -> str:
         report,
         verdict.facts(report),
         _CONTENTS,
+        document.summary(report),
+        document.recommended(report),
+        document.judged(report),
+        document.accepted(report),
         verdict.promises(report),
         outsider.outsider(report),
         utility.utility(report),
@@ -43,8 +53,9 @@ def windowed(report: WindowReport) -> str:
         exposure.sensitive(report),
         exposure.attacks(report),
         verdict.method(report.rows, verdict.HOW[report.unit == "persons"], verdict.FIGURES),
-        verdict.limits(verdict.open_to(report.policy)),
+        verdict.limits(report.limits),
         policy.policy(report),
+        document.sign_off(report),
     )
 
 
@@ -54,34 +65,45 @@ def filtered(report: FilterReport) -> str:
         report,
         transactions.facts(report),
         transactions.CONTENTS,
+        document.summary(report),
+        document.judged(report),
         verdict.promises(report),
         transactions.users(report),
         transactions.crowds(report),
         transactions.attacks(report),
         verdict.method(report.rows, transactions.HOW[report.traced]),
-        verdict.limits(transactions.LIMITS),
+        verdict.limits(report.limits),
         transactions.policy(report),
+        document.sign_off(report),
     )
 
 
-def _page(report: Report, facts: Markup, contents: Mapping[str, str], *sections: Markup) -> str:
+def assessed(report: Report) -> str:
+    """The page of an impact assessment."""
+    parts = report.assessment
+    contents = {part.key: part.title for part in parts} | {"sign": "Sign-off"}
+    sections = [*map(assessment.part, parts), assessment.sign_off(report)]
+    return _page(report, assessment.INTRODUCTION, contents, *sections, title=assessment.TITLE)
+
+
+def _page(report: Report, facts: Markup, contents: Mapping[str, str], *sections: Markup, title: str = _TITLE) -> str:
     style = files("shoal.audit.page").joinpath("style.css").read_text("utf-8")
     head = tag(
         "head",
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"),
-        tag("title", f"Audit: {report.headline.colour}"),
-        Markup(f"<style>{style}</style>"),
+        tag("title", f"{'Audit' if title == _TITLE else title}: {report.headline.colour}"),
+        Markup(f"<style>{style.replace(_TITLE, title)}</style>"),
     )
     links = (tag("li", tag("a", name, href=f"#{place}")) for place, name in contents.items())
     header = tag(
         "header",
-        tag("h1", "Audit of an anonymized stream"),
-        verdict.banner(report),
+        tag("h1", title),
+        verdict.banner(report, "What is not protected" if title == _TITLE else "c) Risks for the persons"),
         facts,
         tag("nav", tag("ul", *links), aria_label="Contents"),
     )
-    body = tag("body", header, tag("main", *sections), verdict.versions())
+    body = tag("body", header, tag("main", *sections), *verdict.versions(report))
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 

@@ -120,7 +120,7 @@ def table(caption: Part, head: Iterable[Part], rows: Iterable[Iterable[Part]], n
     def cell(place: int, part: Part) -> Markup:
         return tag("td", part, class_=look(place)) if place else tag("th", part, scope="row")
 
-    top = tag("tr", *(tag("th", name, scope="col", class_=look(place)) for place, name in enumerate(head)))
+    top = tag("tr", *(_head(name, look(place)) for place, name in enumerate(head)))
     body = [tag("tr", *(cell(place, part) for place, part in enumerate(row))) for row in rows]
     whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body))
     return tag("div", whole, class_="wide", tabindex="0")
@@ -142,7 +142,7 @@ def bars(caption: Part, rows: Iterable[tuple[Part, float, Part, str]], head: Seq
         tag("tr", tag("th", name, scope="row"), tag("td", _bar(share, kind), class_="bar"), tag("td", words, class_="number"))
         for name, share, words, kind in rows
     ]
-    names = [tag("th", head[0], scope="col"), tag("td", ""), tag("th", head[1], scope="col", class_="number")]
+    names = [_head(head[0], None), tag("td", ""), _head(head[1], "number")]
     return tag("table", tag("caption", caption), tag("thead", tag("tr", *names)), tag("tbody", *body), class_="bars")
 
 
@@ -154,6 +154,11 @@ def sizes(caption: Part, found: Histogram, noun: str, head: Sequence[Part], fewe
         name = plural(int(low), noun) if high - low == 1 else f"{count(low)} to {count(high - 1)} {noun}s"
         rows.append((name, number / most, count(number), "alert" if high <= fewest else "mean"))
     return bars(caption, rows, head)
+
+
+def _head(name: Part, look: str | None) -> Markup:
+    """The head of a column; one without a name is no header."""
+    return tag("th", name, scope="col", class_=look) if name else tag("td", "")
 
 
 def _bar(share: float, kind: str) -> Markup:

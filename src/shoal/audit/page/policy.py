@@ -36,14 +36,50 @@ def policy(report: WindowReport) -> Markup:
         ("algorithm", ", ".join(f"{key}: {value}" for key, value in parameters(held.algorithm.model_dump()).items())),
         ("fingerprint", tag("code", held.fingerprint)),
     ]
-    asks = {demand.name: f", {asked(demand)}" for demand in held.requirements}
-    fields = [(name, each.role, _described(each) + asks.get(name, "")) for name, each in held.attributes.items()]
     return section(
         "policy",
         "The policy",
         table("What was promised", ("key", "value"), rows, numbers=9),
-        table("What is published; everything else is not", ("attribute", "role", "how"), fields, numbers=9),
+        table("What is published; everything else is not", ("field", "role", "how"), fields(held), numbers=9),
     )
+
+
+def fields(held: Policy) -> list[tuple[str, str, str]]:
+    """Each field that is published, its role, and how it is published."""
+    asks = {demand.name: f", {asked(demand)}" for demand in held.requirements}
+    found = []
+    if held.time and held.time.publish != "drop":
+        grid = held.time_grid
+        how = "as it came" if grid is None else f"one interval for all of a group, its ends on a grid of {_length(grid)}"
+        found.append((held.time.field, "time", how))
+    if held.item:
+        tree = held.item.hierarchy
+        found.append((held.person or "", "person", "under a pseudonym that changes"))
+        found += [(name, "item", hierarchy(tree) if tree else "as it came, or not at all") for name in held.item.names]
+    return found + [
+        (name, each.role, (_stable(held, name) or _described(each)) + asks.get(name, ""))
+        for name, each in held.attributes.items()
+    ]
+
+
+def _length(seconds: float) -> str:
+    """
+    >>> _length(604800), _length(90), _length(3600)
+    ('7 days', '90 seconds', '1 hour')
+    """
+    units = (("days", 86_400), ("hours", 3600), ("minutes", 60))
+    unit, size = next(((unit, size) for unit, size in units if seconds % size == 0), ("seconds", 1))
+    return span(seconds / size, unit)
+
+
+def _stable(held: Policy, name: str) -> str:
+    """How a stable attribute is published; empty where the attribute is not declared so."""
+    if name in held.blocks:
+        blocks = held.blocks[name].values
+        return f"the block of its value, of {count(len(blocks))} blocks of {count(min(map(len, blocks)))} values at the least"
+    if name in held.bags:
+        return f"apart from the rows, in bags of at least {count(held.bags[name])} values"
+    return "stable, and yet as it came" if held.shown_as(name) == "exact" else ""
 
 
 def asked(demand: Requirement) -> str:

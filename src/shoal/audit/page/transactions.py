@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from shoal.audit.page.element import Markup, Part, count, decimal, percent, plural, section, sizes, table, tag, tiled
 from shoal.audit.page.exposure import attack
-from shoal.audit.page.policy import hierarchy
+from shoal.audit.page.policy import fields, hierarchy
 from shoal.policy import Zanon
 
 if TYPE_CHECKING:
     from shoal.audit.report import FilterReport
 
 CONTENTS = {
+    "summary": "In plain words",
+    "judged": "What was judged",
     "promises": "Promises",
     "users": "Users",
     "crowds": "Who is alike",
@@ -20,6 +22,7 @@ CONTENTS = {
     "method": "Method",
     "limits": "Not protected",
     "policy": "Policy",
+    "sign": "Sign-off",
 }
 LIMITS = (
     ("z is not k.", "Each item is shared by z users. A set of items may still be one user's alone."),
@@ -118,11 +121,12 @@ def policy(report: FilterReport) -> Markup:
         ("withheld", rule.withheld),
         ("fingerprint", tag("code", held.fingerprint)),
     ]
-    parts = [table("What was promised", ("key", "value"), rows, numbers=9)]
-    if held.attributes:
-        fields = [(name, each.role, "as it came") for name, each in held.attributes.items()]
-        parts.append(table("What else is published; everything else is not", ("attribute", "role", "how"), fields, numbers=9))
-    return section("policy", "The policy", *parts)
+    return section(
+        "policy",
+        "The policy",
+        table("What was promised", ("key", "value"), rows, numbers=9),
+        table("What is published; everything else is not", ("field", "role", "how"), fields(held), numbers=9),
+    )
 
 
 def _rule(report: FilterReport) -> Zanon:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from shoal.audit.classes import promised
@@ -15,9 +12,6 @@ from shoal.policy import Policy
 
 if TYPE_CHECKING:
     from shoal.audit.report import Report, WindowReport
-
-if TYPE_CHECKING:
-    from shoal.audit.report import WindowReport
 
 HOW = {
     True: "The trace tells which record is behind each row, so that every value was compared with what is published, and every "
@@ -54,8 +48,8 @@ _LIMITS = (
 )
 
 
-def banner(report: Report) -> Markup:
-    """The verdict in one sentence, how many rows are outside k, and which promises could not be judged."""
+def banner(report: Report, limits: str) -> Markup:
+    """The verdict in one sentence, how many rows are outside k, which promises could not be judged; the section on limits."""
     headline = report.headline
     unknown = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_CHECKABLE]
     absent = [finding.promise for finding in report.promises if finding.verdict == Verdict.NOT_PROMISED]
@@ -64,7 +58,7 @@ def banner(report: Report) -> Markup:
         text.append(f"Not checkable from these files: {', '.join(unknown)}.")
     if absent:
         text.append(f"Not promised by this policy: {', '.join(absent)}.")
-    text.append("What no promise covers stands under “What is not protected”.")
+    text.append(f"What no promise covers stands under “{limits}”.")
     strong = tag("strong", f"{_SIGNS[headline.colour]} {sentence(headline.text)}")
     return tag("div", strong, *(tag("p", each) for each in text), class_=f"verdict {_BANNERS[headline.colour]}", role="status")
 
@@ -145,19 +139,13 @@ def method(rows: Mapping[str, int], how: str, figures: str = "") -> Markup:
     return section("method", "What was checked, and how", *parts)
 
 
-def versions() -> Markup:
-    """What made this report, and when."""
-    packages = {"shoal": "shoal-stream", "numpy": "numpy", "pyarrow": "pyarrow"}
-    found = [f"{name} {_version(package)}" for name, package in packages.items()]
-    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return tag("footer", tag("p", f"Made {made} by {', '.join(found)}, Python {platform.python_version()}."))
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "of unknown version"
+def versions(report: Report) -> list[Markup]:
+    """What made this report, and when; nothing for a trial in memory."""
+    made = report.record
+    if made is None:
+        return []
+    found = ", ".join(f"{name} {version}" for name, version in made.versions.items())
+    return [tag("footer", tag("p", f"Made {made.made} by {found}."))]
 
 
 def open_to(held: Policy) -> list[tuple[str, str]]:

@@ -26,10 +26,11 @@ def in_time(evidence: Evidence) -> Finding:
     longest, unit = deadline(policy), "seconds" if policy.window.timed else "arrivals"
     bounded = math.isfinite(longest)
     figures: dict[str, Any] = {"deadline": longest if bounded else None, "unit": unit}
-    note = "" if bounded else rule(policy).unbounded
+    note = rule(policy).source if bounded else rule(policy).unbounded
     if trace is None:
         otherwise = Verdict.NOT_CHECKABLE if bounded else Verdict.NOT_PROMISED
-        return docket.finding("in time", says, otherwise=otherwise, note=note or "needs a trace", figures=figures)
+        note = "needs a trace" if bounded else note
+        return docket.finding("in time", says, otherwise=otherwise, note=note, figures=figures)
     otherwise = Verdict.HELD if bounded else Verdict.NOT_PROMISED
     wait = trace.released - trace.arrived
     now = clock(evidence)

@@ -147,10 +147,11 @@ class CsvParser:
         self._kinds = dict.fromkeys(asked, pa.string())
         self._splitter = None
 
-    def refused(self, reason: str) -> Block:
-        """A block of one record that cannot be read."""
-        self._row += 1
-        return self._block({}, [], [(self._row - 1, reason)], Lines(b"x", self._row - 1, self._line, *self._marks))
+    def refused(self, reason: str, lines: int = 1) -> Block:
+        """A block of one record that cannot be read, and takes so many lines."""
+        place = Lines(b"x", self._row, self._line, *self._marks)
+        self._row, self._line = self._row + 1, self._line + lines
+        return self._block({}, [], [(self._row - 1, reason)], place)
 
     def _repeated(self, sample: bytes) -> list[str]:
         """The columns that are read as dictionaries, since their first values repeat."""

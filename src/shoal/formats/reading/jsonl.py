@@ -1,4 +1,4 @@
-"""JSON lines: one object per line, blank lines skipped."""
+"""JSON lines: one object per line, blank lines skipped; or an array of objects, each of which becomes a line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from shoal.column_types import JSON
 from shoal.formats.json_values import json_texts, typed_column
+from shoal.formats.kind import packing, suffix
+from shoal.formats.reading.json_array import ArrayLines
 from shoal.formats.reading.jsonl_irregular import Irregular
 from shoal.formats.reading.jsonl_regular import LONGEST, Refused, Regular, is_doubled, is_unicode, parse
 from shoal.formats.reading.reader import UTF8, Block, Reader, Source, chunks, slices
@@ -35,7 +37,7 @@ class JsonlReader(Reader):
     """Reads blocks of lines from a file or a pipe."""
 
     def __init__(self, path: str, fields: Sequence[str], passed: Collection[str], rows: int, encoding: str = UTF8) -> None:
-        self._source = Source(path, encoding)
+        self._source = _opened(path, encoding)
         self._parser = JsonlParser(fields, passed, rows)
 
     def __iter__(self) -> Iterator[Block]:
@@ -154,7 +156,7 @@ class Records(NamedTuple):
 
 def first_records(path: str, rows: int, encoding: str = UTF8) -> Records:
     """At most `rows` records of a file of JSON lines, or of standard input if the path is `-`."""
-    source = Source(path, encoding)
+    source = _opened(path, encoding)
     good: list[dict[str, Any]] = []
     bad = 0
     try:
@@ -171,7 +173,13 @@ def first_records(path: str, rows: int, encoding: str = UTF8) -> Records:
     return Records(good, bad, True)
 
 
-def _lines_of(source: Source) -> Iterator[bytes]:
+def _opened(path: str, encoding: str) -> Source | ArrayLines:
+    """The bytes of a file as lines: what is named .json may be an array."""
+    source = Source(path, encoding)
+    return ArrayLines(source, LONGEST) if suffix(path).removesuffix(packing(path)) == ".json" else source
+
+
+def _lines_of(source: Source | ArrayLines) -> Iterator[bytes]:
     """Lines that are not blank."""
     for chunk, _ in chunks(source, FIRST_CHUNK, LONGEST, last_line, TOO_LONG):
         yield from filter(None, (line.strip(BLANK) for line in chunk.split(b"\n")))

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -153,8 +153,16 @@ def _unpacked(raw: Any, packing: str) -> Any:
     return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
 
 
+class Bytes(Protocol):
+    """What gives bytes piece by piece, as a `Source` does."""
+
+    path: str
+
+    def readinto(self, buffer: memoryview) -> int: ...
+
+
 def chunks(
-    source: Source, size: int, longest: int, cut: Callable[[bytearray, int], int], too_long: str
+    source: Bytes, size: int, longest: int, cut: Callable[[bytearray, int], int], too_long: str
 ) -> Iterator[tuple[bytes, bool]]:
     """Pieces of about `size` bytes, without a byte order mark, each with whether it ends with a whole record.
 
@@ -198,6 +206,10 @@ class Lines:
         """The line of a row, counted from 1."""
         place = row - self._row
         return int(self._found[place]) + self._line + 1 if 0 <= place < len(self._found) else None
+
+    def moved(self, rows: int, lines: int) -> Lines:
+        """The same records, so many rows and lines later."""
+        return Lines(self._piece, self._row + rows, self._line + lines, *self._marks)
 
 
 class Block(NamedTuple):

@@ -56,7 +56,7 @@ def _interval(*ends: str) -> list[dict[str, Any]]:
 
 _NODE: list[dict[str, Any]] = [
     {"type": "string"},
-    {"type": "array", "items": [{"type": "string"}, {"type": "null"}], "minItems": 2, "maxItems": 2},
+    {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 1},  # a set, or a node in doubt
 ]
 
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, ENDS, IMPUTED, is_json, is_struct_of
+from shoal.column_types import BLURRED_INTERVAL, BLURRED_LABEL, ENDS, IMPUTED, SEPARATOR, is_json, is_set, is_struct_of
 from shoal.formats.json_values import dumps
-from shoal.formats.writing.cells import pairs
+from shoal.formats.writing.cells import lists, pairs
 from shoal.shapes import Kind
 
 
@@ -55,6 +55,9 @@ had=None), None], codes=array([0, 1, 0], dtype=int32))
             found = [None, *(_interval(row) for row in _standard(column.take(firsts)))]
             return Distinct(found, codes)
         return _each(column, _interval)
+    if is_set(column.type) and kind == "node":
+        codes, firsts = lists(column)
+        return Distinct([None, *(_node(labels) for labels in column.take(firsts).to_pylist())], codes)
     if is_struct_of(column.type, BLURRED_LABEL) and kind == "node":
         return _each(column, lambda row: None if row is None else Node(row["value"], row["or_missing"]))
     coded = column if pa.types.is_dictionary(column.type) else _encoded(column)
@@ -101,6 +104,11 @@ def _is_moment(kind: pa.DataType) -> bool:
 
 def _interval(row: dict[str, Any] | None) -> Interval | None:
     return None if row is None else Interval(row["lo"], row["hi"], bool(row.get("or_missing")))
+
+
+def _node(labels: list[str | None]) -> Node:
+    """A set, as CSV shows it."""
+    return Node(SEPARATOR.join(label for label in labels if label is not None), None in labels)
 
 
 def _counted(row: dict[str, Any] | None, kind: Kind) -> Interval | Node | None:

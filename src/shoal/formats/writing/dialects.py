@@ -43,7 +43,6 @@ class Dialect(ABC):
     quote: str
     nests = False  # whether objects can be inside objects
     interval: tuple[str, str, str]  # what is before its ends, after them, and after them if it is in doubt
-    block: tuple[str, str, str]  # what is before the values of a block, between and after them
 
     @abstractmethod
     def before(self, names: Sequence[str]) -> list[str]:
@@ -58,16 +57,8 @@ class Dialect(ABC):
         """The cells of labels that may be missing instead."""
 
     @abstractmethod
-    def inside_block(self, values: pa.Array) -> pa.Array:
-        """The values of blocks as they are written between the marks of `block`."""
-
-    @abstractmethod
-    def whole_block(self, texts: pa.Array) -> pa.Array:
-        """Whole blocks as they are written in a cell."""
-
-    @abstractmethod
     def sets(self, sets: pa.ListArray) -> pa.Array:
-        """The cells of sets of labels."""
+        """The cells of sets and of blocks."""
 
     @abstractmethod
     def json(self, texts: pa.Array) -> pa.Array:
@@ -86,7 +77,6 @@ class Jsonl(Dialect):
     end = "}\n"
     quote = '"'
     interval = ("[", "]", ", null]")
-    block = ('["', '", "', '"]')
 
     def before(self, names: Sequence[str]) -> list[str]:
         return [("{" if i == 0 else ", ") + dumps(name) + ": " for i, name in enumerate(names)]
@@ -96,12 +86,6 @@ class Jsonl(Dialect):
 
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return joined('["', self.escaped(labels), '", null]')
-
-    def inside_block(self, values: pa.Array) -> pa.Array:
-        return self.escaped(values)
-
-    def whole_block(self, texts: pa.Array) -> pa.Array:
-        return texts
 
     def sets(self, sets: pa.ListArray) -> pa.Array:
         labels = joined('"', self.escaped(sets.values.dictionary), '"')
@@ -122,7 +106,6 @@ class Csv(Dialect):
     end = "\n"
     quote = ""
     interval = ('"[', ']"', f']{OR_MISSING}"')
-    block = ("", SEPARATOR, "")
 
     def __init__(self, columns: int) -> None:
         self.null = '""' if columns == 1 else ""
@@ -138,12 +121,6 @@ class Csv(Dialect):
 
     def in_doubt(self, labels: pa.Array) -> pa.Array:
         return self.escaped(joined(labels, OR_MISSING))
-
-    def inside_block(self, values: pa.Array) -> pa.Array:
-        return values
-
-    def whole_block(self, texts: pa.Array) -> pa.Array:
-        return self.escaped(texts)
 
     def sets(self, sets: pa.ListArray) -> pa.Array:
         """The labels, and after them that the value may be missing.

@@ -202,9 +202,9 @@ class ParquetWriter(TableWriter):
             self._writer.write_table(table.unify_dictionaries(), row_group_size=len(table))
 
     def _decoded(self, schema: pa.Schema) -> pa.Schema:
-        """The schema as it is read back: coded columns are strings, and so are labels inside structs.
+        """The schema as it is read back: coded columns are strings, and so are labels inside structs and lists.
 
-        Several readers refuse a dictionary inside a struct as soon as a file has a second row group. The file itself holds
+        Several readers refuse a dictionary inside one of these as soon as a file has a second row group. The file itself holds
         codes of a column's values in any case.
         """
         fields = [field.with_type(pa.string()) if field.name in self._coded else _without_labels(field) for field in schema]
@@ -216,11 +216,13 @@ class ParquetWriter(TableWriter):
 
 
 def _without_labels(field: pa.Field) -> pa.Field:
-    """The field with strings in place of dictionaries inside structs.
+    """The field with strings in place of dictionaries inside structs and lists.
 
     >>> _without_labels(pa.field("city", pa.struct([("value", pa.dictionary(pa.int32(), pa.string()))])))
     pyarrow.Field<city: struct<value: string>>
     """
+    if is_set(field.type):
+        return field.with_type(pa.list_(field.type.value_type.value_type))
     if not pa.types.is_struct(field.type):
         return field
     inner = [_without_labels(each) for each in field.type]

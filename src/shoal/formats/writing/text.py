@@ -17,7 +17,6 @@ from shoal.column_types import (
     ENDS,
     IMPUTED,
     doubt,
-    is_block,
     is_blurred_label,
     is_json,
     is_nested,
@@ -93,8 +92,6 @@ class Text:
             return self._intervals(column)
         if is_blurred_label(kind):
             return self._blurred_labels(column, field)
-        if is_block(field) and pa.types.is_list(kind):
-            return Cells(self._blocks(column), np.arange(len(column), dtype=np.int32))
         if is_set(kind):
             return self._sets(column)
         if pa.types.is_boolean(kind):
@@ -155,16 +152,6 @@ class Text:
             return joined(self._dialect.quote, _iso(column), self._dialect.quote)
         texts = standard(pa.array([None if v is None else dumps(v) for v in column.to_pylist()], pa.string()))
         return pc.if_else(texts.is_valid(), self._dialect.json(texts.fill_null("")), None)
-
-    def _blocks(self, column: pa.ListArray) -> pa.Array:
-        """The values of each block, one after the other."""
-        if column.offset:
-            column = pa.concat_arrays([column])
-        left, between, right = self._dialect.block
-        values = self._dialect.inside_block(column.values.fill_null(""))
-        texts = pc.binary_join(pa.ListArray.from_arrays(column.offsets, values), between)
-        written = self._dialect.whole_block(joined(left, texts, right))
-        return pc.if_else(column.is_valid(), written, self._dialect.null) if column.null_count else written
 
     def _floats(self, numbers: pa.Array) -> pa.Array:
         """NaN is missing; infinities are texts, as JSON has no such numbers."""

@@ -1,0 +1,57 @@
+"""A pipeline into a table, as a user writes it: a relative folder, every kind of published value, a second start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import deltalake
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from shoal.pipeline import Pipe, PipelineFile
+
+POLICY = """
+person: pid
+attributes:
+  age: {quasi: numeric, range: [0, 100], grid: 5}
+  home: {quasi: categorical, hierarchy: {World: {North: [Oslo, Bergen], South: [Rome, Naples]}}}
+  city: {quasi: categorical, generalize: set, hierarchy: {World: {North: [Oslo, Bergen], South: [Rome, Naples]}}}
+  ill: {sensitive: true, stable: true, as: block, blocks: [[flu, cold], [asthma, none]]}
+  note: {publish: keep}
+privacy: {k: 3}
+window: {count: 10}
+algorithm: {name: fads}
+"""
+PIPELINE = """
+policy: policy.yaml
+source: {{file: {{path: raw.jsonl}}}}
+sink: {{{name}: {{path: clean}}}}
+state: {{dir: state, key: {{env: SHOAL_KEY}}}}
+"""
+CITIES = ("Oslo", "Bergen", "Rome", "Naples")
+
+
+def record(i: int) -> str:
+    city, ill = CITIES[i % 4], ("flu", "asthma")[i % 2]
+    return json.dumps({"pid": i, "age": i % 90, "home": city, "city": city, "ill": ill, "note": i}) + "\n"
+
+
+@pytest.mark.parametrize("name", ["parquet", "delta"])
+def test_it_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("SHOAL_KEY", "k" * 40)
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY)
+    Path("pipeline.yaml").write_text(PIPELINE.format(name=name))
+    for turn in range(2):
+        with open("raw.jsonl", "a") as raw:
+            raw.writelines(record(i) for i in range(50 * turn, 50 * turn + 50))
+        Pipe(PipelineFile.load("pipeline.yaml")).run()
+    if name == "delta":
+        table = pa.table(deltalake.DeltaTable("clean").to_pyarrow_table())
+    else:
+        table = pa.concat_tables([pyarrow.parquet.read_table(file) for file in Path("clean").glob("*.parquet")])
+    assert table.num_rows == 100
+    assert {label for labels in table["city"].to_pylist() for label in labels or ()} <= {"North", "South", "World", *CITIES}
+    assert {tuple(block) for block in table["ill"].to_pylist() if block} == {("flu", "cold"), ("asthma", "none")}
