@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import random
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -31,6 +34,15 @@ state: {dir: state, checkpoint: 1s, key: {env: SHOAL_KEY}}
 """
 
 
+_turns = itertools.count(int(time.time()) - 86_400)
+
+
+def in_turn(file: Path) -> None:
+    """Date a file a second after the one before. Spark reads files by time, and those of the same millisecond in any order."""
+    turn = next(_turns)
+    os.utime(file, (turn, turn))
+
+
 def write(folder: Path, name: str, first: int, size: int, each: float = 0.01, suffix: str = "json") -> None:
     """Records by number, a second apart by `each`; the file appears when it is whole."""
     chance = random.Random(first)
@@ -42,6 +54,7 @@ def write(folder: Path, name: str, first: int, size: int, each: float = 0.01, su
     folder.mkdir(exist_ok=True)
     draft = folder.parent / f".{name}"
     draft.write_text("\n".join(lines) + "\n")
+    in_turn(draft)
     draft.rename(folder / f"{name}.{suffix}")
 
 

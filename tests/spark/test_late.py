@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from shoal import InputError
 from shoal.spark import Drain, anonymize
-from spark.stream import KEY
+from spark.stream import KEY, in_turn
 
 SCHEMA = "pid string, at timestamp, age int, id long"
 RULE: dict[str, Any] = {
@@ -31,8 +31,10 @@ def write(folder: Path, name: str, seconds: list[int], first: int) -> None:
         {"pid": f"p{i}", "at": f"2024-01-01T00:{second // 60:02d}:{second % 60:02d}Z", "age": 30 + i % 9, "id": i}
         for i, second in enumerate(seconds, first)
     ]
-    (folder / f".{name}").write_text("\n".join(map(json.dumps, rows)) + "\n")
-    (folder / f".{name}").rename(folder / f"{name}.json")
+    draft = folder / f".{name}"
+    draft.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    in_turn(draft)
+    draft.rename(folder / f"{name}.json")
 
 
 def anonymized(spark: Any, folder: Path, **more: Any) -> Any:
