@@ -3,7 +3,7 @@ READY := .venv/ready
 BASE := .venv/base
 SPARK := .venv-spark
 OLDEST := .venv-spark-jars
-PYTEST := $(BIN)/python -m pytest --dist worksteal -n
+PYTEST := $(BIN)/python -m pytest --dist loadgroup -n
 TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) s"' EXIT
 # of make figures; SIZE=--quick to try it
 SIZE ?= --rounds 3

@@ -27,6 +27,7 @@ NEEDED = {
     "browser": {"browser"},
     "long": {"measured"},
 }
+SHARED = {"kafka_cluster", "registry"}  # servers that take seconds to start: one process runs all tests that share them
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,3 +37,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in NEEDED.items():
             if fixtures & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
+        if SHARED & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("kafka"))

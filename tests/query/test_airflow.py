@@ -20,7 +20,7 @@ AIRFLOW = Path(os.environ.get("SHOAL_AIRFLOW", ROOT / ".venv-airflow/bin/airflow
 DAY = "2026-01-02"
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(not AIRFLOW.exists(), reason="Airflow has no environment; make airflow, or name it in SHOAL_AIRFLOW"),
 ]
 
