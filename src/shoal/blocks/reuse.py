@@ -37,7 +37,8 @@ class Reuse(NamedTuple):
     number: NDArray[np.int64]
     loss: NDArray[np.float64]
     reach: NDArray[np.uint64]  # of the sets: one row per word, one column per entry
-    lost: NDArray[np.float64]  # work array: the loss of the current tuple with each entry; infinite if it is not covered
+    lost: NDArray[np.float64]  # work array: the weighted losses of the current tuple with each entry; infinite if not covered
+    covering: NDArray[np.int64]  # work array: the blocks with an entry that covers the current tuple
     rule: np.record
 
 
@@ -50,7 +51,7 @@ def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int, w
     return Reuse(
         row=np.zeros(room, np.int64), low=low, high=high, pattern=np.zeros(room, np.uint64), doubt=np.zeros(room, np.uint64),
         early=np.zeros(room), late=np.zeros(room), published=np.zeros(room), number=np.zeros(room, np.int64), loss=losses,
-        reach=np.zeros((words, room), np.uint64), lost=np.zeros(room), rule=rule,
+        reach=np.zeros((words, room), np.uint64), lost=np.zeros(room), covering=np.zeros(blocks, np.int64), rule=rule,
     )  # fmt: skip
 
 
@@ -63,33 +64,40 @@ def best_cover(s, t):
     entry from a moment that this window's clock has not reached does not serve either.
     """
     w, g, r = s.window, s.groups, s.reuse
-    _measure(s, t)
+    covering = _find_covering(s, t)
+    weight = weight_of(s.domain, w.pattern[t]) if w.pattern[t] != 0 else 1.0
     best, best_loss = -1, np.inf
-    for e in range(r.rule.entries):
-        loss = r.lost[e]
-        if loss < best_loss or (loss == best_loss and best >= 0 and _is_older(r, e, best)):
-            is_fresh = w.clock.now - r.published[e] < r.rule.age
-            if is_fresh and g.arrivals[r.row[e]] <= w.clock.arrivals and can_serve(s, r.row[e], t):
-                best, best_loss = e, loss
+    for b in r.covering[:covering]:
+        for e in range(b * COLUMNS, min((b + 1) * COLUMNS, r.rule.entries)):
+            loss = r.lost[e] / weight
+            if loss < best_loss or (loss == best_loss and best >= 0 and _is_older(r, e, best)):
+                is_fresh = w.clock.now - r.published[e] < r.rule.age
+                if is_fresh and g.arrivals[r.row[e]] <= w.clock.arrivals and can_serve(s, r.row[e], t):
+                    best, best_loss = e, loss
     return r.row[best] if best >= 0 else -1
 
 
 @inlined
-def _measure(s, t):
-    """s.reuse.lost[e] = loss(t, G) of every entry e, as `loss` gives it; infinite where it does not cover t."""
+def _find_covering(s, t):
+    """How many blocks have an entry that covers t.
+
+    Their numbers are in reuse.covering. reuse.lost[e] is the sum of the weighted losses of t with entry e; it is infinite if the
+    entry does not cover t.
+    """
     w, r, domain = s.window, s.reuse, s.domain
     blocks = (r.rule.entries + COLUMNS - 1) // COLUMNS
     width = blocks * COLUMNS
-    own, pattern, doubt, lost = w.pattern[t], r.pattern[:width], r.doubt[:width], r.lost[:width]
-    for e in range(width):
-        apart = own ^ pattern[e] if r.rule.same_pattern else conflict(pattern[e], doubt[e], own, s.exits.promise.match)
-        lost[e] = 0.0 if apart == 0 else np.inf
+    own, match, pattern, doubt, lost = w.pattern[t], s.exits.promise.match, r.pattern[:width], r.doubt[:width], r.lost[:width]
+    if r.rule.same_pattern:
+        for e in range(width):
+            lost[e] = 0.0 if own == pattern[e] else np.inf
+    else:
+        for e in range(width):
+            lost[e] = 0.0 if conflict(pattern[e], doubt[e], own, match) == 0 else np.inf
     if is_timed(domain):
         moment, early, late = w.moment[t], r.early[:width], r.late[:width]
         for e in range(width):
             lost[e] = lost[e] if early[e] <= moment <= late[e] else np.inf
-    for b in range(blocks):
-        add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], lost[b * COLUMNS : (b + 1) * COLUMNS])
     for q in range(len(domain.sets)):
         if domain.sets[q] and own >> np.uint64(q) & np.uint64(1):
             leaf = np.int64(w.values[t, q])
@@ -97,10 +105,12 @@ def _measure(s, t):
             for e in range(width):
                 shown = pattern[e] >> np.uint64(q) & np.uint64(1)
                 lost[e] = lost[e] if reach[e] & own_bit or not shown else np.inf
-    if own != 0:
-        weight = weight_of(domain, own)
-        for e in range(width):
-            lost[e] /= weight
+    covering = 0
+    for b in range(blocks):
+        columns = lost[b * COLUMNS : (b + 1) * COLUMNS]
+        r.covering[covering] = b
+        covering += add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], columns)
+    return covering
 
 
 @inner
