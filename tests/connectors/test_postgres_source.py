@@ -114,8 +114,8 @@ def test_changed_rows_are_read_if_the_publication_has_them(feed: PostgresFeed) -
     with pytest.raises(ConnectorError) as error:
         drained(source, 2)
     assert str(error.value) == (
-        f"postgres: the log of 'public.{feed.name}' does not have 'note' of a changed row, since it is long and was not changed; "
-        f"alter table public.{feed.name} replica identity full, and begin with another slot"
+        f"postgres: the log of 'public.{feed.name}' does not have 'note' of a changed row, since it is long and was not "
+        f"changed; alter table public.{feed.name} replica identity full, and begin with another slot"
     )
     source.fields = ["n"]
     assert drained(source, 2)[0] == [8, 9]

@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 
 import deltalake
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from shoal.audit import audit
 from shoal.errors import ConnectorError
 from shoal.pipeline import Pipe, PipelineFile, readiness
+from tests.docs.base import blocks, read
 
 POLICY = """
 person: pid
@@ -87,3 +90,21 @@ def test_check_says_what_readers_get_and_what_does_not_fit(
     except ConnectorError as error:
         last = str(error)
     assert last == found.format(path=tmp_path / "clean")
+
+
+def test_a_table_is_audited_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_KEY", "k" * 40)
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(TIMED.replace("25s", "1h"))
+    settings = "path: clean, number: n, roll: {rows: 20}, partition: {by: t, every: hour}"
+    Path("pipeline.yaml").write_text(
+        PIPELINE.format(name="parquet").replace("path: clean", settings) + "trace: private.jsonl\n"
+    )
+    records = ({**json.loads(record(i)), "t": 240 * i} for i in range(100))
+    Path("raw.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    Pipe(PipelineFile.load("pipeline.yaml")).run()
+    assert len(list(Path("clean").glob("hour=*"))) > 3
+    (copy,) = [block.text for block in blocks(read("docs/connectors.md")) if block.language == "sql"]
+    duckdb.sql(copy)
+    report = audit("policy.yaml", "raw.jsonl", "clean.parquet", trace="private.jsonl")
+    assert report.held, report.to_dict()
