@@ -49,7 +49,7 @@ def test_rejected_records_are_told_by_row_and_reason(folder: Path, shoal: Shoal)
         f"people.jsonl: row 4, 'city': {HIERARCHY}",
         f"people.jsonl: row 8, 'age': {RANGE}",
         "people.jsonl: row 10, 'pid': the person is missing; give one or set person_missing: own",
-        "people.jsonl: row 51: malformed JSON; give one object a line",
+        "people.jsonl: row 51: malformed JSON; give one object per line",
         *[line for line in done.stderr.splitlines() if "OUTSIDE k" in line],
     ]
     assert len((folder / "out.jsonl").read_text().splitlines()) == 47

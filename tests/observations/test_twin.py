@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.zanon import Observation, Zanon
-from observations.base import LEAVES, TREE, batch, policy, pushed, told
+from observations.base import LEAVES, TREE, batch, decided, policy, pushed
 from shoal import Anonymizer
 from shoal.algorithms.zanon import exposures
 from shoal.anonymizer import filter as engine
@@ -144,6 +144,6 @@ def test_one_record_at_a_time_is_the_same() -> None:
     whole, single = Anonymizer(policy(3, 9, tree=TREE)), Anonymizer(policy(3, 9, tree=TREE))
     found = []
     for o in seen:
-        found += told(single, single.push_batch(batch([o])))
+        found += decided(single, single.push_batch(batch([o])))
     assert found == pushed(whole, seen)
     assert single.stats == whole.stats

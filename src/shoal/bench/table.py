@@ -103,7 +103,7 @@ def loss(number: float | None) -> str:
 
 
 def speed(timing: Timing) -> tuple[str, str, str]:
-    """Tuples a second, ns a tuple and the spread."""
+    """Tuples a second, ns per tuple and the spread."""
     return rate(timing["rate"]), whole(timing["ns"]), percent(timing["spread"])
 
 

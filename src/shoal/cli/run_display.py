@@ -51,7 +51,7 @@ class Bar:
 
 
 def _left(done: int, total: int | None, elapsed: float) -> tuple[str, ...]:
-    """How long the rest will take, if that can be told.
+    """How long the rest will take, if that can be estimated.
 
     >>> _left(50, 100, 30.0), _left(0, 100, 1.0), _left(50, None, 3.0)
     (('30 s left',), (), ())
