@@ -60,7 +60,7 @@ KNOWN = (
 
 @pytest.mark.parametrize("name", ["file.txt", "file", "file.gz", "file.doc"])
 def test_an_unknown_suffix_is_refused(name: str) -> None:
-    text = f"{name}: unknown kind of file; its name must end in one of {KNOWN}, or be - for JSON lines"
+    text = f"{name}: unknown kind of file; its name must end in one of {KNOWN}, or be - for standard input or output"
     for opened in (lambda: open_reader(name, ["a"]), lambda: open_writer(name)):
         with pytest.raises(InputError) as caught:
             opened()
