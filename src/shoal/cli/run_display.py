@@ -11,8 +11,9 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from shoal.cli.figures import count, seconds, share, short, size
+from shoal.cli.figures import seconds, share, size
 from shoal.cli.terminal import say
+from shoal.text import count, short
 
 if TYPE_CHECKING:
     from rich.console import Console
