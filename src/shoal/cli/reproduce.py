@@ -42,7 +42,7 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few tuples and few settings.")] = False,
-    workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", min=1, metavar="N")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1, metavar="N")] = None,
 ) -> None:
     """Run the experiments of the papers again, and tell claim by claim whether they hold.
 
