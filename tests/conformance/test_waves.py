@@ -88,7 +88,7 @@ def test_releases_equal_the_naive_twin_when_persons_are_scarce(kind: str) -> Non
 
 @pytest.mark.parametrize("length", [32.0, 10.0, 0.7, 3.3])
 def test_seconds_are_not_rounded(length: float) -> None:
-    """Who comes just before the last 32nd begins is in the wave; who comes as it begins is not."""
+    """A tuple that comes just before the last 32nd begins is in the wave; one that comes as it begins is not."""
     begins = length - length / 32
     times = [0.0, 0.0, 0.0, math.nextafter(begins, 0.0), begins, length]
     events = tuple(Arrival(i, (float(i),), time) for i, time in enumerate(times))

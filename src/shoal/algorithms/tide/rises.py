@@ -1,7 +1,7 @@
 """By how much a tuple would raise the cost of each group: roughly for all at once, then exactly where that may be least.
 
 A rise is a sum of numbers that are not negative: the weight of the tuple times what the group loses already, and for each
-quasi-identifier what the box would grow by, times the weight of those who would have it; under `blurred` also what is in doubt.
+quasi-identifier what the box would grow by, times the weight of all tuples that would have it. Under `blurred` doubt is added.
 In single precision each of them is rounded three times at most, and so is the sum, once for each. So with Q quasi-identifiers a
 rough rise is wrong by less than e = (Q + 8) / 2^23 of itself. If m is the smallest rough rise, the exact rise of that group is
 below m / (1 - e), so is the smallest exact rise, and the rough rise of that group is below m (1 + e) / (1 - e) < m (1 + 4e).

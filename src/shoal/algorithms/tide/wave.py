@@ -36,7 +36,7 @@ WORK = np.dtype([
     ("stage", np.int64), ("next", np.int64), ("done", np.int64),  # stage, next index, rounds of repair done
     ("tuples", np.int64), ("persons", np.int64),  # in the wave
     ("most", np.int64), ("parts", np.int64),  # tuples of a part, where it can be cut; how many parts have been cut off
-    ("start", np.int64), ("stop", np.int64), ("crowd", np.int64),  # the current part: its tuples in `order`; its persons
+    ("start", np.int64), ("stop", np.int64), ("members", np.int64),  # the current part: its tuples in `order`; its persons
     ("first", np.int64),  # the first group of the part
     ("free", np.int64),  # persons of the part with a tuple that is in no group yet
     ("entries", np.int64), ("taken", np.int64),  # columns for the shortlist; how many of them are of tuples in groups
@@ -253,17 +253,17 @@ def link_persons(v, scratch):
     """Chain the tuples of each person in the current part, and count the persons."""
     p, work = v.tuples, v.work
     scratch.turn[0] += 1
-    work.crowd = 0
+    work.members = 0
     for j in range(work.start, work.stop):
         t = v.order[j]
         p.kin[t] = t
         if is_new(scratch, p.person[t]):
-            work.crowd += 1
+            work.members += 1
         else:
             last = scratch.best[p.person[t]]
             p.kin[t], p.kin[last] = p.kin[last], t
         scratch.best[p.person[t]] = t
-    work.free = work.crowd
+    work.free = work.members
 
 
 @inlined
