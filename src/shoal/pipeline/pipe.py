@@ -39,6 +39,7 @@ from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
 from shoal.pipeline.stream_time import StreamClock, time_bounds
 from shoal.pipeline.trace import Moment, TraceSink
 from shoal.policy import Policy
+from shoal.text import counted
 
 TICK = 0.01  # seconds from one tick to the next, while tuples wait for the clock
 SPOOL = "spool"  # the file of tuples that left the window, and wait for a commit of the sink
@@ -249,7 +250,7 @@ class Pipe:
         reached = store.reached
         if reached is None or (self.source.replays and reached.position is None):
             raise StateError(f"{self.file.state.dir}: it is not known where the source was; begin anew with another state")
-        held = self._held
+        held, records = self._held, max(reached.received - self.anonymizer.received, 0)
         store.accept_loss()
         self.lost += max(store.lost, 1)
         self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
@@ -269,7 +270,8 @@ class Pipe:
             elif name != "sink":
                 sink.take_over(0)
         store.is_cut_short = False
-        log.warning("accepted a loss: %d journal entries, and what they held, at least %d tuples", max(store.lost, 1), held)
+        lost = counted(store.lost, "journal entry", "journal entries") if store.lost > 0 else "journal entries"
+        log.warning("accepted a loss: %s with %s, and %s that waited", lost, counted(records, "record"), counted(held, "tuple"))
 
     def _flow(self, store: Store, pool: ThreadPoolExecutor) -> None:
         now = self._monotonic()

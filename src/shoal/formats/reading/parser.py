@@ -132,7 +132,7 @@ class _Csv(Parser):
                 self._begun = True
             yield from self._parser.blocks(data)
         else:
-            yield self._parser.refused("a quoted value is not closed", data.count(b"\n"))
+            yield self._parser.unclosed(data)
 
     def _is_closed(self, piece: bytes) -> bool:
         if self._marks[1] not in piece:
