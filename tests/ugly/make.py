@@ -222,7 +222,7 @@ CASES = [
     ),
     Ugly(
         "stray-latin1.csv",
-        "town,size\n".encode() + "Köln,3\nZürich,4\n".encode() * 20 + "Graz für,5\n".encode("latin-1"),
+        b"town,size\n" + "Köln,3\nZürich,4\n".encode() * 20 + "Graz für,5\n".encode("latin-1"),
         PLAIN,
         {},
         40,

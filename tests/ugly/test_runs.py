@@ -116,8 +116,8 @@ NARROW = "{person: pid, attributes: {age: {quasi: numeric, range: [0, 99], grid:
     ("end", "said"),
     [
         ("", "a quoted value is not closed, so that 30 further lines cannot be read; close it, or double the quotes inside it"),
-        ('7,8",9\n9,10\n', "3 fields where the header has 2, on 32 lines; is a quote not closed? Give as many, and quote values "
-         "that hold a comma"),
+        ('7,8",9\n9,10\n', "3 fields where the header has 2, on 32 lines; is a quote not closed? Give as many, and quote "
+         "values that hold a comma"),
     ],
 )  # fmt: skip
 def test_lines_that_an_open_quote_takes_are_loud(tmp_path: Path, end: str, said: str) -> None:

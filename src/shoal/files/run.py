@@ -136,8 +136,8 @@ def run(
     strict
         Stop at the first rejected record, leaving no output.
     max_rejected
-        The largest share of rejected records, from 0 to 1; a malformed record counts as many times as it has lines. If it is exceeded, the output is kept as a draft: `out.draft.csv`
-        instead of `out.csv`.
+        The largest share of rejected records, from 0 to 1; a malformed record of a CSV counts as many times as it has lines.
+        If it is exceeded, the output is kept as a draft: `out.draft.csv` instead of `out.csv`.
     ahead
         Reject a record whose time is more than so many seconds after the newest before it, and after most of the hundred
         behind it. By default all times are accepted.

@@ -1,10 +1,11 @@
 """How a file is written, found out from its beginning by fixed rules.
 
 Encoding: a mark says UTF-8 or UTF-16; else what is UTF-8, but for one in twenty of the letters that are not ASCII, is that;
-else Windows-1252, or Latin-1 if it holds bytes that Windows-1252 does not have. Separator: the one of comma, semicolon, tab and bar with which most of the first records have as
-many fields as the first one, two at least; of several the one with the most fields. Quote: `'` if values are enclosed in it and
-none in `"`. Header: the first record is one, unless half of it or more looks like values. Decimal mark: a comma if some
-column is a column of numbers with it and none with a point; thousands: a mark before groups of three digits.
+else Windows-1252, or Latin-1 if it holds bytes that Windows-1252 does not have. Separator: the one of comma, semicolon, tab
+and bar with which most of the first records have as many fields as the first one, two at least; of several the one with the
+most fields. Quote: `'` if values are enclosed in it and none in `"`. Header: the first record is one, unless half of it or
+more looks like values. Decimal mark: a comma if some column is a column of numbers with it and none with a point; thousands: a
+mark before groups of three digits.
 """
 
 from __future__ import annotations
