@@ -186,7 +186,7 @@ CASES = [
         ("a", "b"),
     ),
     Ugly("ragged.csv", lines("a,b", "1,2", "3", "4,5,6", "7,8"), PLAIN, {}, 2, ("a", "b"), bad=2),
-    Ugly("unclosed.csv", b'a,b\n1,2\n3,"never\n4,5\n', PLAIN, {}, 1, ("a", "b"), bad=1),
+    Ugly("unclosed.csv", b'a,b\n1,2\n3,"never\n4,5\n', PLAIN, {}, 2, ("a", "b"), bad=1),
     Ugly(
         "no-header.csv",
         table(header=False).encode(),

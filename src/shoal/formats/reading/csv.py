@@ -22,7 +22,6 @@ from shoal.formats.reading.reader import UTF8, Block, Lines, Reader, Source, chu
 from shoal.formats.reading.record_ends import last_end, record_ends
 from shoal.formats.reading.splitter import CODED, SKIPPED, TEXT, Coded, Splitter
 from shoal.formats.reading.utf8 import NOT_UTF8_TEXT, as_bytes, as_letters, filtered, is_utf8, valid
-from shoal.text import counted
 
 CHUNK = 3 << 20
 LONGEST = 64 << 20
@@ -32,6 +31,8 @@ UNCLOSED = (
     f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
     "quote a value as a whole, and double the quotes inside it"
 )
+
+UNCLOSED_END = "a quoted value is not closed; close it, or double the quotes inside it"
 
 MOST = 10_000  # distinct values of a column that are remembered from one chunk to the next
 _CALLED = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
@@ -60,10 +61,7 @@ class CsvReader(Reader):
 
     def __iter__(self) -> Iterator[Block]:
         for chunk, is_whole in self._chunks():
-            if is_whole or record_ends(chunk, *self._marks).closed:
-                yield from self._parser.blocks(chunk)
-            else:
-                yield self._parser.unclosed(chunk)
+            yield from self._parser.blocks(chunk) if is_whole else self._parser.last_blocks(chunk)
 
     def _chunks(self) -> Iterator[tuple[bytes, bool]]:
         """Pieces of the file after the header, each with whether it ends with a whole record."""
@@ -152,14 +150,18 @@ class CsvParser:
         self._kinds = dict.fromkeys(asked, pa.string())
         self._splitter = None
 
-    def unclosed(self, text: bytes) -> Block:
-        """A block of one record that cannot be read: a quote in it is not closed, so that it takes all of the text."""
-        lines = _count_lines(text.rstrip(b"\r\n")) + 1
-        lost = f", so that {counted(lines - 1, 'further line')} cannot be read; close it, or double the quotes inside it"
-        place = Lines(b"x", self._row, self._line, *self._marks)
-        self._row, self._line = self._row + 1, self._line + lines
-        reason = f"a quoted value is not closed{lost if lines > 1 else ''}"
-        return self._block({}, [], [(self._row - 1, reason)], place)._replace(swallowed=lines - 1)
+    def last_blocks(self, text: bytes) -> Iterator[Block]:
+        """The blocks of the end of a text, where a quote may be open: its record's first line is malformed, the others are read."""
+        while text:
+            ends = record_ends(text, *self._marks)
+            last = len(text) if ends.closed else ends.last
+            yield from self.blocks(text[:last])
+            text = text[last:]
+            if text:
+                place = Lines(b"x", self._row, self._line, *self._marks)
+                self._row, self._line = self._row + 1, self._line + 1
+                yield self._block({}, [], [(self._row - 1, UNCLOSED_END)], place)
+                text = text[_line_end(text) :]
 
     def _repeated(self, sample: bytes) -> list[str]:
         """The columns that are read as dictionaries, since their first values repeat."""
@@ -268,6 +270,11 @@ class CsvParser:
 
 def _count_lines(text: bytes) -> int:
     return text.count(b"\n") or text.count(b"\r")
+
+
+def _line_end(text: bytes) -> int:
+    """The end of the first line."""
+    return text.find(b"\n") + 1 or text.find(b"\r") + 1 or len(text)
 
 
 def _strings(part: Coded | pa.Array) -> pa.Array:
