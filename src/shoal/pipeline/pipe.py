@@ -290,6 +290,8 @@ class Pipe:
             if waits and now >= self._next_tick:
                 self._tick(moment)
                 self._next_tick = now + TICK
+            if self._letters and self._letters.has_sums and self._letters.owes(at := self._today()):
+                self._input(Entry("letters", at), ())
             self._enter("sink")
             for _, sink in self.sinks():
                 sink.store_waiting()
@@ -302,6 +304,8 @@ class Pipe:
                 lag = now + 1
         if self.source.ended or self._drain:
             self._input(Entry("flush", self._today()), ())
+        elif self._letters and self._letters.has_sums:
+            self._input(Entry("letters", self._today()), ())
         for _, sink in self.sinks():
             sink.store_waiting(everything=True)
         self._saved(wait=True)
@@ -353,6 +357,10 @@ class Pipe:
             if self._letters:
                 self._letters.sum_up()
             self._publish(self.anonymizer.flush())
+        elif entry.kind == "letters":
+            self._sync()
+            if self._letters:
+                self._letters.sum_up()
         elif entry.kind == "clock":
             self._set_clock_back(entry.at)
         else:
