@@ -125,7 +125,7 @@ def test_it_never_says_what_the_data_are(tmp_path: Path) -> None:
     (tmp_path / "raw.jsonl").write_text(text + '{"pid": "Zebulon", "age": 4242.4242, psoriasis\n')
     process = begun(tmp_path, "--verbose")
     wait_until(lambda: (tmp_path / "dead.jsonl").exists() and "malformed" in (tmp_path / "dead.jsonl").read_text(), 120)
-    wait_until(lambda: 'shoal_rejected_total{reason="malformed JSON; give one object a line"} 1.0' in scraped(port))
+    wait_until(lambda: 'shoal_rejected_total{reason="malformed JSON; give one object per line"} 1.0' in scraped(port))
     metrics = scraped(port)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=120)

@@ -55,9 +55,8 @@ def test_an_open_quote_in_a_followed_csv(tmp_path: Path, monkeypatch: pytest.Mon
     file = csv_place(tmp_path, good + '1,2,3,"Oslo,d\n' + good)
     pipe = followed(file, 41)
     (letter,) = letters(tmp_path)
-    assert (letter["row"], letter["line"]) == (21, 22) and letter[
-        "reason"
-    ] == "a quoted value is not closed; close it, or double the quotes inside it"
+    assert (letter["row"], letter["line"]) == (21, 22)
+    assert letter["reason"] == "a quoted value is not closed; close it, or double the quotes inside it"
     assert pipe.anonymizer.stats.held == 40  # type: ignore[union-attr]
     again = Pipe(file)
     again.stop(drain=True)

@@ -122,8 +122,8 @@ def test_lines_that_an_open_quote_takes_are_loud(tmp_path: Path) -> None:
     assert "94.1 % of the lines were rejected, more than 60.0 %; the output is kept as a draft" in str(caught.value)
     assert caught.value.stats.rejected == 1 and not target.exists()
     assert seen == [
-        "line 3: 3 fields where the header has 2, on 32 lines; is a quote not closed? Give as many, and quote values that hold a "
-        "comma"
+        "line 3: 3 fields where the header has 2, on 32 lines; is a quote not closed? Give as many, and quote values that hold "
+        "a comma"
     ]
 
 

@@ -151,7 +151,7 @@ class CsvParser:
         self._splitter = None
 
     def last_blocks(self, text: bytes) -> Iterator[Block]:
-        """The blocks of the end of a text, where a quote may be open: its record's first line is malformed, the others are read."""
+        """The blocks of a text's end. If a quote is open, its record's first line is malformed, and the others are read."""
         while text:
             ends = record_ends(text, *self._marks)
             last = len(text) if ends.closed else ends.last
