@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
@@ -167,9 +168,13 @@ class ParquetSink(RollingSink):
         if self._partition is None or self._partition.by not in table.schema.names:
             yield "", table
             return
-        names = _partitions(table.column(self._partition.by), self._partition.every, self.place)
-        for name in pc.unique(names).to_pylist():
-            yield f"{self._partition.every}={name}/", table.filter(pc.equal(names, name))
+        names = _partitions(table.column(self._partition.by), self._partition.every, self.place).dictionary_encode()
+        codes = names.indices.to_numpy()
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary))).tolist()
+        ordered = table if len(ends) == 1 else table.take(pa.array(order))
+        for name, begin, end in zip(names.dictionary.to_pylist(), [0, *ends], ends, strict=False):
+            yield f"{self._partition.every}={name}/", ordered.slice(begin, end - begin)
 
     def _put(self, name: str, table: pa.Table) -> None:
         import pyarrow.parquet
