@@ -12,7 +12,7 @@ from html import escape
 from math import log10
 from pathlib import Path
 
-from tools.shoal import HEIGHT, WIDTH, parts
+from tools.animation import HEIGHT, WIDTH, parts
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

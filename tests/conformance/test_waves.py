@@ -105,6 +105,14 @@ def test_when_no_candidate_is_left_the_oldest_is_a_seed() -> None:
     assert groups == [[0, 2, 5, 8, 9, 12], [1, 4, 7, 10, 13, 16], [3, 6, 11, 14, 15, 17]]
 
 
+@pytest.mark.parametrize("match", MIXING)
+def test_more_quasi_identifiers_than_a_vector_holds(match: str) -> None:
+    draw = random.Random(2)
+    values = [tuple(None if draw.random() < 0.1 else float(draw.randint(0, 10)) for _ in range(20)) for _ in range(66)]
+    events = tuple(Arrival(i, value) for i, value in enumerate(values))
+    assert agree(Stream((TEN,) * 20, 3, ("count", 32), {}, events, (), match=match))
+
+
 def agree(stream: Stream) -> list[Release]:
     anonymizer = Anonymizer(policy_of("tide", stream))
     releases = engine(anonymizer, stream)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms.tide.vectors import COLUMNS
 from shoal.blocks import STRIDE, Domain, bit_of, common_ancestor, even
 from shoal.compiled import inlined, inner, popcount
 
@@ -52,7 +53,8 @@ class Tuples(NamedTuple):
     """One entry per tuple of the wave."""
 
     slot: NDArray[np.int64]  # of the window
-    place: NDArray[np.int32]  # one row per tuple, one column per quasi-identifier; leaves keep their numbers
+    place: NDArray[np.int32]  # one row per tuple, one column per quasi-identifier, filled up to whole vectors; leaves keep
+    # their numbers
     pattern: NDArray[np.uint64]
     weight: NDArray[np.float64]
     person: NDArray[np.int64]  # of the window
@@ -87,7 +89,7 @@ class Growth(NamedTuple):
     column: NDArray[np.int64]  # by tuple
     busy: NDArray[np.uint16]  # by column: FAR if the tuple cannot join the candidate, or else 0
     key: NDArray[np.uint16]  # by column: what the tuple would add to the box, in coarse units
-    low: NDArray[np.int32]  # the box, by quasi-identifier
+    low: NDArray[np.int32]  # the box, by quasi-identifier, filled up to whole vectors, as `weight`
     high: NDArray[np.int32]
     weight: NDArray[np.float64]  # of the members that have it
     lacks: NDArray[np.int32]  # 1: a member lacks it
@@ -146,6 +148,7 @@ class Wave(NamedTuple):
 def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blurred: bool, single: bool, tuples: int) -> Wave:
     """Arrays for a wave of `tuples` tuples."""
     quasi, row, short = len(domain.width), even(tuples), even(2 * k)
+    columns = -(-quasi // COLUMNS) * COLUMNS
     if row * 2 % 4096 == 0:
         row += STRIDE  # as in the window
     groups, candidates = even(tuples // k + 1 + STRIDE), seeds_each * tuples // k + 1
@@ -163,13 +166,13 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blu
     size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
     heft, lost, wider, doubts, cost = (np.zeros(short) for _ in range(5))
     return Wave(
-        Tuples(slot=slot, place=np.zeros((row, quasi), np.int32), pattern=np.zeros(row, np.uint64), weight=np.zeros(row),
+        Tuples(slot=slot, place=np.full((row, columns), MISSING), pattern=np.zeros(row, np.uint64), weight=np.zeros(row),
                person=person, kin=kin, cover=cover, cover_cost=np.zeros(row), group=group, newer=newer, older=older),
         scale,
         Growth(member=np.zeros((candidates, k), np.int64), price=np.zeros(even(candidates)),
                near=np.zeros((quasi, row), np.uint16), tuple_of=tuple_of, column=column, busy=np.zeros(row, np.uint16),
                key=np.zeros(row, np.uint16),
-               low=np.zeros(quasi, np.int32), high=np.zeros(quasi, np.int32), weight=np.zeros(quasi),
+               low=np.full(columns, NOWHERE), high=np.full(columns, MISSING), weight=np.zeros(columns),
                lacks=np.zeros(quasi, np.int32), has=np.zeros(words, np.uint64), different=np.zeros(quasi, np.int32),
                rest=np.zeros(words, np.uint64), listed=np.zeros(short, np.int64), place=np.zeros((quasi, short), np.int32),
                heft=heft, loss=np.zeros((quasi, short)), wider=wider, lost=lost, doubts=doubts, cost=cost),
