@@ -323,7 +323,8 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ),
     (
         {"quasi": "categorical"},
-        ".hierarchy: is missing; name a file in the policy's folder or write a mapping with one root",
+        ".hierarchy: is missing; name a file in the policy's folder or write a mapping with one root; "
+        "or list all values under values",
     ),
     (
         {"quasi": "categorical", "hierarchy": {"*": "x"}, "unknown": "drop"},
