@@ -29,7 +29,7 @@ class _Form(NamedTuple):
 
 
 def read_published(path: str | PathLike[str], policy: Policy | None) -> pa.Table:
-    """A file that `shoal run` wrote, or a folder of Parquet files. CSV and JSON lines need the policy, which has their types."""
+    """A file that `shoal run` wrote, or a folder of Parquet files. CSV and JSON lines have no types, and need the policy."""
     name = fspath(path).lower()
     if name.endswith(_ARROW):
         with pa.memory_map(fspath(path)) as file:
