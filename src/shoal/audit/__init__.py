@@ -1,6 +1,6 @@
 """The judge: whether the promises held, by code that shares nothing with the code that made them."""
 
-from shoal.audit.advice import Advice, Price
+from shoal.audit.advice import ACROSS, Advice, Price
 from shoal.audit.answers import Answers, Distribution, answers, distributions
 from shoal.audit.attacks import Attack, across_releases
 from shoal.audit.classes import promised
@@ -18,8 +18,8 @@ from shoal.audit.utility import losses
 from shoal.audit.verdict import Headline, outside_k, percent
 
 __all__ = [
-    "Advice", "Answers", "Attack", "Band", "Distribution", "Evidence", "Exposure", "FilterReport", "Finding", "Headline",
-    "Judged", "Node", "Observed", "Price", "Progress", "Reading", "Record", "Report", "Verdict", "Violation", "WindowReport",
-    "across_releases", "answers", "audit", "distributions", "gather", "judge", "losses", "outside_k", "percent", "promised",
-    "read_manifest", "recorded", "worst",
+    "ACROSS", "Advice", "Answers", "Attack", "Band", "Distribution", "Evidence", "Exposure", "FilterReport", "Finding",
+    "Headline", "Judged", "Node", "Observed", "Price", "Progress", "Reading", "Record", "Report", "Verdict", "Violation",
+    "WindowReport", "across_releases", "answers", "audit", "distributions", "gather", "judge", "losses", "outside_k",
+    "percent", "promised", "read_manifest", "recorded", "worst",
 ]  # fmt: skip

@@ -74,9 +74,9 @@ class EncodeStep:
         """One message per lane, and the numbers of its records."""
         counts = np.bincount(lane, minlength=self._job.lanes)
         order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
-        told = self._job.counts(counts)
+        lane_counts = self._job.counts(counts)
         for number, own in enumerate(order):
-            message = Message(self._job.routing.keys[number], _part(), seq, newest, told)
+            message = Message(self._job.routing.keys[number], _part(), seq, newest, lane_counts)
             yield (message._replace(received=received, rejected=rejected) if number == 0 else message), own
 
 
