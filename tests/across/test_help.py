@@ -134,3 +134,14 @@ def test_bags_of_a_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "bags: file can be written" in lines
     Pipe(pipeline(tmp_path, BAG, monkeypatch, **bags)).run()
     assert len((tmp_path / "bags.jsonl").read_text().splitlines()) == len(found)
+
+
+def test_check_warns_of_values_in_no_block(tmp_path: Path) -> None:
+    rows = people(600, persons=150, unknown=0.2)
+    illness = {"stable": True, "as": "block", "blocks": BLOCKS}
+    of = f"'illness': {rows.column('illness').to_pylist().count('plague')} of 600 rows have a value in no block, and show"
+    for more, shown in (({}, "unlisted"), ({"unknown": "null"}, "null")):
+        found = [line for line in shoal.check(policy({**illness, **more}), csv_of(rows, tmp_path)).warnings if "block" in line]
+        assert found == [f"{of} {shown}, which stands for 1 value, fewer than 2; put it into a block"]
+    named = {**illness, "blocks": [*BLOCKS, ["plague", "pox"]]}
+    assert not any("block" in line for line in shoal.check(policy(named), csv_of(rows, tmp_path)).warnings)
