@@ -64,10 +64,15 @@ def test_the_command_prints_lines_for_the_policy(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout.startswith("illness:\n  sensitive: true\n  stable: true\n  as: block\n  blocks:\n    - [")
     assert "plague" not in done.stdout
-    assert "1 rare value left out, and published as unlisted" in done.stderr
+    few = "fewer than 3 and so hardly hidden: add such values to a block by hand"
+    assert f"1 rare value left out, and published as unlisted, {few}" in done.stderr
     (tmp_path / "policy.yaml").write_text("attributes: {ill: {sensitive: true, distribution: {a: 0.5, b: 0.25, c: 0.25}}}\n")
     done = CliRunner().invoke(app, ["blocks", str(tmp_path / "policy.yaml"), "ill"])
     assert done.stdout.splitlines()[-1] == "    - [a, b, c]"
+    one = "one block shows nothing of a value: a lower --least cuts more, or use as: bag"
+    assert "; 0 % of the information is kept; " in done.stderr and one in done.stderr
+    done = CliRunner().invoke(app, ["blocks", str(tmp_path / "policy.yaml"), "ill", "--most", "40%"])
+    assert "one block shows nothing of a value: a --most above 50.0 % cuts more, or use as: bag" in done.stderr
 
 
 def test_the_picture_is_what_the_code_draws() -> None:
