@@ -48,6 +48,8 @@ def headline(report: WindowReport) -> Headline:
         parts += [f"not checkable: {', '.join(open_ones)}"] if open_ones else []
     parts += gaps
     parts += [_worse(worse)] if worse else []
+    if tolerated := [each for each in report.exposures if each.is_tolerated]:
+        parts.append(f"accepted by the policy, and more than chance: {_few(tolerated)}")
     untried = sum(each.success is None and "trace" in each.obstacle for each in report.exposures)
     if untried:
         without = "without a trace " if any("without the trace" in each.obstacle for each in report.exposures) else ""
@@ -95,10 +97,14 @@ def outside_k(policy: Policy, suppressed: int, accepted: int) -> str:
 
 
 def _worse(worse: Sequence[Exposure]) -> str:
-    named = [_one(each) for each in worse[:_NAMED]]
-    more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
     than = "accepted" if any(each.fails for each in worse) else "chance"
-    return f"an outsider can do more than {than}: {', '.join(named)}{more}"
+    return f"an outsider can do more than {than}: {_few(worse)}"
+
+
+def _few(found: Sequence[Exposure]) -> str:
+    named = [_one(each) for each in found[:_NAMED]]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"{', '.join(named)}{more}"
 
 
 def _one(each: Exposure) -> str:
@@ -127,7 +133,9 @@ def _not_counted(whole: WholeRows) -> list[str]:
 def _gaps(promises: Sequence[Finding]) -> list[str]:
     """Blocks that protect less than the policy asks for."""
     blocks = [each.figures for each in promises if each.promise == "blocks"]
-    return [f"{name}: {figures['gap'].removeprefix('but ')}" for each in blocks for name, figures in each.items() if figures["gap"]]
+    return [
+        f"{name}: {figures['gap'].removeprefix('but ')}" for each in blocks for name, figures in each.items() if figures["gap"]
+    ]
 
 
 def _of(promises: Sequence[Finding], verdict: Verdict) -> list[str]:

@@ -88,7 +88,7 @@ def _run(
 ) -> bool:  # fmt: skip
     """Whether more records were rejected than allowed."""
     import shoal
-    from shoal.cli.run_display import Rejections, as_json, drift, faults, outside, over_budget, progress_bar, singled_out, summary, too_many
+    from shoal.cli.run_display import Rejections, as_json, drift, faults, outside, progress_bar, singled_out, summary, too_many
     from shoal.cli.startup import prepare_kernels, save_memory
     from shoal.cli.terminal import errors, say
     from shoal.errors import InputError, RejectedError
@@ -119,7 +119,7 @@ def _run(
     if bar:
         console.print(summary(policy, stats, elapsed))
     else:
-        for line in (*outside(policy, stats), *over_budget(policy, stats), *drift(stats)):
+        for line in (*outside(policy, stats), *drift(stats)):
             say(console, f"{source}: {line}")
     for line in singled_out(policy, stats):
         say(console, line if bar else f"{source}: {line}", "yellow")

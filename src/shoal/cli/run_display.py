@@ -170,7 +170,7 @@ def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, st
         *([("stretched", share(stats.stretched, stats.released), longer)] if policy.stretch > 1 else []),
         ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
-        *([("beyond budget", share(stats.over_budget, stats.received), _BEYOND[policy.releases.beyond])] if policy.releases else []),
+        *_over_budget(policy, stats),
         *_drifted(stats),
     ]
 
@@ -183,20 +183,23 @@ def _outside(policy: Policy) -> str:
 
 
 def outside(policy: Policy, stats: Stats | FilterStats) -> list[str]:
-    """A line about rows outside k, for runs without a summary; none if there are none."""
-    suppressed = getattr(stats, "suppressed", 0)
-    return [f"{share(suppressed, stats.released)} rows are OUTSIDE k: suppressed, {_outside(policy)}"] if suppressed else []
+    """Lines about rows outside k, and records beyond a budget, for runs without a summary; none if there are none."""
+    from shoal.anonymizer import FilterStats
+
+    if isinstance(stats, FilterStats):
+        return []
+    rows = f"{share(stats.suppressed, stats.released)} rows are OUTSIDE k: suppressed, {_outside(policy)}"
+    beyond = [f"{number} records are beyond the budget {meaning}" for _, number, meaning in _over_budget(policy, stats)]
+    return [*([rows] if stats.suppressed else []), *(beyond if stats.over_budget else [])]
 
 
 _BEYOND = {"drop": "of releases: left out", "withhold": "of releases: without their sensitive values"}
 
 
-def over_budget(policy: Policy, stats: Stats | FilterStats) -> list[str]:
-    """A line about records beyond the budget of releases, for runs without a summary; none if there are none."""
-    number = getattr(stats, "over_budget", 0)
-    if not number or policy.releases is None:
+def _over_budget(policy: Policy, stats: Stats) -> list[tuple[str, str, str]]:
+    if policy.releases is None:
         return []
-    return [f"{share(number, stats.received)} records are beyond the budget {_BEYOND[policy.releases.beyond]}"]
+    return [("beyond budget", share(stats.over_budget, stats.received), _BEYOND[policy.releases.beyond])]
 
 
 def singled_out(policy: Policy, stats: Stats | FilterStats) -> list[str]:

@@ -62,7 +62,11 @@ def _figures(evidence: Evidence, name: str) -> dict[str, Any]:
     policy, values = evidence.policy, evidence.policy.blocks[name].values
     unlisted, least = unlisted_values(policy, name, evidence.exact[name]), policy.privacy.across or 2
     shown = "null" if policy.attributes[name].unknown == "null" else "unlisted"
-    gap = f"but {shown} stands for {unlisted} value{'' if unlisted == 1 else 's'}, fewer than {least}" if 0 < unlisted < least else ""
+    gap = (
+        f"but {shown} stands for {unlisted} value{'' if unlisted == 1 else 's'}, fewer than {least}"
+        if 0 < unlisted < least
+        else ""
+    )
     return {"blocks": len(values), "least": min(map(len, values)), "unlisted": unlisted, "gap": gap}
 
 
