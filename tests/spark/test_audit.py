@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from spark import visits
 from spark.stream import POLICY, SCHEMA, write
 
 
+@cache
 def policy(window: str, suppressed: str = "blank", more: str = "") -> Policy:
     return Policy.parse(POLICY.format(window=window).replace("suppressed: publish", f"suppressed: {suppressed}") + more)
 
@@ -26,19 +28,25 @@ def verdicts(report: Any) -> dict[str, tuple[str, int]]:
     return {finding.promise: (str(finding.verdict), finding.broken) for finding in report.promises}
 
 
-def traced(spark: Any, folder: Path, rule: Policy, lanes: int = 2) -> tuple[Any, Any]:
+def traced(spark: Any, folder: Path, rule: Policy) -> tuple[Any, Any]:
     write(folder / "in", "a", 0, 900)
     alike = {"pid": "p1", "ts": 3.5, "age": 33, "pulse": 70, "ill": "flu", "id": 5000}  # two records that are the same
     wrong = {**alike, "age": 500, "id": 5001}
     more = spark.createDataFrame([tuple(row.values()) for row in (alike, alike, wrong)], SCHEMA)
     records = spark.read.schema(SCHEMA).json(str(folder / "in")).union(more)
-    anonymize(records, rule, lanes=lanes, trace=True).write.parquet(f"{folder}/traced")
+    anonymize(records, rule, lanes=2, trace=True).write.parquet(f"{folder}/traced")
     return records, spark.read.parquet(f"{folder}/traced")
 
 
 def both(records: Any, left: Any, rule: Policy) -> tuple[Any, Any]:
     here = local_audit(rule, *(part.toArrow() for part in evidence(records, left, rule)))
     return here, audit(records, left, rule)
+
+
+@pytest.fixture(scope="module")
+def outputs(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What a query read, and its traced output, by its policy; each is made once."""
+    return cache(lambda rule: traced(spark, tmp_path_factory.mktemp("audit"), rule))
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +58,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     ("window", "suppressed", "more"),
     [("{count: 100}", "blank", ""), ("{time: 2s}", "drop", ""), ("{time: 2s}", "publish", "person_missing: own\n")],
 )
-def test_a_good_output(spark: Any, tmp_path: Path, window: str, suppressed: str, more: str) -> None:
+def test_a_good_output(outputs: Any, window: str, suppressed: str, more: str) -> None:
     rule = policy(window, suppressed, more)
-    here, there = both(*traced(spark, tmp_path, rule), rule)
+    here, there = both(*outputs(rule), rule)
     assert here.held, here.to_dict()
     assert verdicts(there) == verdicts(here)
     assert dict(there.rows) == dict(here.rows)
@@ -92,9 +100,9 @@ def damaged(left: Any, kind: str) -> Any:
         ("{time: 2s}", "altered", "unaltered"),
     ],
 )  # fmt: skip
-def test_a_damaged_output(spark: Any, tmp_path: Path, window: str, kind: str, broken: str) -> None:
+def test_a_damaged_output(outputs: Any, window: str, kind: str, broken: str) -> None:
     rule = policy(window)
-    records, left = traced(spark, tmp_path, rule)
+    records, left = outputs(rule)
     here, there = both(records, damaged(left, kind), rule)
     assert there[broken].verdict == "broken"
     assert {name: each[0] for name, each in verdicts(there).items()} == {name: each[0] for name, each in verdicts(here).items()}

@@ -15,7 +15,7 @@ from shoal.anonymizer import TRACE
 from shoal.columns import Rejections, event_times
 from shoal.errors import InputError
 from shoal.policy import Policy
-from shoal.spark.given import given_policy, named, named_columns, with_dots
+from shoal.spark.given import given_policy, named, named_columns, refuse_connect, with_dots
 from shoal.spark.lane import ROW
 from shoal.spark.types import digest
 
@@ -74,6 +74,7 @@ def traced_lines(traced: DataFrame, *columns: Column) -> DataFrame:
     InputError
         There is no trace.
     """
+    refuse_connect(traced)
     if TRACE not in traced.columns:
         raise InputError(f"traced: has no column {TRACE}; make it with anonymize(…, trace=True)")
     left = traced.select(f"{TRACE}.*", *columns).withColumnRenamed("record", ROW)
