@@ -157,11 +157,13 @@ class _PartStep:
 
     def _came(self, records: pa.Table) -> NDArray[np.float64]:
         """When each record came by the clock of the stream; what never left came last."""
+        found: NDArray[np.float64]
         if not self._policy.window.timed:
-            return records[_CAME].fill_null(self._whole.accepted).to_numpy().astype(np.float64)
+            found = records[_CAME].fill_null(self._whole.accepted).to_numpy().astype(np.float64)
+            return found
         last = self._stream.clock[-1] if len(self._stream.clock) else 0.0
         arrived = records["arrived"].fill_null(math.inf).to_numpy()
-        found: NDArray[np.float64] = np.append(self._stream.clock, last)[np.searchsorted(self._stream.arrived, arrived)]
+        found = np.append(self._stream.clock, last)[np.searchsorted(self._stream.arrived, arrived)]
         return found
 
 
@@ -241,9 +243,8 @@ def _with_places(found: Finding, places: list[tuple[int, int]]) -> Finding:
 
 
 def _findings(text: str) -> list[Finding]:
-    return [
-        Finding(**{
-            **each, "verdict": Verdict(each["verdict"]), "violations": tuple(Violation(**one) for one in each["violations"])
-        })
-        for each in json.loads(text)
-    ]  # fmt: skip
+    found: list[dict[str, Any]] = json.loads(text)
+    for each in found:
+        each["verdict"] = Verdict(each["verdict"])
+        each["violations"] = tuple(Violation(**one) for one in each["violations"])
+    return [Finding(**each) for each in found]
