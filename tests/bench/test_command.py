@@ -35,7 +35,7 @@ def test_tables_json_and_plot(data: Path, tmp_path: Path) -> None:
     options = ("--data", str(data), "--json", str(figures), "--plot", str(picture), "--rounds", "1")
     status, told, _ = bench("speed", "growth", "--quick", "--algorithms", "fads, xband", *options)
     assert status == 0
-    assert "Speed in memory" in told and "xband 10" in told and "ns a tuple by window" in told
+    assert "Speed in memory" in told and "xband 10" in told and "ns per tuple by window" in told
     assert max(map(len, told.splitlines())) <= 100
     assert json.loads(figures.read_text())["parameters"]["rounds"] == 1
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from cli.base import record, write
 from shoal.cli import app
 
-MAYBE = "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+MAYBE = "privacy.nulls_match: maybe lets a null stand for any value; an observer who takes nulls as values sees smaller groups"
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import wait
 from pathlib import Path
 from threading import Event
@@ -515,3 +516,58 @@ def test_a_snapshot_that_expired(tmp_path: Path) -> None:
     again.write(batch(range(5, 6)), 5)
     again.close()
     assert store.held() == [*pairs(range(4)), (5, 5)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux tells the names of open files")
+def test_the_disk_has_a_file_before_the_catalogue_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    forced: set[str] = set()
+    real, commit = os.fsync, SqlCatalog.commit_table
+
+    def fsync(file: int) -> None:
+        forced.add(os.readlink(f"/proc/self/fd/{file}"))
+        real(file)
+
+    def committed(catalog: SqlCatalog, *arguments: Any) -> Any:
+        files = {str(path) for path in (tmp_path / "warehouse").rglob("*")}
+        assert files <= forced
+        seen.append(len(files))
+        return commit(catalog, *arguments)
+
+    seen: list[int] = []
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(SqlCatalog, "commit_table", committed)
+    store = IcebergStore(tmp_path)
+    sink = begun(store)
+    sink.write(batch(range(5)), 0)
+    sink.write(batch(range(5, 10)), 5)
+    sink.close()
+    assert len(seen) == 2 and seen[0] < seen[1]
+    assert {str(path) for path in (tmp_path / "warehouse").rglob("*")} <= forced
+    assert store.held() == pairs(range(10))
+
+
+def test_a_power_failure_after_a_commit(tmp_path: Path) -> None:
+    """The log names a file that the disk does not have as a whole."""
+    store = DeltaStore(tmp_path)
+    sink = begun(store)
+    sink.write(batch(range(5)), 0)
+    mark = sink.mark
+    sink.write(batch(range(5, 10)), 5)
+    sink.close()
+    log = store.path / "_delta_log" / "00000000000000000001.json"
+    (name,) = [entry["add"]["path"] for entry in map(json.loads, log.read_text().splitlines()) if "add" in entry]
+    (store.path / name).write_bytes(b"")
+    with pytest.raises(ConnectorError) as error:
+        store.sink().begin(mark, 5)
+    assert str(error.value) == (
+        f"delta: table '{store.path}': a file of its version 1 is not whole, as after a power failure; remove {log}, and start "
+        "again: the state has the tuples of this version"
+    )
+    log.unlink()
+    again = store.sink()
+    again.begin(mark, 5)
+    again.write(batch(range(5, 10)), 5)
+    again.close()
+    assert store.held() == pairs(range(10))

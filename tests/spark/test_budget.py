@@ -116,5 +116,5 @@ def test_evidence_is_refused(spark: Any) -> None:
     frame = spark.createDataFrame([tuple(row.values()) for row in often(20)], SCHEMA)
     with pytest.raises(InputError) as raised:
         evidence(frame, frame, RULE)
-    text = "releases: a trace of Spark does not tell which records the budget held back; judge without a trace"
+    text = "releases: a trace of Spark does not show which records the budget held back; judge without a trace"
     assert str(raised.value) == text

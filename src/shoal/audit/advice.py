@@ -97,11 +97,11 @@ def _against(report: WindowReport, each: Exposure) -> Advice:
         own["attributes"][of] = {"t": _CLOSE}
         return Advice(each.label, f"{of} can be guessed from the class: {right}", f"set t: {_CLOSE} on {of}", own)
     if name in ("intersection of values", "values across releases"):
-        because = f"who links the releases of a person learns {of}: {right}"
+        because = f"an outsider who links the releases of a person learns {of}: {right}"
         do = f"declare {of} stable: true with as: block, and privacy: {{across: {_ACROSS}}}; shoal blocks drafts the blocks"
         return Advice(each.label, because, do)
     if name == "intersection":
-        because = f"who links the releases of a person finds out who it is: {right}"
+        because = f"an outsider who links the releases of a person finds out who it is: {right}"
         bound = f"releases: {{per_person: {_TIMES}, per: 1d}}"
         do = f"bound how often a person leaves, by {bound}, or rule out by contract that rows are linked"
         return Advice(each.label, because, do, {"releases": {"per_person": _TIMES, "per": "1d"}})

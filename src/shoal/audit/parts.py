@@ -1,7 +1,7 @@
 """An audit in parts: each part of a stream is judged where it lies, and the findings are put together.
 
 A part has whole groups: all tuples that show a group, and their records. What a promise says of a group, a tuple or a record
-can be seen there. What it needs of the whole stream are the moments at which its clock moved; `Whole` tells them.
+can be seen there. What it needs of the whole stream are the moments at which its clock moved: `Whole`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def check_parts(policy: Policy) -> None:
         if policy.bags:
             problems.append("bags: are judged by shoal audit")
         if policy.releases:
-            problems.append("releases: a trace of parts does not tell which records the budget held back")
+            problems.append("releases: the trace does not show which records the budget held back")
         if policy.stretch > 1:
             problems.append("sparse: who was in a stretched window is judged by shoal audit")
         if any(demand.t is not None and demand.distribution is None for demand in policy.requirements):

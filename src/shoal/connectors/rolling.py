@@ -116,6 +116,8 @@ class RollingSink(Sink):
 
     def _look(self, mark: Position | None, sequence: int) -> None:
         """Compare what is stored with the mark of a checkpoint."""
+        if self._number in self.fields:
+            raise ConnectorError(f"{self.place}: number: {self._number!r} is a published field; name another column")
         stands = self._committed()
         if mark is None and (stands is not None or self._is_taken()):
             raise ConnectorError(
@@ -149,7 +151,11 @@ class RollingSink(Sink):
         lines = [f"{self.place} is created with the first tuples"] if begins else []
         lines += [f"{self.place} gets a new column {field.name!r}: older rows are null there" for field in found.added]
         lines += [f"{self.place} keeps its column {name!r}: new rows are null there" for name in found.missing]
-        return [*lines, f"tuples are visible at most {self._roll.every:g} s after they left the window, and a commit"]
+        return [*lines, f"tuples are visible at most {self.delay:g} s after they left the window, and a commit"]
+
+    @property
+    def delay(self) -> float:
+        return self._roll.every
 
     def probe(self, mark: Position | None, sequence: int) -> bool:
         try:

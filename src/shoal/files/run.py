@@ -18,7 +18,7 @@ from shoal.columns import column, texts, times
 from shoal.errors import InputError, RecordError, RejectedError, ShoalError
 from shoal.files.absent import Expected
 from shoal.files.pace import Pace
-from shoal.formats import detected, field_names, open_reader, open_writer, suffix
+from shoal.formats import detected, field_names, is_standard, open_reader, open_writer, suffix
 from shoal.policy import Policy
 from shoal.storage import fetched, is_address, stored
 from shoal.text import percent
@@ -55,7 +55,7 @@ def read_events(path: str, person: str, item: Sequence[str], time: str, rows: in
     """At most `rows` observations. Rows without a user, an item or a time are left out; several item fields make one item."""
     fields = list(dict.fromkeys([time, person, *item]))
     dialect = detected(path).dialect
-    if path != "-":
+    if not is_standard(path):
         known = field_names(path, dialect)
         options = {time: "--time", person: "--person", **dict.fromkeys(item, "--item")}
         for field in fields:
@@ -246,7 +246,7 @@ def bags_name(path: str) -> str:
 
 def _beside(path: str, what: str) -> str:
     end = len(suffix(path))
-    return f"{path[:-end]}.{what}{path[-end:]}" if end else path
+    return f"{path[:-end]}.{what}{path[-end:]}" if end and not is_standard(path) else path
 
 
 def _second(policy: Policy, target: str, bags: Name | None) -> str | None:
@@ -261,8 +261,8 @@ def _second(policy: Policy, target: str, bags: Name | None) -> str | None:
 
 
 def _refuse_same(paths: list[str]) -> None:
-    files = [path if is_address(path) else Path(path).resolve() for path in paths if path != "-"]
+    files = [path if is_address(path) else Path(path).resolve() for path in paths if not is_standard(path)]
     if len(set(files)) < len(files):
         raise InputError("input, output, trace and bags must be different files")
-    if paths[1:].count("-") > 1:
+    if sum(map(is_standard, paths[1:])) > 1:
         raise InputError("output, trace and bags cannot go to standard output together")

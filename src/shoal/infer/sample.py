@@ -25,7 +25,7 @@ from shoal.recognize import form, is_time
 RARE = 5  # a value of fewer persons than this could identify them, and is never written down
 LONGEST_NAME = 120
 LOOKED_AT = 1000  # different values that are no numbers, whose likely cause is looked for
-GLANCE = 50  # different values that are tried first: most columns are told apart by them
+GLANCE = 50  # different values that are tried first: they tell most columns apart
 EARLIEST, LATEST_USUAL = 1e8, 4e9  # seconds since 1970: 1973 to 2096
 ALMOST = 0.9
 FEWEST = 20
@@ -53,7 +53,7 @@ def sample(path: str, rows: int, written: Detected | None = None) -> Sample:
     written = written or detected(path)
     found = first_rows(path, rows, written.dialect)
     if not found.rows:
-        remedy = "give one object a line" if kind(path) == "jsonl" else "correct them"
+        remedy = "give one object per line" if kind(path) == "jsonl" else "correct them"
         broken = f"none of its first {found.bad:,} rows can be read; {remedy}" if found.bad else "has no records"
         raise InputError(f"{path}: {broken}, since a draft needs some to look at")
     often = [field for field in found.fields if field.records >= min(RARE, found.rows)]

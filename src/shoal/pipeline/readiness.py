@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from shoal.algorithms import algorithm
 from shoal.errors import StateError
 from shoal.pipeline.compatibility import compatible_facts
 from shoal.pipeline.encryption import FileCipher
@@ -41,6 +42,10 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         kind = chosen.name if chosen else "file"
         yield f"{name}: {kind} {'can be written' if is_known else 'is tried only at the start'}"
         yield from sink.outlook()
+        if name == "sink" and sink.delay and not pipe.policy.is_filter and pipe.policy.window.timed:
+            wait = algorithm(pipe.policy).deadline
+            longest = f"at most {wait + sink.delay:g} s after it arrived, and a commit"
+            yield f"with a window of {wait:g} s, readers see a tuple {longest}"
 
 
 def _read_all(file: PipelineFile) -> tuple[Store, SavedState | None, int]:

@@ -240,7 +240,10 @@ def notes(policy: Policy) -> Iterator[str]:
     if policy.privacy.k == 1:
         yield "privacy.k: 1 hides nobody among others"
     if policy.privacy.nulls_match == "maybe":
-        yield "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+        yield (
+            "privacy.nulls_match: maybe lets a null stand for any value; "
+            "an observer who takes nulls as values sees smaller groups"
+        )
     for name in policy.attributes:
         if policy.shown_as(name) == "exact":
             yield f"attributes.{name}.as: exact lets releases of one person add up to a stable value; block and bag do not"

@@ -10,13 +10,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.column_types import DOUBT
 from shoal.errors import InputError
 from shoal.policy import Hierarchy, Policy
-from shoal.query.condition import Columns, Condition, Match, Values, between, everything, read_values
+from shoal.query.condition import (
+    Columns,
+    Condition,
+    Match,
+    Values,
+    between,
+    everything,
+    leaves_of,
+    read_values,
+    shown_labels,
+)
 
 
 class Range(NamedTuple):
@@ -154,7 +163,7 @@ class Published:
         low = estimate = high = 0.0
         for (one, one_doubt), one_count in counts[0].items():
             for (two, two_doubt), two_count in counts[1].items():
-                mine, yours = (leaves.get(label, frozenset([label])) for label in (one, two))
+                mine, yours = leaves_of(one, leaves), leaves_of(two, leaves)
                 number, shared = one_count * two_count, len(mine & yours)
                 sure = len(mine) == len(yours) == shared == 1 and not one_doubt and not two_doubt
                 low += number if sure else 0
@@ -172,8 +181,8 @@ class Published:
         for field in fields:
             values, attribute = self._columns.read(field), self._policy.attributes.get(field) if self._policy else None
             if attribute is not None and attribute.hierarchy and values.labels is not None:
-                root = pc.equal(values.labels, attribute.hierarchy.labels[attribute.hierarchy.root])
-                shown |= ~pc.fill_null(root, True).to_numpy(zero_copy_only=False)
+                nothing = (), (attribute.hierarchy.labels[attribute.hierarchy.root],)
+                shown |= np.array([labels not in nothing for labels in shown_labels(values.labels)], bool)
             elif attribute is not None and attribute.quasi:
                 shown |= (values.low > attribute.low) | (values.high < attribute.high)
             else:
@@ -201,14 +210,11 @@ def _arrow(table: Any) -> pa.Table:
     return table if isinstance(table, pa.Table) else pa.table(table)
 
 
-def _by_label(values: Values) -> dict[tuple[str, bool], int]:
-    """How many rows show each label, apart where they are in doubt."""
-    counted: dict[tuple[str, bool], int] = {}
+def _by_label(values: Values) -> Counter[tuple[tuple[str, ...], bool]]:
+    """How many rows show each label or set of labels, apart where they are in doubt."""
     assert values.labels is not None
-    for label, has in zip(values.labels.to_pylist(), values.has.tolist(), strict=True):
-        if label is not None:
-            counted[str(label), not has] = counted.get((str(label), not has), 0) + 1
-    return counted
+    rows = zip(shown_labels(values.labels), values.has.tolist(), strict=True)
+    return Counter((labels, not has) for labels, has in rows if labels)
 
 
 def _largest_mean(sure: NDArray[np.float64], optional: NDArray[np.float64]) -> float:

@@ -71,7 +71,7 @@ def anonymize(
         What counts the received and the rejected records: an `Observation` of Spark for a batch DataFrame, or the name that
         the counts have in `observedMetrics`. By default shoal-1, shoal-2 and so on.
     drain
-        By which a streaming query can be told that its input has ended, so that everything leaves.
+        A `Drain`: it tells a streaming query that its input has ended, so that everything leaves.
     late
         For a streaming query with a `time` window: how far the time of a record may be behind the newest time of the batches
         before, such as 10s; other records are rejected. By default none is. The result has a watermark then, if the time is

@@ -50,7 +50,7 @@ def evidence(df: DataFrame, traced: DataFrame, policy: Policy | Mapping[str, Any
     """
     policy = given_policy(policy)
     if policy.releases:
-        raise InputError("releases: a trace of Spark does not tell which records the budget held back; judge without a trace")
+        raise InputError("releases: a trace of Spark does not show which records the budget held back; judge without a trace")
     left = traced_lines(traced)
     both, names = paired(df, left, policy)
     columns = [F.col(f"`{column}`").alias(name) for column, name in names]

@@ -75,14 +75,14 @@ def one_per_lane(
 ) -> Iterator[tuple[Message, NDArray[np.int64]]]:
     """A message for each lane, and the numbers of its records; `lane` says where each record goes.
 
-    Part, sequence number and what was received are those of `cause`; the first message tells what was received.
+    Part, sequence number and what was received are those of `cause`; the first message has what was received.
     """
     counts = np.bincount(lane, minlength=job.lanes)
     order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
-    told = job.counts(counts)
+    lane_counts = job.counts(counts)
     for number, own in enumerate(order):
         seen = (cause.received, cause.rejected) if number == 0 else (0, 0)
-        yield Message(job.routing.keys[number], cause.part, cause.seq, newest, told, None, None, *seen), own
+        yield Message(job.routing.keys[number], cause.part, cause.seq, newest, lane_counts, None, None, *seen), own
 
 
 def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

@@ -37,7 +37,10 @@ LIMITS = (
     ("Blank observations", "tell that a user did something, and when."),
     ("Users of an attacker's own", "count like others: z - 1 made-up users and one real observation publish an item."),
     ("An item's name", "may be personal by itself. Two accounts of one person count as two users."),
-    ("The secret.", "Who has it can link all pseudonyms with users. It is no part of these files, and was not judged."),
+    (
+        "The secret.",
+        "A holder of the secret can link all pseudonyms with users. It is no part of these files, and was not judged.",
+    ),
     ("The trace.", "It links rows with observations. With this report it is not needed any more; guard it like the input."),
 )
 HOW = {

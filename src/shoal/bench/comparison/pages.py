@@ -183,8 +183,8 @@ def page(comparison: Comparison, pictures: Mapping[str, bytes]) -> str:
         body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}' for cell in row)}" for row in table.rows)
         parts.append(f"<div class=scroll><table><caption>{escape(table.title)}</caption><tr>{head}{body}</table></div>")
         parts += [f"<p>{escape(note)}</p>" for note in table.notes]
-    told = "".join(f"<dt>{escape(name)}<dd>{escape(text)}" for name, text in comparison.provenance.lines())
-    parts.append(f"<h2>Where the figures come from</h2><dl>{told}</dl>")
+    entries = "".join(f"<dt>{escape(name)}<dd>{escape(text)}" for name, text in comparison.provenance.lines())
+    parts.append(f"<h2>Where the figures come from</h2><dl>{entries}</dl>")
     body = "\n".join(parts)
     return f"<!doctype html><html lang=en><meta charset=utf-8><title>{_TITLE}</title><style>{_STYLE}</style>\n{body}\n</html>\n"
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from shoal.date_text import forms_of
 from shoal.dialect import COMMA, QUOTE, TAB, Dialect
 from shoal.errors import InputError
-from shoal.formats.kind import kind, suffix
+from shoal.formats.kind import is_standard, kind, suffix
 from shoal.formats.reading.plausible import check_text
 from shoal.formats.reading.reader import UTF8, Source
 from shoal.number_text import PLAIN, Marks
@@ -90,7 +90,7 @@ def detected(path: str, separator: str | None = None, encoding: str | None = Non
 
     A separator and an encoding that are given are taken as they are, and the rest is found out.
     """
-    if path == "-" or kind(path) not in ("csv", "jsonl"):
+    if is_standard(path) or kind(path) not in ("csv", "jsonl"):
         return Detected(Dialect())
     source = Source(path)
     try:
@@ -312,7 +312,7 @@ def _mark(found: set[str]) -> str:
 
 def differs(path: str, said: Dialect) -> str:
     """How the beginning of a CSV file differs from what is said of it, with the setting of a policy; empty if it does not."""
-    if path == "-" or kind(path) != "csv" or not os.path.isfile(path):
+    if is_standard(path) or kind(path) != "csv" or not os.path.isfile(path):
         return ""
     found, said = detected(path), said.named(path)
     is_ascii_only = found.dialect.encoding == UTF8 and said.encoding in ("cp1252", "latin-1")
