@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import InputError
 from shoal.formats.reading import csv
+from shoal.formats.reading.record_ends import record_lines
 from shoal.formats.reading.utf8 import NOT_UTF8_TEXT as NOT_UTF8
 from tests.formats.base import bad, numbers, read, values
 
@@ -46,6 +47,10 @@ def test_an_absent_field_is_null(path: Path) -> None:
 def test_line_ends_of_two_letters(path: Path) -> None:
     path.write_bytes(b"a,b\r\n1,x\r\n2,y\r\n")
     assert values(read(path, ["a", "b"]), "b") == ["x", "y"]
+
+
+def test_a_line_end_of_two_bytes_is_one_line() -> None:
+    assert record_lines(b'a,b\r\n\r\n1,"x\r\ny"\r\n2,z\r\n', b",", b'"').tolist() == [0, 2, 4]
 
 
 def test_a_quote_inside_a_value_opens_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

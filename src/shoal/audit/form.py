@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from shoal.audit.block import BYTES, opened
 from shoal.audit.files import Source
+from shoal.audit.sets import BAR, WORDS
 from shoal.audit.values import Ints, canonical
 
 ROW = ""  # in place of a field: the row as a whole
@@ -341,7 +342,17 @@ def meaning(text: str) -> Any:
     ['[30, 40]', '[30, 40]', '[30, 40]', '[30, 40]']
     >>> meaning('""'), meaning("null"), meaning('"Oslo "'), meaning("Oslo")
     (None, None, 'Oslo', 'Oslo')
+    >>> [meaning(text) for text in ('["Oslo"]', '["Oslo", null]', '"Oslo or missing"', "Oslo|Rome or missing")]
+    ['Oslo', '["Oslo", null]', '["Oslo", null]', '["Oslo", "Rome", null]']
     """
+    value = _value(text)
+    with suppress(ValueError, ArithmeticError):
+        return canonical(_normal(value)) or None
+    return text
+
+
+def _value(text: str) -> Any:
+    """What a value says: a text, a number, or a list; null at its end says "or missing"."""
     value: Any = text
     with suppress(ValueError, RecursionError):
         value = json.loads(text, parse_float=Decimal, parse_int=Decimal)
@@ -354,11 +365,18 @@ def meaning(text: str) -> Any:
         ends = value.removeprefix("[").removesuffix("]").split(", ")
         with suppress(ValueError, ArithmeticError):
             value = [Decimal(end) for end in ends]
-    if isinstance(value, dict) and value.keys() == {"lo", "hi"}:
-        value = [value["lo"], value["hi"]]
-    with suppress(ValueError, ArithmeticError):
-        return canonical(_normal(value)) or None
-    return text
+    if isinstance(value, str) and value.endswith(WORDS):
+        return [*_listed(_value(value.removesuffix(WORDS))), None]
+    if isinstance(value, str) and BAR in value:
+        return value.split(BAR)
+    if isinstance(value, dict) and value.keys() - {"or_missing"} in ({"lo", "hi"}, {"value"}):
+        doubt = [None] if value.get("or_missing") else []
+        value = [*(each for name, each in sorted(value.items(), reverse=True) if name != "or_missing"), *doubt]
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else value
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _normal(value: Any) -> Any:
