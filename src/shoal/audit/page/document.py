@@ -58,7 +58,7 @@ def accepted(report: WindowReport) -> Markup:
         if reason:
             rows.append((name, "published as it is", f"because: {reason}"))
     if not rows:
-        text = "The policy accepts nothing beyond what its promises leave open. Attacks are held against chance."
+        text = "The policy accepts no attack above its bound. Each attack is compared with chance."
         return section("accepted", "What is accepted, and by whom", tag("p", text))
     return section(
         "accepted",
