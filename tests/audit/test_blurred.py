@@ -329,3 +329,12 @@ def test_counts_with_two_conditions_weigh_it_too() -> None:
     for cluster in range(500):
         made.leave([*range(cluster * K, cluster * K + K)], cluster)
     assert answers(evidence_of(made)).pair_mean < 0.05
+
+
+@pytest.mark.parametrize("field", ["pulse", "city"])
+def test_a_doubt_that_one_row_writes_in_another_way(field: str, tmp_path: Path) -> None:
+    bad = mixed() if field == "pulse" else blurred_group("Paris", None, "Lyon", field="city")
+    assert said(bad.report(tmp_path, "jsonl")) == {}
+    bad.show([0], **{field: {"pulse": "[60, 70] or missing", "city": "France or missing"}[field]})
+    what = line(0, "is written in another way than where other rows show the same", field)
+    assert said(bad.report(tmp_path, "jsonl")) == {"alike": [what]}

@@ -133,7 +133,7 @@ def test_a_snapshot_changes_nothing(
     assert second.stats == straight.stats
 
 
-def test_the_first_sweep_after_a_restore_goes_by_the_newest_time_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_sweep_after_a_snapshot_goes_by_the_newest_time_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """What came before the snapshot is far ahead of all that comes after it."""
     monkeypatch.setattr(engine, "PAUSE", 4)
     seen = [

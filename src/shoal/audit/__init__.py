@@ -1,6 +1,6 @@
 """The judge: whether the promises held, by code that shares nothing with the code that made them."""
 
-from shoal.audit.advice import Advice, Price
+from shoal.audit.advice import ACROSS, Advice, Price
 from shoal.audit.answers import Answers, Distribution, answers, distributions
 from shoal.audit.attacks import Attack, across_releases
 from shoal.audit.classes import promised
@@ -20,9 +20,9 @@ from shoal.audit.verdict import Headline, holds, outside_k, percent
 from shoal.audit.whole_rows import WholeRows, counted_fields
 
 __all__ = [
-    "Advice", "Answers", "Attack", "Band", "Distribution", "Evidence", "Exposure", "FilterReport", "Finding", "Headline",
-    "Judged", "Node", "Observed", "Price", "Progress", "Reading", "Record", "Report", "Verdict", "Violation", "Whole",
-    "WholeRows", "WindowReport", "across_releases", "answers", "audit", "check_parts", "counted_fields", "distributions",
-    "gather", "holds", "judge", "judge_part", "losses", "outside_k", "percent", "promised", "read_manifest", "recorded",
-    "together", "worst",
+    "ACROSS", "Advice", "Answers", "Attack", "Band", "Distribution", "Evidence", "Exposure", "FilterReport", "Finding",
+    "Headline", "Judged", "Node", "Observed", "Price", "Progress", "Reading", "Record", "Report", "Verdict", "Violation",
+    "Whole", "WholeRows", "WindowReport", "across_releases", "answers", "audit", "check_parts", "counted_fields",
+    "distributions", "gather", "holds", "judge", "judge_part", "losses", "outside_k", "percent", "promised",
+    "read_manifest", "recorded", "together", "worst",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from shoal.pipeline.encryption import FileCipher
 from shoal.pipeline.pipe import Pipe, refuse_loss
 from shoal.pipeline.pipeline_file import PipelineFile
 from shoal.pipeline.store import SavedState, Store
+from shoal.text import counted
 
 
 def readiness(file: PipelineFile) -> Iterator[str]:
@@ -32,7 +33,7 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"
         yield f"the journal after it is whole: {entries:,} entries"
         if facts["lost"]:
-            yield f"{facts['lost']:,} journal entries were lost before, knowingly"
+            yield f"{counted(facts['lost'], 'journal entry', 'journal entries')} lost before, knowingly"
         yield f"changed since: {', '.join(changed)}; nothing is held, so it can start" if changed else "the state fits"
     is_known = pipe.source.probe(facts["position"])
     yield f"source: {file.source.name} {'can be read' if is_known else 'is tried only at the start'}"

@@ -38,6 +38,7 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
             yield from _sensitive(privacy, listed)
             yield from _stable(privacy, listed)
             yield from _labels(privacy, listed)
+            yield from _support(privacy, listed)
     match sections:
         case {"privacy": Privacy() as privacy, "window": Window() as window}:
             yield from _size(privacy, window)
@@ -191,6 +192,13 @@ def _labels(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[s
             if label.endswith(OR_MISSING):
                 shown = label.removesuffix(OR_MISSING)
                 yield f"attributes.{name}.hierarchy: {label!r} is how CSV shows {shown!r} in doubt; rename it"
+
+
+def _support(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    for name, attribute in attributes.items():
+        if attribute.sets and attribute.sets.min_support > privacy.k:
+            place = f"attributes.{name}.generalize.set.min_support"
+            yield f"{place}: is above k={privacy.k}: a group of {privacy.k} could show only the root; use at most {privacy.k}"
 
 
 def _size(privacy: Privacy, window: Window) -> Iterator[str]:

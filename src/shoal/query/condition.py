@@ -177,7 +177,9 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _floats(column: pa.Array) -> NDArray[np.float64]:
-    """Numbers, or times in seconds since 1970; nothing is NaN."""
+    """Numbers, or times in seconds since 1970, which may be written as text; nothing is NaN."""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = column.cast(pa.timestamp("us", "UTC"))
     if pa.types.is_timestamp(column.type):
         column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
     return pc.fill_null(column.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False)

@@ -26,6 +26,7 @@ from shoal.query.condition import (
     read_values,
     shown_labels,
 )
+from shoal.query.text_files import read_published
 
 
 class Range(NamedTuple):
@@ -42,8 +43,8 @@ class Published:
     Parameters
     ----------
     table
-        An Arrow table or batch, anything that gives an Arrow stream (a frame of polars or pandas, a relation of DuckDB), or the
-        path of a Parquet file or a folder of them.
+        An Arrow table or batch, anything that gives an Arrow stream (a frame of polars or pandas, a relation of DuckDB), or a
+        path: of a Parquet file or a folder of them, or of a file of Arrow. Of CSV and JSON lines too, with the policy.
     policy
         The policy: its hierarchies tell which labels lie below others, and its reading of nulls what a null says. Without it
         a label matches only itself, and a null may be any value, unless the column tells doubt.
@@ -58,8 +59,8 @@ class Published:
     """
 
     def __init__(self, table: Any, policy: Policy | str | PathLike[str] | None = None) -> None:
-        self._table = _arrow(table)
         self._policy = policy if policy is None or isinstance(policy, Policy) else Policy.load(policy)
+        self._table = _arrow(table, self._policy)
         self._columns = Columns(cache(self._read), cache(self._leaves))
 
     def __len__(self) -> int:
@@ -200,11 +201,9 @@ def leaves_below(hierarchy: Hierarchy) -> dict[str, frozenset[str]]:
     }
 
 
-def _arrow(table: Any) -> pa.Table:
+def _arrow(table: Any, policy: Policy | None) -> pa.Table:
     if isinstance(table, str | PathLike):
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_table(table, partitioning=None)
+        return read_published(table, policy)
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     return table if isinstance(table, pa.Table) else pa.table(table)

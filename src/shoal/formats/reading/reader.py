@@ -220,6 +220,7 @@ class Block(NamedTuple):
     bad: list[tuple[int, str]]  # (row, reason) of the malformed records; a reason never holds data
     names: Collection[str] = ()  # all fields of the records, as far as they were looked at, also those not asked for
     lines: Lines | None = None  # of a CSV file
+    swallowed: int = 0  # lines of malformed records, beyond the first of each: a quote that is not closed takes many
 
     def line(self, row: int) -> int | None:
         """The line of the file in which a row begins, counted from 1; None if it is not known."""
@@ -241,7 +242,7 @@ class Block(NamedTuple):
         at = int(np.searchsorted(self.rows, row))
         before, after = [one for one in self.bad if one[0] < row], [one for one in self.bad if one[0] >= row]
         first = self._replace(batch=self.batch.slice(0, at), rows=self.rows[:at], bad=before)
-        return first, self._replace(batch=self.batch.slice(at), rows=self.rows[at:], bad=after)
+        return first, self._replace(batch=self.batch.slice(at), rows=self.rows[at:], bad=after, swallowed=0)
 
 
 class Reader(ABC):
