@@ -12,7 +12,7 @@ from html import escape
 from math import log10
 from pathlib import Path
 
-from tools.shoal import HEIGHT, WIDTH, parts
+from tools.animation import HEIGHT, WIDTH, parts
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -86,7 +86,7 @@ class Picture:
 
 
 def shoal(moving: bool = True) -> Picture:
-    """Records of the demo hide in their group. It moves once; a still one is for those who want no motion."""
+    """Records of the demo hide in their group. It moves once; a still one is for readers who want no motion."""
     description = (
         "Records swim in with their exact values, such as 42, sitting, Meadow. They wait at most ten seconds. Then 20 of them "
         "come together and leave as one: all show 25 – 45, sitting, South. Others still wait, or have just come."

@@ -13,7 +13,9 @@ from shoal.number_text import PLAIN, Marks
 
 _MISSING = (
     "|?|??|na|n/a|n.a.|#n/a|<na>|nan|null|nil|none|(null)|\\n|-|--|---|.|..|unknown|missing|not available|not known|"
-    "not specified|unspecified|undefined|blank|empty|(none)|(missing)|(unknown)"
+    "not specified|unspecified|undefined|blank|empty|(none)|(missing)|(unknown)|"
+    "k.a.|k. a.|#nv|#n/v|keine angabe|keine angaben|unbekannt|nicht bekannt|n/d|n.d.|s.o.|inconnu|non renseigné|desconocido|"
+    "sconosciuto|onbekend|desconhecido"
 )
 _MISSING_TEXTS = frozenset(_MISSING.split("|"))
 _BARE = r"[+-]?[0-9]{1,3}(?:[.,' \u00a0\u202f\u2019][0-9]{3})*(?:[.,][0-9]+)?|[+-]?[0-9]+(?:[.,][0-9]+)?"

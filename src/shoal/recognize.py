@@ -48,6 +48,16 @@ _WORDS = frozenset(
         "(none)",
         "(missing)",
         "(unknown)",
+        "keine angabe",
+        "keine angaben",
+        "unbekannt",
+        "nicht bekannt",
+        "inconnu",
+        "non renseigné",
+        "desconocido",
+        "sconosciuto",
+        "onbekend",
+        "desconhecido",
     ]
 )
 

@@ -45,14 +45,15 @@ def make_durable(files: Iterable[str], within: str) -> None:
     within = os.path.abspath(within)
     folders = {within, os.path.dirname(within)}
     for path in map(os.path.abspath, files):
-        _force(path)
+        force(path)
         while (path := os.path.dirname(path)).startswith(within) and path not in folders:
             folders.add(path)
     for folder in folders:
-        _force(folder)
+        force(folder)
 
 
-def _force(path: str) -> None:
+def force(path: str) -> None:
+    """Force a file to the disk; of a folder, the names in it."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

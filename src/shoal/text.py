@@ -30,13 +30,35 @@ def plain_decimal(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def count(number: float) -> str:
+    """A whole number, with commas between thousands.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{number:,.0f}"
+
+
+def short(number: float) -> str:
+    """At most four digits.
+
+    >>> [short(number) for number in (0, 950, 12_345, 412_345, 2_345_678)]
+    ['0', '950', '12.3 k', '412 k', '2.35 M']
+    """
+    for unit, name in ((1e6, " M"), (1e3, " k")):
+        if number >= unit:
+            amount = number / unit
+            return f"{amount:.{2 if amount < 10 else 1 if amount < 100 else 0}f}{name}"
+    return f"{number:.0f}"
+
+
 def counted(number: float, noun: str, nouns: str = "") -> str:
     """A count and its noun; `nouns` is the plural where that is not just an s more.
 
     >>> counted(1, "row"), counted(12000, "row"), counted(2, "category", "categories")
     ('1 row', '12,000 rows', '2 categories')
     """
-    return f"{number:,.0f} {noun if number == 1 else nouns or f'{noun}s'}"
+    return f"{count(number)} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def percent(share: float, digits: int = 1) -> str:

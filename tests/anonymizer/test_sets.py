@@ -87,6 +87,10 @@ def test_values_without_a_hierarchy_are_sets() -> None:
         (", generalize: sets", ".generalize: is not allowed; write node, set, {set: {most: 5}} or {set: {min_support: 2}}"),
         (", generalize: {set: {most: 1}}", ".generalize.set.most: is below 2; use at least 2"),
         (", generalize: {set: {min_support: 0}}", ".generalize.set.min_support: is below 1; use at least 1"),
+        (
+            ", generalize: {set: {min_support: 7}}",
+            ".generalize.set.min_support: is above k=2: a group of 2 could show only the root; use at most 2",
+        ),
         (", values: [Canal]", ".values: are the leaves of the hierarchy; keep one of the two"),
     ],
 )

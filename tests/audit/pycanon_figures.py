@@ -1,6 +1,6 @@
 """Figures of pycanon as JSON, for a CSV on standard input; run by an interpreter that has pycanon.
 
-Its columns are `quasi` (a class a value), `word` and `number` (sensitive).
+Its columns are `quasi` (one class per value), `word` and `number` (sensitive).
 """
 
 import json

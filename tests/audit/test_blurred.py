@@ -15,12 +15,12 @@ from shoal.audit import Report, Verdict, WindowReport, audit
 from shoal.audit.answers import _weights, answers
 from shoal.audit.attacks import Attack
 from shoal.audit.evidence import Evidence, gather
-from shoal.audit.risk import Crowd
+from shoal.audit.risk import Accepted
 from tests.audit.blurred import FORMATS, ROOTS, Blurred, K, honest, structs
 from tests.audit.stage import said
 
 
-def crowd(*values: Any, field: str = "pulse", **privacy: Any) -> Blurred:
+def blurred_group(*values: Any, field: str = "pulse", **privacy: Any) -> Blurred:
     """Groups of K persons, with these values of one quasi-identifier."""
     usual = {"pulse": 60, "city": "Oslo", "illness": "flu"}
     found = Blurred([{"pid": pid, "age": 40 + pid, **usual, field: value} for pid, value in enumerate(values)], privacy=privacy)
@@ -31,7 +31,7 @@ def crowd(*values: Any, field: str = "pulse", **privacy: Any) -> Blurred:
 
 def mixed() -> Blurred:
     """Three groups: in the first, row 1 lacks a pulse; in the second nobody does; in the third all do."""
-    return crowd(60, None, 70, 80, 85, 90, None, None, None)
+    return blurred_group(60, None, 70, 80, 85, 90, None, None, None)
 
 
 def evidence_of(made: Blurred) -> Evidence:
@@ -144,7 +144,7 @@ def test_a_planted_violation_is_the_only_one(name: str, form: str, tmp_path: Pat
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_lone_value_that_is_shown(form: str, tmp_path: Path) -> None:
-    bad = crowd(60, None, None)
+    bad = blurred_group(60, None, None)
     assert bad.output[1]["pulse"] == [40, 200, None]
     assert said(bad.report(tmp_path, form)) == {}
     bad.show([0, 1, 2], pulse=[60, 60, None])
@@ -163,7 +163,7 @@ def test_support_counts_persons_and_not_rows() -> None:
 
 @pytest.mark.parametrize("shown", [[60, 90, None], None])
 def test_what_a_group_shows_that_no_member_has(shown: Any) -> None:
-    bad = crowd(None, None, None)
+    bad = blurred_group(None, None, None)
     bad.show([0, 1, 2], pulse=shown)
     what = "is shown, though no member of its group has it"
     assert said(bad.report()) == ({"true": [line(row, what) for row in range(3)]} if shown else {})
@@ -183,7 +183,7 @@ def test_without_a_trace_there_are_no_more_nulls_than_came() -> None:
 
 
 def test_without_a_trace_roots_in_doubt_are_not_suppressed() -> None:
-    made = crowd(60, None, None)
+    made = blurred_group(60, None, None)
     made.show([0, 1, 2], **{name: ROOTS[name] for name in ("age", "city")})
     assert made.report(traced=False).rows["suppressed"] == 0
 
@@ -221,7 +221,7 @@ def test_a_malformed_value_is_no_interval_or_node(field: str, value: Any, tmp_pa
 
 @pytest.mark.parametrize("field", ["pulse", "city"])
 def test_a_struct_must_say_whether_it_is_in_doubt(field: str) -> None:
-    made = crowd(60, None, 70, 80, 85, 90)
+    made = blurred_group(60, None, 70, 80, 85, 90)
     table = structs(made.output)
     values = table.column(field).to_pylist()
     noun = "no interval" if field == "pulse" else "no node of the hierarchy"
@@ -238,7 +238,7 @@ def test_a_struct_must_say_whether_it_is_in_doubt(field: str) -> None:
 
 @pytest.mark.parametrize("city", [["Oslo"], [None], {"value": None, "or_missing": False}, {"or_missing": False}])
 def test_a_label_that_is_none_in_every_row(city: Any) -> None:
-    made = crowd(60, 65, 70)
+    made = blurred_group(60, 65, 70)
     table = structs(made.output)
     bad = table.set_column(table.schema.get_field_index("city"), "city", pa.array([city] * 3))
     report = audit(made.policy, pa.Table.from_pylist(made.people), bad, pa.Table.from_pylist(made.trace))
@@ -247,7 +247,7 @@ def test_a_label_that_is_none_in_every_row(city: Any) -> None:
 
 
 def test_a_struct_with_more_inside() -> None:
-    made = crowd(60, None, 70, 80, 85, 90)
+    made = blurred_group(60, None, 70, 80, 85, 90)
     table = structs(made.output)
     for field in ("pulse", "city"):
         wider = pa.array([{**each, "raw": 61} for each in table.column(field).to_pylist()])
@@ -277,7 +277,7 @@ def test_the_share_in_doubt_stands_in_every_form_of_the_report() -> None:
 
 
 def test_the_loss_is_over_what_a_tuple_has() -> None:
-    made = crowd(60, None, 70, 80, 85, 90)
+    made = blurred_group(60, None, 70, 80, 85, 90)
     made.show([*range(6)], age=[40, 50], city="Norway")
     loss = figures(made.report()).utility.loss
     with_pulse = [(0.1 + 10 / 160 + 1 / 3) / 3] * 6
@@ -286,7 +286,7 @@ def test_the_loss_is_over_what_a_tuple_has() -> None:
 
 
 def test_who_knows_what_a_person_lacks_finds_a_whole_group() -> None:
-    made = crowd(60, None, 70, 60, 65, 70, None, None, None)
+    made = blurred_group(60, None, 70, 60, 65, 70, None, None, None)
     for rows in ([0, 1, 2], [3, 4, 5], [6, 7, 8]):
         made.show(rows, age=[40, 50])
     report = made.report()
@@ -304,9 +304,9 @@ def test_who_knows_what_a_person_lacks_finds_a_whole_group() -> None:
 )
 def test_the_population_that_a_row_could_show(field: str, value: Any, row: int, patterns: bool, persons: int) -> None:
     """Of nine, five have such a value, and four have none; the first group is in doubt, the second not, the third missing."""
-    made = crowd(value, None, *[value] * 4, None, None, None, field=field)
+    made = blurred_group(value, None, *[value] * 4, None, None, None, field=field)
     made.show([*range(9)], age=[40, 50])
-    assert Crowd(evidence_of(made), patterns).fitting(row) == persons
+    assert Accepted(evidence_of(made), patterns).fitting(row) == persons
 
 
 @pytest.mark.parametrize("missing", [0.1, 0.3, 0.5, 0.8])
@@ -329,3 +329,12 @@ def test_counts_with_two_conditions_weigh_it_too() -> None:
     for cluster in range(500):
         made.leave([*range(cluster * K, cluster * K + K)], cluster)
     assert answers(evidence_of(made)).pair_mean < 0.05
+
+
+@pytest.mark.parametrize("field", ["pulse", "city"])
+def test_a_doubt_that_one_row_writes_in_another_way(field: str, tmp_path: Path) -> None:
+    bad = mixed() if field == "pulse" else blurred_group("Paris", None, "Lyon", field="city")
+    assert said(bad.report(tmp_path, "jsonl")) == {}
+    bad.show([0], **{field: {"pulse": "[60, 70] or missing", "city": "France or missing"}[field]})
+    what = line(0, "is written in another way than where other rows show the same", field)
+    assert said(bad.report(tmp_path, "jsonl")) == {"alike": [what]}

@@ -119,6 +119,25 @@ def test_homogeneity_recommends_l_and_its_price_is_measured(report: WindowReport
     assert "shoal audit --price measures it" not in words(priced.to_html())
 
 
+def test_the_price_of_blocks_is_measured_on_drafted_ones(tmp_path: Path) -> None:
+    """Persons come back with one of eight illnesses: links reveal it, and one recommendation is enough for both attacks."""
+    (tmp_path / "policy.yaml").write_text(POLICY.replace(", accept: {homogeneity: 5%}", "").replace("about:", "# about:"))
+    people = [{"pid": i % 160, "age": (i * 37) % 90, "illness": f"zq{i % 8}"} for i in range(2400)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in people))
+    names = [str(tmp_path / name) for name in ("policy.yaml", "in.jsonl", "out.jsonl", "trace.jsonl")]
+    run(*names[:3], trace=names[3])
+    found = audit(*names)
+    assert isinstance(found, WindowReport)
+    (blocks,) = [each for each in found.advice if each.blocks_of]
+    assert blocks.blocks_of == "illness" and "shoal blocks drafts the blocks" in blocks.do
+    price = prices(found, *names[:2])[blocks.about]
+    assert price.kept == pytest.approx(0.3181, abs=1e-4)  # blocks of three and five: 0.954 bits of 3
+    assert price.success_before is not None and price.success_before > 0.5
+    assert price.success_after is None or price.success_after < price.success_before
+    priced = replace(found, prices={blocks.about: price})
+    assert "the drafted blocks keep 31.8 % of the information" in words(priced.to_html())
+
+
 def test_a_price_in_words() -> None:
     from shoal.audit.advice import _in_words
 
@@ -134,6 +153,19 @@ def test_a_broken_promise_recommends_to_stop(folder: Path) -> None:
     found = audit(str(folder / "policy.yaml"), str(folder / "in.jsonl"), str(spoiled), str(folder / "trace.jsonl"))
     assert found.advice[0].about == "silent"
     assert found.advice[0].do.startswith("do not give this output away")
+
+
+def test_nothing_is_recommended_that_the_policy_has_already(folder: Path) -> None:
+    """Nulls are blurred by default; a row that lost its age is alone all the same."""
+    spoiled = folder / "alone.jsonl"
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    spoiled.write_text("".join(json.dumps({**row, "age": row["age"] if n else None}) + "\n" for n, row in enumerate(rows)))
+    found = audit(str(folder / "policy.yaml"), str(folder / "in.jsonl"), str(spoiled), str(folder / "trace.jsonl"))
+    assert "below k" in [each.label for each in found.exposures if each.is_worse]
+    told = {each.about: each.do for each in found.advice}
+    assert "do not give this output away" in next(iter(told.values()))
+    assert told["below k"].startswith("decide whether this is acceptable for these recipients")
+    assert not any("nulls_match" in do for do in told.values())
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -69,7 +69,7 @@ def test_the_lines_for_a_pipe_tell_it() -> None:
         "held: silent: 16 values checked",
     ]
     assert told[12].startswith("2. What can an outsider still do? ")
-    assert "nulls: basic match: smallest class 1 person, 8 (100.0 %) rows below k" in told
+    assert "nulls: basic match: smallest class 1 person, 8 (100 %) rows below k" in told
     assert "nulls: extended match, as promised: smallest class 3 persons, 0 rows below k" in told
     assert "inferring: end points: right in 50.0 %, by chance in 50.0 %: no worse; no more often than by chance" in told
     assert [line for line in told if not line.startswith("recommended: ")][-1].startswith(
@@ -101,12 +101,12 @@ def test_the_page_tells_it() -> None:
         "up to 4 times as long while fewer than k persons are there",
         "age: 2",
         f"{STRETCHED}.",
-        "nor should one who also knows which values a person lacks",
+        "and neither should an attacker who also knows which values a person lacks",
         "Ends of intervals.",
     ):
         assert text in page.replace("\u00a0", " ").replace("&#x27;", "'"), text
     assert "zq" not in page
     assert "Shared values." not in page and "Nulls." not in page
     maybe = judged("maybe", min_support=2).to_html()
-    assert "what fewer than 2 persons of a group have is the root" in maybe
+    assert "the root for a value that fewer than 2 persons of a group have" in maybe
     assert "Nulls." in maybe

@@ -138,6 +138,28 @@ def one_apart(run: Run) -> None:
     run.show(whole(run)[:1], ["City"])
 
 
+def in_doubt(run: Run) -> int:
+    """A member of a group whose set is in doubt."""
+    return run.group(lambda rows: (run.output[rows[0]]["home"] or [""])[-1] is None)[0]
+
+
+def as_in_csv(run: Run) -> None:
+    row = in_doubt(run)
+    run.show([row], "|".join(run.output[row]["home"][:-1]) + " or missing")
+
+
+def with_bars(run: Run) -> None:
+    row = whole(run)[0]
+    run.show([row], "|".join(run.output[row]["home"]))
+
+
+def without_a_list(run: Run) -> None:
+    rows = whole(run)
+    run.show(rows, ["City"])
+    run.show(rows[:1], "City")
+
+
+WAY = "is written in another way than where other rows show the same"
 NO_NODE = "what is published is no node of the hierarchy"
 OUTSIDE = "the value lies outside what is published"
 PLANTED: dict[str, tuple[Callable[[Run], None], dict[str, set[str]]]] = {
@@ -146,6 +168,9 @@ PLANTED: dict[str, tuple[Callable[[Run], None], dict[str, set[str]]]] = {
     "not in the order of the hierarchy": (out_of_order, {"true": {OUTSIDE}, "silent": {NO_NODE}}),
     "a value twice": (twice, {"true": {OUTSIDE}, "silent": {NO_NODE}}),
     "a value below another": (below_another, {"true": {OUTSIDE}, "silent": {NO_NODE}}),
+    "one member's set is written as in CSV": (with_bars, {"alike": {WAY}}),
+    "one member's set in doubt is written as in CSV": (as_in_csv, {"alike": {WAY}}),
+    "one member's label is no list": (without_a_list, {"alike": {WAY}}),
     "one member shows another set": (one_apart, {"alike": {"shows another generalization than its group"}}),
 }
 

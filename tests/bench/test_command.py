@@ -35,7 +35,7 @@ def test_tables_json_and_plot(data: Path, tmp_path: Path) -> None:
     options = ("--data", str(data), "--json", str(figures), "--plot", str(picture), "--rounds", "1")
     status, told, _ = bench("speed", "growth", "--quick", "--algorithms", "fads, xband", *options)
     assert status == 0
-    assert "Speed in memory" in told and "xband 10" in told and "ns a tuple by window" in told
+    assert "Speed in memory" in told and "xband 10" in told and "ns per tuple by window" in told
     assert max(map(len, told.splitlines())) <= 100
     assert json.loads(figures.read_text())["parameters"]["rounds"] == 1
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -86,6 +86,12 @@ def test_figures_are_written_between_the_markers(measured: Report, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     text = page.read_text()
     assert text.startswith("<!-- speed -->\nMeasured by `shoal bench") and "| fads |" in text and "\nkept\n" in text
+    page.write_text("<!-- default -->\nold\n<!-- /default -->\n")
+    done = subprocess.run([sys.executable, script, figures, page, "--between", "default"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert text.startswith("<!-- default -->\n`tide` with `nulls_match: blurred`, on UCI Adult") and "old" not in text
+    assert "\n| | |\n|---|--:|\n| tuples per second, in memory | " in text and " ms |\n| loss" in text
     page.write_text("no markers")
     done = subprocess.run([sys.executable, script, figures, page], capture_output=True, text=True)
     assert done.returncode == 1 and "lacks <!-- figures -->" in done.stderr

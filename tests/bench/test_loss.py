@@ -1,4 +1,4 @@
-"""Losses: the data sets as they are read and ordered, and what is told of them."""
+"""Losses: the data sets as they are read and ordered, and what is reported about them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_cell_for_every_data_set_and_order(measured: Report) -> None:
         assert (cell["offline"] is None) == (cell["order"] != ORDERS[0])
 
 
-def told(**losses: float) -> Cell:
+def cell(**losses: float) -> Cell:
     named = {name.replace("_", " "): value for name, value in losses.items()}
     return {
         "data": "Adult 0", "family": "Adult", "order": ORDERS[0], "k": 5, "window": 500, "loss": named,
@@ -93,8 +93,8 @@ def told(**losses: float) -> Cell:
 
 def test_tide_is_measured_against_the_best_other_of_each_cell() -> None:
     cells = [
-        told(fads=0.5, idea=0.4, tide_quick=0.3, tide_thorough=0.2),
-        told(fads=0.4, idea=0.8, tide_quick=0.2, tide_thorough=0.2),
+        cell(fads=0.5, idea=0.4, tide_quick=0.3, tide_thorough=0.2),
+        cell(fads=0.4, idea=0.8, tide_quick=0.2, tide_thorough=0.2),
     ]
     cells[0]["suppressed"]["tide quick"] = 1
     _, summary, *_ = loss.loss_tables({"cells": cells, "tuples": 100})

@@ -30,16 +30,17 @@ def test_brokers_that_are_not_installed_are_left_out(tmp_path: Path, monkeypatch
 def test_tables_beside_their_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_BENCH_KEY", "k" * 40)
     monkeypatch.setattr(tables, "NEEDED", {name: tables.NEEDED[name] for name in ("parquet", "delta", "iceberg")})
-    monkeypatch.setattr(tables, "COMMIT", 700)
+    monkeypatch.setattr(tables, "USUAL_COMMIT", 700)
     found = tables.measure(tmp_path, 1, 2000, lambda doing, done, total: None)
     assert [row["name"] for row in found] == ["parquet", "delta", "iceberg"]
     for kind in ("alone0", "loop0"):
         assert pyarrow.parquet.read_table(tmp_path / f"parquet-{kind}").num_rows == 2000
         assert deltalake.DeltaTable(tmp_path / f"delta-{kind}").to_pyarrow_table().num_rows == 2000
-    for kind in ("rate0", "lines0"):
+    for kind in ("sink0", "rate0", "lines0"):
         assert deltalake.DeltaTable(tmp_path / f"delta-{kind}").to_pyarrow_table().num_rows == 2000
-    (*_, stored) = pipe.tables({**FOUND, "tables": [{**found[0], "rate": 70.0, "alone": 100.0, "lines": 30.0, "loop": 10.0}]})
-    assert stored.rows == [("parquet", "70.0", "100", "0.70 x", "30.0", "10.0", "3.00 x")]
+    rates = {"alone": 100.0, "sink": 90.0, "rate": 70.0, "lines": 30.0, "loop": 10.0}
+    (*_, stored) = pipe.tables({**FOUND, "tables": [{**found[0], **rates}]})
+    assert stored.rows == [("parquet", "100", "90.0", "0.90 x", "70.0", "0.70 x", "10.0", "30.0", "3.00 x")]
 
 
 def test_what_was_left_out_is_told() -> None:

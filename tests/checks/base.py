@@ -20,7 +20,7 @@ WRITTEN: dict[str, Any] = {
     "window": {"count": 20},
     "algorithm": {"name": "fads"},
 }
-MAYBE = "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+MAYBE = "privacy.nulls_match: maybe lets a null stand for any value; an observer who takes nulls as values sees smaller groups"
 
 
 def policy(**sections: Any) -> Policy:

@@ -115,7 +115,7 @@ def test_no_records(tmp_path: Path) -> None:
 
 
 def test_only_malformed_records(tmp_path: Path) -> None:
-    assert found(tmp_path, ["{"] * 3).problems == ("3 of 3 rows, first row 1: malformed JSON; give one object a line",)
+    assert found(tmp_path, ["{"] * 3).problems == ("3 of 3 rows, first row 1: malformed JSON; give one object per line",)
 
 
 def test_few_records(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from cli.base import record, write
 from shoal.cli import app
 
-MAYBE = "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+MAYBE = "privacy.nulls_match: maybe lets a null stand for any value; an observer who takes nulls as values sees smaller groups"
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +29,8 @@ def test_problems_and_warnings(folder: Path) -> None:
     assert result.stdout.splitlines() == [
         "problem: 'age', 1 of 90 rows, first row 6: outside [0, 100] (value withheld); widen the range or set "
         "out_of_range: clip",
-        "warning: missing in part of the rows: 'city' 24 %; what not all of a group have is published as "
-        '"or missing" for all of it',
+        "warning: missing in part of the rows: 'city' 24 %; if a member of a group lacks a value, "
+        'the whole group shows "or missing"',
         "policy.yaml with the first 90 rows of people.jsonl: 1 problem, 1 warning",
     ]
 

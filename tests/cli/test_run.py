@@ -29,6 +29,29 @@ def test_from_pipe_to_pipe(folder: Path, shoal: Shoal) -> None:
     assert done.stdout == (folder / "out.jsonl").read_text()
 
 
+def test_csv_from_pipe_to_pipe(folder: Path, shoal: Shoal) -> None:
+    policy = (folder / "policy.yaml").read_text()
+    (folder / "semicolons.yaml").write_text(f'{policy}input: {{separator: ";"}}\n')
+    rows = ["pid;age;city;disease", *(f"{n % 17};{n % 100};Paris;d{n % 3}" for n in range(60))]
+    (folder / "people.csv").write_text("\n".join(rows))
+    shoal("run", "semicolons.yaml", "people.csv", "out.csv")
+    done = shoal("run", "semicolons.yaml", "-", "-", "--from", "csv", "--to", "csv", stdin=(folder / "people.csv").read_text())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (folder / "out.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("source", "form", "said"),
+    [
+        ("people.jsonl", "csv", "--from: is for - alone; the name of a file says its format"),
+        ("-", "parquet", "--from: is no format of a pipe; use csv, tsv or jsonl"),
+    ],
+)
+def test_a_format_is_for_pipes(shoal: Shoal, source: str, form: str, said: str) -> None:
+    done = shoal("run", "policy.yaml", source, "out.jsonl", "--from", form)
+    assert (done.returncode, done.stderr) == (2, f"{said}\n")
+
+
 def test_the_trace(folder: Path, shoal: Shoal) -> None:
     done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl", "--trace", "trace.jsonl")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -49,7 +72,7 @@ def test_rejected_records_are_told_by_row_and_reason(folder: Path, shoal: Shoal)
         f"people.jsonl: row 4, 'city': {HIERARCHY}",
         f"people.jsonl: row 8, 'age': {RANGE}",
         "people.jsonl: row 10, 'pid': the person is missing; give one or set person_missing: own",
-        "people.jsonl: row 51: malformed JSON; give one object a line",
+        "people.jsonl: row 51: malformed JSON; give one object per line",
         *[line for line in done.stderr.splitlines() if "OUTSIDE k" in line],
     ]
     assert len((folder / "out.jsonl").read_text().splitlines()) == 47

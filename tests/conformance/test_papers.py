@@ -53,7 +53,7 @@ def test_kvarp_table_1() -> None:
 def test_kvarp_table_2() -> None:
     """The distance is (4/92 + 1 + 2/6) / 3, where the paper prints 0.49: exactly at that radius t2 is alike to t1.
 
-    Another tuple, older than t2 and far away, shares as many attributes with t1; who is alike is merged.
+    Another tuple, older than t2 and far away, shares as many attributes with t1; tuples that are alike are merged.
     """
     attributes = {
         "age": numeric(8, 100), "gender": categorical(GENDER), "education": categorical(EDUCATION_7),
@@ -142,7 +142,7 @@ def test_idea_examples_1_to_3() -> None:
 
 
 def test_idea_example_3_distance() -> None:
-    """t1 and t3 are 1 and 1/4 apart, not 2/2 and 2/5 as the paper prints: who is as far off ties; the older wins."""
+    """t1 and t3 are 1 and 1/4 apart, not 2/2 and 2/5 as the paper prints: tuples at the same distance tie; the older wins."""
     attributes = {"q3": categorical(GENDER), "q4": categorical(EDUCATION_5), "q5": numeric(0, 16)}
     t1, t3 = ("Male", "Mid-school", 0), ("Female", "High-school", 0)
     for apart, chosen in ((3.99, 2), (4, 2), (4.01, 3)):

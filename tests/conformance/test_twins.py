@@ -97,6 +97,15 @@ def test_weights_choose_among_covers(k: int, length: int, power: int, weights: t
     assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
 
 
+@pytest.mark.parametrize("match", ["maybe", "blurred"])
+def test_values_closer_than_rough_distances_can_tell(match: str) -> None:
+    """All values lie within two steps of the rounding, so that the exact distances decide. Persons come back."""
+    random = Random(7)
+    events = tuple(Arrival(random.randrange(25), (0.5 + random.random() / 8000, random.random())) for _ in range(400))
+    stream = Stream((Numeric(0.0, 1.0), Numeric(0.0, 1e5)), 4, ("count", 40), {}, events, (), match=match)
+    assert engine(Anonymizer(policy_of("fads", stream)), stream) == twin("fads", stream)
+
+
 @pytest.mark.parametrize("name", ["kvarp", "iot"])
 def test_a_group_that_has_as_many_rows_as_it_remembers(name: str) -> None:
     """All tuples are equal, and both prefer a cover to an equally good group: each group is reused until it is full."""

@@ -88,7 +88,7 @@ def test_releases_equal_the_naive_twin_when_persons_are_scarce(kind: str) -> Non
 
 @pytest.mark.parametrize("length", [32.0, 10.0, 0.7, 3.3])
 def test_seconds_are_not_rounded(length: float) -> None:
-    """Who comes just before the last 32nd begins is in the wave; who comes as it begins is not."""
+    """A tuple that comes just before the last 32nd begins is in the wave; one that comes as it begins is not."""
     begins = length - length / 32
     times = [0.0, 0.0, 0.0, math.nextafter(begins, 0.0), begins, length]
     events = tuple(Arrival(i, (float(i),), time) for i, time in enumerate(times))
@@ -103,6 +103,14 @@ def test_when_no_candidate_is_left_the_oldest_is_a_seed() -> None:
     releases = agree(Stream((TEN,), 6, ("count", 18), {}, events, ()))
     groups = [[r.row for r in releases if r.cluster == number] for number in range(3)]
     assert groups == [[0, 2, 5, 8, 9, 12], [1, 4, 7, 10, 13, 16], [3, 6, 11, 14, 15, 17]]
+
+
+@pytest.mark.parametrize("match", MIXING)
+def test_more_quasi_identifiers_than_a_vector_holds(match: str) -> None:
+    draw = random.Random(2)
+    values = [tuple(None if draw.random() < 0.1 else float(draw.randint(0, 10)) for _ in range(20)) for _ in range(66)]
+    events = tuple(Arrival(i, value) for i, value in enumerate(values))
+    assert agree(Stream((TEN,) * 20, 3, ("count", 32), {}, events, (), match=match))
 
 
 def agree(stream: Stream) -> list[Release]:

@@ -16,7 +16,7 @@ from connectors.processes import Broker
 from shoal.connectors import Delivery, Position, Sink, Source
 from shoal.errors import ConnectorError
 
-PATIENCE = 20.0
+PATIENCE = 90.0
 """Seconds in which what must come has come."""
 
 

@@ -54,9 +54,14 @@ def mosquitto_broker(mosquitto_program: str, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="session")
-def kafka_program() -> None:
+def kafka_program() -> Iterator[None]:
+    """A broker on a busy machine may answer late."""
     if reason := why_absent():
         pytest.skip(reason)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("kafka_link", "kafka_sink"):
+            patch.setattr(f"shoal.connectors.{module}.PATIENCE", 60.0)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -130,7 +130,7 @@ class Cluster:
                 if len(self.nodes) == 1 or time.monotonic() > until:
                     raise error
                 time.sleep(0.2)
-        while topic not in self.admin.list_topics(timeout=10).topics:
+        while topic not in self.admin.list_topics(timeout=60).topics:
             time.sleep(0.02)
 
     def produce(self, topic: str, values: list[tuple[bytes | None, bytes | None]], **more: Any) -> None:
@@ -138,16 +138,16 @@ class Cluster:
         producer = Producer({**QUIET, **self.client})
         for key, value in values:
             producer.produce(topic, value, key=key, **more)
-        assert producer.flush(20) == 0
+        assert producer.flush(60) == 0
 
     def messages(self, topic: str, isolation: str = "read_committed") -> list[Any]:
         """All messages of a topic, by partition and offset."""
         options = {"group.id": "test", "enable.partition.eof": True, "isolation.level": isolation, "enable.auto.commit": False}
         consumer = Consumer({**QUIET, **self.client, **options, "auto.offset.reset": "earliest"})
-        numbers = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        numbers = consumer.list_topics(topic, timeout=60).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, -2) for number in numbers])
         found, ended = [], set()
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while len(ended) < len(numbers) and time.monotonic() < until:
             for message in consumer.consume(1000, 0.1):
                 if message.error():

@@ -29,7 +29,7 @@ class KafkaFeed(Feed):
         producer = Producer({"bootstrap.servers": self.brokers})
         for number in numbers:
             producer.produce(self.name, json.dumps({"n": number}), key=str(number))
-        assert producer.flush(10) == 0
+        assert producer.flush(60) == 0
 
 
 class KafkaStore(Store):

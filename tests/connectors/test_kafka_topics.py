@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import NewPartitions
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from connectors.conformance import batch, drained, pairs
 from connectors.kafka_broker import QUIET, Cluster
@@ -160,7 +160,7 @@ def test_a_topic_that_was_made_anew_is_another_one(feed: KafkaFeed, kafka_cluste
     _, position = drained(source, 10)
     source.close()
     kafka_cluster.admin.delete_topics([feed.name])[feed.name].result()
-    until(lambda: feed.name not in kafka_cluster.admin.list_topics(timeout=10).topics)
+    until(lambda: feed.name not in kafka_cluster.admin.list_topics(timeout=60).topics)
     kafka_cluster.create(feed.name)
     feed.give(range(50))
     again = feed.source()
@@ -175,14 +175,17 @@ def test_a_topic_that_was_made_anew_is_another_one(feed: KafkaFeed, kafka_cluste
 
 def test_a_compacted_topic(kafka_cluster: Cluster) -> None:
     """It is read as it is; what was compacted away cannot come again, and tombstones are passed over."""
-    compact = {"cleanup.policy": "compact", "segment.ms": 200, "min.cleanable.dirty.ratio": 0.01, "max.compaction.lag.ms": 300}
-    kafka_cluster.create("compacted", 1, **{name.replace(".", "_"): value for name, value in compact.items()})
+    kafka_cluster.create("compacted", 1, cleanup_policy="compact")
     source = KafkaSource(KafkaSource.Settings(brokers=kafka_cluster.brokers, topic="compacted", group="compacted"))
     beginning = source.begin(None)
     kafka_cluster.produce("compacted", [(b"a", b'{"n": 1}'), (b"a", b'{"n": 2}'), (b"b", b'{"n": 3}'), (b"b", None)])
     found, position = drained(source, 3)
     source.close()
     assert found == [1, 2, 3]
+    soon = {"segment.ms": 200, "min.cleanable.dirty.ratio": 0.01, "max.compaction.lag.ms": 300}
+    changes = [ConfigEntry(name, str(value), incremental_operation=AlterConfigOpType.SET) for name, value in soon.items()]
+    topic = ConfigResource(ConfigResource.Type.TOPIC, "compacted", incremental_configs=changes)
+    kafka_cluster.admin.incremental_alter_configs([topic])[topic].result()
 
     def compacted() -> bool:
         kafka_cluster.produce("compacted", [(b"c", b'{"n": 4}')])  # rolls a segment, without which nothing is compacted
@@ -217,12 +220,12 @@ def test_the_time_and_named_headers_become_fields(feed: KafkaFeed, kafka_cluster
 
 def test_messages_of_aborted_transactions_are_not_read(feed: KafkaFeed) -> None:
     producer = Producer({**QUIET, "bootstrap.servers": feed.brokers, "transactional.id": f"in-{feed.name}"})
-    producer.init_transactions(20)
+    producer.init_transactions(60)
     for number, end in ((1, producer.abort_transaction), (2, producer.commit_transaction)):
         producer.begin_transaction()
         producer.produce(feed.name, b'{"n": %d}' % number, partition=0)
-        assert producer.flush(10) == 0
-        end(20)
+        assert producer.flush(60) == 0
+        end(60)
     source = feed.source()
     beginning = source.begin(None)
     found, position = drained(source, 1)
@@ -290,11 +293,11 @@ LEFT_OPEN = """
 import sys, time
 from confluent_kafka import Producer
 brokers, topic, name = sys.argv[1:]
-producer = Producer({"bootstrap.servers": brokers, "transactional.id": name, "transaction.timeout.ms": 3000, "log_level": 0})
-producer.init_transactions(20)
+producer = Producer({"bootstrap.servers": brokers, "transactional.id": name, "transaction.timeout.ms": 8000, "log_level": 0})
+producer.init_transactions(60)
 producer.begin_transaction()
 producer.produce(topic, b'{"n": -1}', partition=0, headers={"shoal-sequence": "0"})
-assert producer.flush(10) == 0
+assert producer.flush(60) == 0
 print("open", flush=True)
 time.sleep(60)
 """
@@ -337,7 +340,7 @@ def test_a_transaction_that_expired_is_written_again(kafka_cluster: Cluster) -> 
     def slow(*arguments: Any) -> None:
         real(*arguments)
         if not slept:
-            slept.append(sink._producer.flush(10))
+            slept.append(sink._producer.flush(60))
             time.sleep(4)
 
     sink._produce = slow  # type: ignore[method-assign]

@@ -88,6 +88,58 @@ def test_values(feed: PostgresFeed) -> None:
     ]
 
 
+def test_changed_rows_are_read_if_the_publication_has_them(feed: PostgresFeed) -> None:
+    """A delete is counted, also where its transaction has nothing else."""
+    feed.run(
+        f"alter publication {feed.name} set (publish = 'insert, update, delete')",
+        f"alter table {feed.name} add primary key (n), alter note set storage external",
+        f"insert into {feed.name} values (1, 'a'), (2, 'b')",
+        f"update {feed.name} set note = 'c' where n = 1",
+    )
+    feed.run(f"delete from {feed.name} where n = 2")
+    feed.run(f"update {feed.name} set n = 7 where n = 1")
+    source = feed.source()
+    beginning = source.begin(None)
+    found, position = drained(source, 4)
+    assert found == [1, 2, 1, 7]
+    assert position["deletes"] == 1
+    again = feed.source()
+    again.begin(beginning)
+    payloads = [payload for payload in again.replay(position) if isinstance(payload, bytes)]
+    assert b"".join(payloads).splitlines()[-1] == b'{"n": 7, "note": "c"}'
+    again.close()
+    feed.run(f"insert into {feed.name} values (8, repeat('x', 9000))")
+    feed.run(f"update {feed.name} set n = 9 where n = 8")
+    source.fields = ["n", "note"]
+    with pytest.raises(ConnectorError) as error:
+        drained(source, 2)
+    assert str(error.value) == (
+        f"postgres: the log of 'public.{feed.name}' does not have 'note' of a changed row, since it is long and was not "
+        f"changed; alter table public.{feed.name} replica identity full, and begin with another slot"
+    )
+    source.fields = ["n"]
+    assert drained(source, 2)[0] == [8, 9]
+    feed.run(f"alter table {feed.name} replica identity full", f"update {feed.name} set n = 10 where n = 9")
+    source.fields = ["n", "note"]
+    delivery = source.read(5)
+    source.close()
+    assert delivery and [len(payload) > 9000 for payload in delivery.payloads if isinstance(payload, bytes)] == [True]
+
+
+def test_a_slot_that_is_dropped_meanwhile(feed: PostgresFeed) -> None:
+    source = feed.source()
+    source.begin(None)
+    feed.drop()
+    with pytest.raises(ConnectorError) as error:
+        source.read(1)
+    source.close()
+    assert str(error.value) == (
+        f"postgres: slot '{feed.name}' cannot be read (UndefinedObject, 42704); check that it and the publication are there, "
+        "and the rights"
+    )
+    feed.source().begin(None)
+
+
 def test_the_slot_is_created(feed: PostgresFeed) -> None:
     feed.drop()
     source = feed.source()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import wait
 from pathlib import Path
 from threading import Event
@@ -317,11 +318,25 @@ def test_check_says_what_will_happen_to_the_columns(store: TableStore) -> None:
     later = store.sink()
     later.schema = pa.schema([("n", pa.int64()), ("age", INTERVAL), ("height", pa.dictionary(pa.int32(), pa.string()))])
     gone = ["city", "city_or_missing"] if isinstance(store, PostgresStore) else ["city"]
-    assert later.outlook() == [
-        f"{place} gets a new column 'height': older rows are null there",
-        *(f"{place} keeps its column {name!r}: new rows are null there" for name in gone),
-        "tuples are visible at most 60 s after they left the window, and a commit",
-    ]
+    height = f"{place} gets a new column 'height': older rows are null there"
+    visible = "tuples are visible at most 60 s after they left the window, and a commit"
+    kept = [f"{place} keeps its column {name!r}: new rows are null there" for name in gone]
+    assert later.outlook() == [height, *kept, visible]
+    later = store.sink()  # fields whose types only the values tell
+    later.schema = pa.schema([("n", pa.null()), ("age", pa.null()), ("height", pa.null())])
+    height = f"{place} gets a new column 'height' with its first value: older rows are null there"
+    assert later.outlook() == [height, *kept, visible]
+
+
+def test_a_set_that_would_become_text(postgres_server: Broker) -> None:
+    store = PostgresStore(postgres_server)
+    sink = begun(store)
+    sink.write(pa.record_batch({"city": pa.array([["Oslo"]])}), 0)
+    sink.close()
+    later = store.sink()
+    later.schema = pa.schema([("city", pa.string())])
+    with pytest.raises(ConnectorError, match="'city' is JSON there, and would be string; a column never changes its meaning"):
+        later.outlook()
 
 
 def test_a_column_never_changes_its_meaning(store: TableStore) -> None:
@@ -515,3 +530,58 @@ def test_a_snapshot_that_expired(tmp_path: Path) -> None:
     again.write(batch(range(5, 6)), 5)
     again.close()
     assert store.held() == [*pairs(range(4)), (5, 5)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux tells the names of open files")
+def test_the_disk_has_a_file_before_the_catalogue_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    forced: set[str] = set()
+    real, commit = os.fsync, SqlCatalog.commit_table
+
+    def fsync(file: int) -> None:
+        forced.add(os.readlink(f"/proc/self/fd/{file}"))
+        real(file)
+
+    def committed(catalog: SqlCatalog, *arguments: Any) -> Any:
+        files = {str(path) for path in (tmp_path / "warehouse").rglob("*")}
+        assert files <= forced
+        seen.append(len(files))
+        return commit(catalog, *arguments)
+
+    seen: list[int] = []
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(SqlCatalog, "commit_table", committed)
+    store = IcebergStore(tmp_path)
+    sink = begun(store)
+    sink.write(batch(range(5)), 0)
+    sink.write(batch(range(5, 10)), 5)
+    sink.close()
+    assert len(seen) == 2 and seen[0] < seen[1]
+    assert {str(path) for path in (tmp_path / "warehouse").rglob("*")} <= forced
+    assert store.held() == pairs(range(10))
+
+
+def test_a_power_failure_after_a_commit(tmp_path: Path) -> None:
+    """The log names a file that the disk does not have as a whole."""
+    store = DeltaStore(tmp_path)
+    sink = begun(store)
+    sink.write(batch(range(5)), 0)
+    mark = sink.mark
+    sink.write(batch(range(5, 10)), 5)
+    sink.close()
+    log = store.path / "_delta_log" / "00000000000000000001.json"
+    (name,) = [entry["add"]["path"] for entry in map(json.loads, log.read_text().splitlines()) if "add" in entry]
+    (store.path / name).write_bytes(b"")
+    with pytest.raises(ConnectorError) as error:
+        store.sink().begin(mark, 5)
+    assert str(error.value) == (
+        f"delta: table '{store.path}': a file of its version 1 is not whole, as after a power failure; remove {log}, and start "
+        "again: the state has the tuples of this version"
+    )
+    log.unlink()
+    again = store.sink()
+    again.begin(mark, 5)
+    again.write(batch(range(5, 10)), 5)
+    again.close()
+    assert store.held() == pairs(range(10))

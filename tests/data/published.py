@@ -38,11 +38,11 @@ class Published:
         assert (self.released - self.arrived).max() <= length
 
     def has_k_persons(self, k: int) -> None:
-        """Every group leaves in one go, at one moment, with k persons; who wears it later comes later."""
+        """Every group leaves in one go, at one moment, with k persons; a tuple that reuses it comes later."""
         at = np.flatnonzero(self.how == "cluster")
         number, person = self.cluster[at], np.array(self.real.persons)[self.row[at]]
         starts = at[np.flatnonzero(np.diff(number, prepend=-1))]
-        assert np.array_equal(self.cluster[starts], np.arange(self.groups)), "a run of tuples a group, numbered in order"
+        assert np.array_equal(self.cluster[starts], np.arange(self.groups)), "one run of tuples per group, numbered in order"
         assert (np.diff(at)[np.diff(number) == 0] == 1).all(), "nobody else in between"
         moments = self.released[starts][number]
         assert np.array_equal(self.released[at], moments)
@@ -52,7 +52,7 @@ class Published:
         assert (starts[self.cluster[reused]] < reused).all()
 
     def is_true(self) -> None:
-        """Every value lies inside what is shown, nulls stay, the suppressed show the root, a group wears one dress."""
+        """Every value lies inside what is shown, nulls stay, the suppressed show the root, a group shows the same."""
         assert np.array_equal(self.how == "suppressed", self.cluster < 0)
         for q, (name, domain) in enumerate(self.real.quasi.items()):
             texts = [self.real.rows[row][q] for row in self.row]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -52,6 +53,12 @@ def test_licences_are_listed() -> None:
 
 def test_licences_are_compatible() -> None:
     assert [row for row in licences.listed() if not licences.is_compatible(row)] == []
+
+
+def test_a_tool_has_the_name_of_no_package() -> None:
+    """A script that runs by its path finds the modules beside it first: `import shoal` must not find a tool."""
+    tools = {path.stem for path in (ROOT / "tools").glob("*.py")} - {"__init__"}
+    assert tools & {*packages_distributions(), "shoal"} == set()
 
 
 @pytest.mark.parametrize("licence", ["GPL-3.0-only", "AGPL-3.0-or-later", "Proprietary", "unknown", "MIT AND GPL-2.0-only"])

@@ -1,4 +1,4 @@
-"""Every command is told in the README and in docs/operations.md."""
+"""Every command is named in the README and in docs/operations.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMMANDS = [command.callback.__name__ for command in app.registered_commands if 
 COMMANDS += [str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance]
 
 
-def told(page: str) -> set[str]:
+def named(page: str) -> set[str]:
     """The commands that a page shows: in the text, at a prompt, or in a block of commands."""
     text = read(page)
     blocks = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
@@ -21,11 +21,11 @@ def told(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
-def test_every_command_is_told(page: str) -> None:
-    assert set(COMMANDS) <= told(page)
+def test_every_command_is_named(page: str) -> None:
+    assert set(COMMANDS) <= named(page)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/operations.md", "docs/tutorial.md"])
-def test_no_command_is_told_that_is_not_there(page: str) -> None:
-    assert told(page)
-    assert told(page) <= set(COMMANDS)
+def test_no_unknown_command_is_named(page: str) -> None:
+    assert named(page)
+    assert named(page) <= set(COMMANDS)

@@ -8,6 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from connectors.conftest import postgres_program, postgres_server  # noqa: F401
+from connectors.processes import Broker
+from connectors.table_stores import PostgresStore
 from tests.docs.base import blocks, read
 from tests.formats.base import write
 
@@ -30,6 +33,20 @@ def test_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb")
     found = duckdb.sql(snippet("In **SQL**"))
     assert dict(zip(found.columns, found.fetchall()[0], strict=True)) == ASKED
+
+
+def test_postgres(postgres_server: Broker) -> None:  # noqa: F811
+    """As the sink wrote it."""
+    psycopg = pytest.importorskip("psycopg")
+    store = PostgresStore(postgres_server)
+    store.table = "people"
+    sink = store.sink()
+    sink.begin(None, 0)
+    sink.write(pa.record_batch({"home": pa.array(SETS)}), 0)
+    sink.close()
+    with psycopg.connect(host="127.0.0.1", port=postgres_server.port, user="shoal", dbname="postgres") as connection:
+        found = connection.execute(snippet("In **PostgreSQL**"))
+        assert dict(zip([column.name for column in found.description], found.fetchone(), strict=True)) == ASKED
 
 
 def test_pandas() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import InputError
 from shoal.formats.reading import csv
+from shoal.formats.reading.record_ends import record_lines
 from shoal.formats.reading.utf8 import NOT_UTF8_TEXT as NOT_UTF8
 from tests.formats.base import bad, numbers, read, values
 
@@ -48,10 +49,14 @@ def test_line_ends_of_two_letters(path: Path) -> None:
     assert values(read(path, ["a", "b"]), "b") == ["x", "y"]
 
 
+def test_a_line_end_of_two_bytes_is_one_line() -> None:
+    assert record_lines(b'a,b\r\n\r\n1,"x\r\ny"\r\n2,z\r\n', b",", b'"').tolist() == [0, 2, 4]
+
+
 def test_a_quote_inside_a_value_opens_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv, "CHUNK", 8)
-    path.write_text("a,b\n" + 'x"y,1\n' * 20)
-    assert values(read(path, ["a"]), "a") == ['x"y'] * 20
+    path.write_text("a,b\n" + 'x"y,1\n' * 21)
+    assert values(read(path, ["a"]), "a") == ['x"y'] * 21
 
 
 def test_quotes_line_ends_and_the_mark(path: Path) -> None:
@@ -126,17 +131,18 @@ def test_a_name_twice_is_refused(path: Path) -> None:
     ("text", "good", "row"),
     [
         ('a,b\n1,2\n3,"4', ["1"], 1),
-        ('a,b\n1,2\n3,"4\n5,6\n', ["1"], 1),
-        ('a,b\n1,2\n"3,4\n5,6\n', ["1"], 1),
+        ('a,b\n1,2\n3,"4\n5,6\n', ["1", "5"], 1),
+        ('a,b\r1,2\r3,"4\r5,6\r', ["1", "5"], 1),
+        ('a,b\n1,2\n"3,4\n5,6\n7,8', ["1", "5", "7"], 1),
         ('a,b\n"', [], 0),
         ('a,b\n1,"', [], 0),
     ],
 )
-def test_an_open_quote_spoils_the_last_record(path: Path, text: str, good: list[str], row: int) -> None:
+def test_an_open_quote_spoils_its_line(path: Path, text: str, good: list[str], row: int) -> None:
     path.write_text(text)
     blocks = read(path, ["a"])
     assert values(blocks, "a") == good
-    assert bad(blocks) == [(row, "a quoted value is not closed")]
+    assert bad(blocks) == [(row, "a quoted value is not closed; close it, or double the quotes inside it")]
 
 
 def test_a_quote_that_stays_open_for_long_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ KNOWN = (
 
 @pytest.mark.parametrize("name", ["file.txt", "file", "file.gz", "file.doc"])
 def test_an_unknown_suffix_is_refused(name: str) -> None:
-    text = f"{name}: unknown kind of file; its name must end in one of {KNOWN}, or be - for JSON lines"
+    text = f"{name}: unknown kind of file; its name must end in one of {KNOWN}, or be - for standard input or output"
     for opened in (lambda: open_reader(name, ["a"]), lambda: open_writer(name)):
         with pytest.raises(InputError) as caught:
             opened()
@@ -230,7 +230,7 @@ def test_lines_of_a_pipe_are_read_as_they_come(monkeypatch: pytest.MonkeyPatch) 
                 source.write(b'{"a": %d}\n{"a"' % number if number == 0 else b': 0}\n{"a": %d}\n{"a"' % number)
                 assert values([next(blocks)], "a")[-1] == number
             source.close()
-            assert next(blocks).bad == [(5, "malformed JSON; give one object a line")]
+            assert next(blocks).bad == [(5, "malformed JSON; give one object per line")]
 
 
 def test_a_pipe_that_is_closed_stays_a_broken_pipe() -> None:

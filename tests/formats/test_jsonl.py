@@ -254,8 +254,8 @@ def test_reasons_hold_no_data(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(b'secret\n["secret"]\n{"a": "secret\xff"}\n{"a": "secret\\ud800"}\n{"a": ' + b"[" * 9999)
     assert bad(read(path, ["a"])) == [
-        (0, "malformed JSON; give one object a line"),
-        (1, "not a JSON object; give one a line"),
+        (0, "malformed JSON; give one object per line"),
+        (1, "not a JSON object; give one per line"),
         (2, "not valid UTF-8; is it in another encoding? (input.encoding)"),
         (3, "not valid Unicode"),
         (4, "JSON nested too deeply; flatten it"),

@@ -87,7 +87,7 @@ def test_a_bad_value_spoils_only_its_lines(tmp_path: Path) -> None:
     with open_reader(str(path), ["a", "b"]) as reader:
         blocks = list(reader)
     assert sum(len(block.batch) for block in blocks) == 200_000
-    assert [bad for block in blocks for bad in block.bad] == [(1000, "malformed JSON; give one object a line")]
+    assert [bad for block in blocks for bad in block.bad] == [(1000, "malformed JSON; give one object per line")]
     assert blocks[-1].batch.column("a").to_pylist() == [i % 9 for i in range(200_000)][-len(blocks[-1].batch) :]
     assert len(blocks) < 30
 

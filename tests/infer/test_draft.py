@@ -268,7 +268,7 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         ("empty.csv", "", "is empty; the first line of a CSV file must name its columns"),
         ("header.csv", "age,sex\n", "has no records, since a draft needs some to look at"),
         ("empty.jsonl", "", "has no records, since a draft needs some to look at"),
-        ("broken.jsonl", "{\n{\n", "none of its first 2 rows can be read; give one object a line"),
+        ("broken.jsonl", "{\n{\n", "none of its first 2 rows can be read; give one object per line"),
         ("empty.parquet", "", "is not a Parquet file, or damaged or cut short; write it again"),
         ("empty.arrow", "", "is not an Arrow file, or damaged or cut short; write it again"),
     ],

@@ -335,7 +335,7 @@ class TestCompletion:
         assert [(r.row, r.cluster, r.sensitive) for r in releases[:2]] == [(1, 0, (None,)), (2, 0, (None,))]
 
     def test_castle_leaves_what_is_too_small_behind(self) -> None:
-        """Of five, two are split off, and two more join them; one is left, who leaves alone in the end."""
+        """Of five tuples, two are split off, and two more join them; one is left and leaves alone in the end."""
         events = people((1.0, "x"), (1.0, "x"), (1.0, "x"), (1.0, "y"), (1.0, "x"))
         releases = simulate("castle", [TEN], 2, ("count", 5), events, clusters=1, demands=[DISTINCT], reuse_limit=0)
         assert brief(releases) == [(i, "cluster", 0, (1.0, 1.0)) for i in range(4)] + [(4, "suppressed", None, (0.0, 10.0))]

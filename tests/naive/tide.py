@@ -256,7 +256,7 @@ def middle(units: Units, q: int, values: list[Any]) -> int:
 
 
 class Partition:
-    """A part's groups, in the order of their numbers; who is in none is alone."""
+    """A part's groups, in the order of their numbers; a tuple in none is alone."""
 
     def __init__(self, units: Units, k: int, wave: list[Row], alone: dict[Row, float], single: bool = False) -> None:
         self.units = units

@@ -16,7 +16,7 @@ TREE = {"any": {"news": {"bbc": ["news.bbc", "sport.bbc"], "press": ["lemonde"]}
 LEAVES = ("news.bbc", "sport.bbc", "lemonde", "amazon")
 
 
-class Told(NamedTuple):
+class Decided(NamedTuple):
     """What became of an observation that was published."""
 
     row: int
@@ -36,16 +36,16 @@ def batch(observations: Sequence[Observation]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"t": pa.array(time, pa.float64()), "user": pa.array(user), "site": pa.array(item)})
 
 
-def told(anonymizer: Anonymizer, published: pa.RecordBatch) -> list[Told]:
+def decided(anonymizer: Anonymizer, published: pa.RecordBatch) -> list[Decided]:
     rows = anonymizer.trace.column("row").to_pylist()
     columns = [published.column(name).to_pylist() for name in ("t", "user", "site")]
-    return [Told(*each) for each in zip(rows, *columns, strict=True)]
+    return [Decided(*each) for each in zip(rows, *columns, strict=True)]
 
 
-def pushed(anonymizer: Anonymizer, observations: Sequence[Observation], cuts: Iterable[int] = ()) -> list[Told]:
+def pushed(anonymizer: Anonymizer, observations: Sequence[Observation], cuts: Iterable[int] = ()) -> list[Decided]:
     """The stream, cut into batches at these places."""
     edges = sorted({0, len(observations), *(cut for cut in cuts if 0 < cut < len(observations))})
     found = []
     for first, last in pairwise(edges):
-        found += told(anonymizer, anonymizer.push_batch(batch(observations[first:last])))
+        found += decided(anonymizer, anonymizer.push_batch(batch(observations[first:last])))
     return found

@@ -57,6 +57,25 @@ def test_more_users_than_are_remembered() -> None:
         assert len(set(found)) == len(np.unique(users))
 
 
+def test_names_of_every_length() -> None:
+    """The message is the period and the name; some lengths fill a block of SHA-256, others need one more."""
+    people = ["n" * length for length in range(130)]
+    text, period = pa.array(people, pa.large_string()), np.full(len(people), 7)
+    found = Pseudonyms(b"0123456789abcdef").of(keys_of(text, (), KEY).keys, period, np.arange(len(people)), text)
+    assert found.to_pylist() == [expected(b"0123456789abcdef", 7, person) for person in people]
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_periods_that_the_look_up_cannot_tell_apart(step: int) -> None:
+    """The second period is chosen so that the hash of user and period has the same upper half."""
+    keys = keys_of(pa.array([7, 7]), (), KEY).keys
+    word = int(keys[0, 0] ^ keys[0, 1])
+    other = (word ^ 5) + step * pow(0x9E3779B97F4A7C15, -1, 1 << 64)
+    period = np.array([5, other % (1 << 64) ^ word], np.uint64).astype(np.int64)
+    found = Pseudonyms(b"0123456789abcdef").of(keys, period, np.arange(2), None).to_pylist()
+    assert found == [expected(b"0123456789abcdef", int(each), "7") for each in period]
+
+
 @given(
     time=st.lists(st.floats(-9e12, 9e12) | st.integers(-(10**10), 10**10).map(float), max_size=20),
     window=st.sampled_from([0.001, 0.1, 0.3, 1.0, 7.0, 3600.0, 86400.0, 1e9]),

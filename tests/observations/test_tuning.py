@@ -99,21 +99,21 @@ def test_batches_and_snapshots_change_nothing() -> None:
 
 
 def test_what_was_achieved_is_counted_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tuner is told the same share that the output shows."""
-    anonymizer, told = Anonymizer(policy(AUTO, WINDOW)), []
+    """The tuner gets the same share as the output shows."""
+    anonymizer, reported = Anonymizer(policy(AUTO, WINDOW)), []
     assert isinstance(anonymizer._engine, Filter) and anonymizer._engine._tuning
     tuner = anonymizer._engine._tuning._tuner
     observe = tuner.observe
 
     def listening(users: int, counts: NDArray[np.int64], achieved: float | None = None) -> int:
         if achieved is not None:
-            told.append(achieved)
+            reported.append(achieved)
         return observe(users, counts, achieved)
 
     monkeypatch.setattr(tuner, "observe", listening)
     stream = drifting()[:8]
     seen = [share(came, anonymizer.push_batch(with_stranger(came))) for came in stream]
-    assert told == pytest.approx(seen[1:-1])
+    assert reported == pytest.approx(seen[1:-1])
 
 
 def with_stranger(came: pa.RecordBatch) -> pa.RecordBatch:

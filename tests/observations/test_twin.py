@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.zanon import Observation, Zanon
-from observations.base import LEAVES, TREE, batch, policy, pushed, told
+from observations.base import LEAVES, TREE, batch, decided, policy, pushed
 from shoal import Anonymizer
 from shoal.algorithms.zanon import exposures
 from shoal.anonymizer import filter as engine
@@ -110,8 +110,8 @@ def test_sweeps_under_a_hierarchy(
     compare(stream(steps), twin, Anonymizer(policy(z, window, tree=TREE)), cuts)
 
 
-def test_who_was_swept_away_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other item is far ahead when the sweep comes; then somebody comes to the first, within a window of both its users."""
+def test_a_user_that_was_swept_away_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other item is far ahead when the sweep comes; then a user comes to the first, within a window of both its users."""
     monkeypatch.setattr(engine, "PAUSE", 3)
     seen = [Observation(0, 1, "a"), Observation(8, 2, "a"), Observation(24, 3, "b"), Observation(9, 2, "a")]
     compare(seen, Zanon(2, 10, pause=3), Anonymizer(policy(2, 10)), [])
@@ -133,6 +133,23 @@ def test_a_snapshot_changes_nothing(
     assert second.stats == straight.stats
 
 
+def test_the_first_sweep_after_a_snapshot_goes_by_the_newest_time_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came before the snapshot is far ahead of all that comes after it."""
+    monkeypatch.setattr(engine, "PAUSE", 4)
+    seen = [
+        Observation(0, 1, "a"),
+        Observation(24, 3, "b"),
+        Observation(5, 4, "c"),
+        Observation(6, 5, "c"),
+        Observation(9, 2, "a"),
+    ]
+    first, second = Anonymizer(policy(2, 10)), Anonymizer(policy(2, 10))
+    pushed(first, seen[:2])
+    second.restore(first.snapshot())
+    assert [f.row for f in pushed(second, seen[2:])] == [3]
+    compare(seen, Zanon(2, 10, pause=4), Anonymizer(policy(2, 10)), [2])
+
+
 def test_a_thousand_times_the_same() -> None:
     often = [Observation(t / 1000, 1, "a") for t in range(1000)]
     assert pushed(Anonymizer(policy(2, 5)), often) == []
@@ -144,6 +161,6 @@ def test_one_record_at_a_time_is_the_same() -> None:
     whole, single = Anonymizer(policy(3, 9, tree=TREE)), Anonymizer(policy(3, 9, tree=TREE))
     found = []
     for o in seen:
-        found += told(single, single.push_batch(batch([o])))
+        found += decided(single, single.push_batch(batch([o])))
     assert found == pushed(whole, seen)
     assert single.stats == whole.stats

@@ -48,7 +48,7 @@ def clean(folder: Path) -> list[str]:
 def test_a_signal_stops_it_at_once_and_it_goes_on_later(tmp_path: Path) -> None:
     place(tmp_path, 300, window="{count: 60}", follow=True)
     process = begun(tmp_path)
-    wait_until(lambda: len(clean(tmp_path)) > 100, 120)
+    wait_until(lambda: len(clean(tmp_path)) > 100)
     start = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
@@ -124,8 +124,8 @@ def test_it_never_says_what_the_data_are(tmp_path: Path) -> None:
     text = "".join(lines([record(i), bad[i % 5], record(i + 1, pid="Zebulon", disease="psoriasis")]) for i in range(100))
     (tmp_path / "raw.jsonl").write_text(text + '{"pid": "Zebulon", "age": 4242.4242, psoriasis\n')
     process = begun(tmp_path, "--verbose")
-    wait_until(lambda: (tmp_path / "dead.jsonl").exists() and "malformed" in (tmp_path / "dead.jsonl").read_text(), 120)
-    wait_until(lambda: 'shoal_rejected_total{reason="malformed JSON; give one object a line"} 1.0' in scraped(port))
+    wait_until(lambda: (tmp_path / "dead.jsonl").exists() and "malformed" in (tmp_path / "dead.jsonl").read_text())
+    wait_until(lambda: 'shoal_rejected_total{reason="malformed JSON; give one object per line"} 1.0' in scraped(port))
     metrics = scraped(port)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=120)
@@ -160,7 +160,7 @@ def test_faults_of_shoal_withhold_their_text(tmp_path: Path) -> None:
 def test_a_followed_file_is_read_line_by_line(tmp_path: Path, rest: str) -> None:
     place(tmp_path, 100, window="{count: 60}", follow=True)
     process = begun(tmp_path)
-    wait_until(lambda: len(clean(tmp_path)) > 0, 120)
+    wait_until(lambda: len(clean(tmp_path)) > 0)
     with (tmp_path / "raw.jsonl").open("a") as raw:
         half = json.dumps(record(100))
         raw.write(half[:10])

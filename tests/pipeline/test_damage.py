@@ -104,6 +104,27 @@ class TestAcknowledged:
             list(readiness(file))
 
 
+class TestMissingCheckpoints:
+    def test_what_was_taken_in_is_not_forgotten_without_a_word(self, tmp_path: Path) -> None:
+        file = crashed(tmp_path)
+        for path in file.state.dir.glob("checkpoint-*"):
+            path.unlink()
+        for rest in ("progress", "journal-*"):  # one of them is enough to tell
+            with pytest.raises(StateError, match="its checkpoints are missing; bring an intact copy of the folder back"):
+                again(file).run()
+            max(file.state.dir.glob(rest)).unlink()
+
+    def test_of_a_first_start_that_was_killed(self, tmp_path: Path) -> None:
+        """Before its first checkpoint nothing was taken in: it begins anew."""
+        file = place(tmp_path, window="{count: 1000}")
+        pipe, _ = poured(file, [b"never read"])
+        pipe._checkpoint = lambda: (_ for _ in ()).throw(Crash())  # type: ignore[method-assign]
+        with pytest.raises(Crash):
+            pipe.run()
+        assert list(file.state.dir.glob("journal-*")) and not list(file.state.dir.glob("checkpoint-*"))
+        assert again(file).run().received == 0
+
+
 class TestUnused:
     """What was never acknowledged may be torn: a crash does that."""
 
@@ -129,7 +150,7 @@ class TestAcceptedLoss:
         with caplog.at_level(logging.WARNING):
             pipe.run()
         assert pipe.lost == 1
-        assert "accepted a loss: 1 journal entries, and what they held, at least 5 tuples" in caplog.text
+        assert "accepted a loss: 1 journal entry with 1 record, and 5 tuples that waited" in caplog.text
         after, _ = poured(file, [lines([record(i)]).encode() for i in range(6, 9)])
         assert after.run().received == 9 and after.lost == 1
         rows = (tmp_path / "trace.jsonl").read_text()

@@ -20,6 +20,7 @@ from connectors.kafka_broker import QUIET, Cluster, cluster
 from connectors.test_kafka_secure import server
 from connectors.test_tls import pair  # noqa: F401
 from shoal.audit import Verdict, audit
+from shoal.connectors import kafka_link, kafka_sink
 from shoal.connectors.connector import Payload
 from shoal.connectors.kafka_source import KafkaSource
 from shoal.pipeline import Pipe, PipelineFile
@@ -49,6 +50,7 @@ class Noted(KafkaSource):
 
 def _run(path: str) -> None:
     os.environ["SHOAL_KEY"] = KEY
+    kafka_link.PATIENCE = kafka_sink.PATIENCE = 60.0  # the broker was just started, on a busy machine
     pipe = Pipe(PipelineFile.load(path))
     fields = pipe.source.fields
     pipe.source = Noted(pipe.file.source.settings)  # type: ignore[arg-type]
@@ -113,9 +115,9 @@ def begun(folder: Path, found: Cluster) -> Path:
 def finished(folder: Path, found: Cluster, process: BaseProcess, records: list[dict[str, object]]) -> None:
     """Wait until all records have left; then every promise was kept."""
     trace = folder / "trace.jsonl"
-    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == len(records), 120)
+    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == len(records))
     process.terminate()
-    process.join(20)
+    process.join(60)
     assert process.exitcode == 0
     clean, taken = found.numbered("clean"), order(folder)
     assert list(clean) == list(range(len(records)))
@@ -145,7 +147,7 @@ def survives(folder: Path, found: Cluster, kills: int, of_broker: int, seed: int
         known = journals(state)
         process = start(folder)
         if i in falls or chance.random() < 0.7:  # else it is killed while it starts
-            wait_until(lambda known=known: is_up(process) and bool(journals(state) - known), 60)  # type: ignore[misc] # noqa: B023
+            wait_until(lambda known=known: is_up(process) and bool(journals(state) - known))  # type: ignore[misc] # noqa: B023
         time.sleep(chance.random() * 0.3)
         if i in falls:
             found.nodes[0].stop(kill=True)
@@ -204,9 +206,9 @@ def test_one_of_three_brokers_is_killed(
         state, growing = begun(tmp_path, found), Growing(found, rate=200)
         growing.start()
         process = start(tmp_path)
-        wait_until(lambda: state.exists() and len(list(state.glob("journal-*"))) > 0, 60)
-        wait_until(lambda: (tmp_path / "trace.jsonl").exists() and (tmp_path / "trace.jsonl").stat().st_size > 1000, 60)
-        leader = found.admin.list_topics(timeout=10).topics["__transaction_state"].partitions[0].leader
+        wait_until(lambda: state.exists() and len(list(state.glob("journal-*"))) > 0)
+        wait_until(lambda: (tmp_path / "trace.jsonl").exists() and (tmp_path / "trace.jsonl").stat().st_size > 1000)
+        leader = found.admin.list_topics(timeout=60).topics["__transaction_state"].partitions[0].leader
         found.nodes[leader].stop(kill=True)
         size = (tmp_path / "trace.jsonl").stat().st_size
         wait_until(lambda: (tmp_path / "trace.jsonl").stat().st_size > size + 1000, 300)

@@ -112,7 +112,7 @@ def survives(folder: Path, broker: Broker, kills: int, seed: int, authority: Pat
     count = growing.end()
     process = start(folder / "pipeline.yaml")
     trace = folder / "trace.jsonl"
-    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count, 60)
+    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count)
     process.terminate()
     process.join()
     assert process.exitcode == 0
@@ -149,7 +149,7 @@ def test_a_broker_that_is_away_for_a_minute(tmp_path: Path, broker: Broker) -> N
     assert process.is_alive()
     broker.start()
     do(url, lambda js: give(js, range(300, 600)))
-    wait_until(lambda: published() > 500, 60)
+    wait_until(lambda: published() > 500)
     process.terminate()
     process.join(10)
     assert process.exitcode == 0

@@ -122,7 +122,7 @@ def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: i
         process = start(folder / "pipeline.yaml")
         if chance.random() < 0.8:  # else it is killed while it starts
             known = size(trace)
-            wait_until(lambda known=known: size(trace) > known, 180)  # type: ignore[misc]
+            wait_until(lambda known=known: size(trace) > known)  # type: ignore[misc]
         time.sleep(chance.random() * 0.5)
         kill(process)
         numbers = sorted(read()["nr"].to_pylist())
@@ -130,7 +130,7 @@ def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: i
         seen.add(len(numbers))
     count = growing.end()
     process = start(folder / "pipeline.yaml")
-    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count, 180)
+    wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count)
     process.terminate()
     process.join()
     assert process.exitcode == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,10 +40,17 @@ def overwritten(path: Path) -> None:
     path.write_bytes(data[:middle] + b"x" + data[middle + 1 :])
 
 
+def overwritten_later(path: Path) -> None:
+    """In another tick of the file system's clock."""
+    time.sleep(0.02)
+    overwritten(path)
+
+
 WHILE_IT_RUNS = [
     (Path.unlink, "was removed or replaced while the pipeline wrote to it; bring that file back"),
     (replaced, "was removed or replaced while the pipeline wrote to it; bring that file back"),
     (cut, "was cut while the pipeline wrote to it; bring back the file that was written"),
+    (overwritten_later, r"before byte \d+ it is not what the pipeline wrote; bring that file back"),
     (appended, "was written to by others while the pipeline wrote to it; bring back the file that was written"),
 ]
 
@@ -77,6 +86,36 @@ def test_it_is_noticed_although_nothing_is_written(tmp_path: Path) -> None:
     pipe._deliver = deliver  # type: ignore[method-assign]
     with pytest.raises(ConnectorError, match="was removed or replaced"):
         pipe.run()
+
+
+def test_overwritten_after_the_last_write(tmp_path: Path) -> None:
+    """A later checkpoint does not take it for its own."""
+    file = place(tmp_path, 300, window=COUNT, follow=True)
+    pipe = Pipe(file)
+    real = pipe._deliver
+
+    def deliver(*arguments: object) -> None:
+        real(*arguments)  # type: ignore[arg-type]
+        overwritten_later(tmp_path / "clean.jsonl")
+        pipe.stop()
+
+    pipe._deliver = deliver  # type: ignore[method-assign]
+    pipe.run()
+    with pytest.raises(ConnectorError, match=r"before byte \d+ it is not what the pipeline wrote"):
+        Pipe(file).run()
+
+
+def test_a_file_that_is_touched_and_the_same_serves(tmp_path: Path) -> None:
+    place(tmp_path, 400, window=COUNT)
+    pipe = Small(tmp_path)
+    real = pipe._deliver
+
+    def deliver(*arguments: object) -> None:
+        real(*arguments)  # type: ignore[arg-type]
+        os.utime(tmp_path / "clean.jsonl")
+
+    pipe._deliver = deliver  # type: ignore[method-assign]
+    assert pipe.run().released == 400
 
 
 class TestWhileItIsStopped:

@@ -279,4 +279,4 @@ def test_a_slow_sink_holds_the_source_back(tmp_path: Path) -> None:
     pipe.run()
     assert len(ahead) > 10
     assert {more for more, _ in ahead} == {0}
-    assert max(waiting for _, waiting in ahead) <= 10 + 5 + 1  # a delivery, the window, and who makes it due
+    assert max(waiting for _, waiting in ahead) <= 10 + 5 + 1  # a delivery, the window, and the tuple that makes it due

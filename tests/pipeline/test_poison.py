@@ -55,7 +55,8 @@ def test_an_open_quote_in_a_followed_csv(tmp_path: Path, monkeypatch: pytest.Mon
     file = csv_place(tmp_path, good + '1,2,3,"Oslo,d\n' + good)
     pipe = followed(file, 41)
     (letter,) = letters(tmp_path)
-    assert (letter["row"], letter["line"]) == (21, 22) and letter["reason"] == "a quoted value is not closed"
+    assert (letter["row"], letter["line"]) == (21, 22)
+    assert letter["reason"] == "a quoted value is not closed; close it, or double the quotes inside it"
     assert pipe.anonymizer.stats.held == 40  # type: ignore[union-attr]
     again = Pipe(file)
     again.stop(drain=True)
@@ -101,7 +102,7 @@ class TestFlood:
     def test_letters_are_bounded_and_summed_up(self, tmp_path: Path) -> None:
         file = place(tmp_path, window="{count: 1000}", more=LETTERS)
         pipe, _ = poured(file, [b"{}\n" * 100_000, b"{\n" * 3 + lines([record(1)]).encode()])
-        moments = iter([1000.0, 1000.0, 1000.5, *[1002.0] * 9])  # the manifest asks first
+        moments = iter([1000.0, 1000.0, 1000.5, 1000.5, *[1002.0] * 9])  # the manifest asks first
         pipe._today = lambda: next(moments)
         stats = pipe.run()
         found = letters(tmp_path)
@@ -124,6 +125,26 @@ class TestFlood:
         pipe._take_in = taken  # type: ignore[method-assign]
         pipe.run()
         assert found[0] == 0 and found[-1] == 101
+
+    @pytest.mark.parametrize("later", [0.0, 2.0])
+    def test_sums_wait_neither_for_a_delivery_nor_for_the_next_start(self, tmp_path: Path, later: float) -> None:
+        """They are written when the second is over, or at the latest when it stops."""
+        file = place(tmp_path, window="{count: 1000}", follow=True, more=LETTERS)
+        (tmp_path / "raw.jsonl").write_text("{}\n" * 150)
+        pipe, begun = Pipe(file), time.time()
+        pipe._today = lambda: begun + (later if len(letters(tmp_path)) >= 100 else 0.0)
+        read, calls = pipe.source.read, [0]
+
+        def reading(seconds: float) -> Any:
+            calls[0] += 1
+            if calls[0] == 4:
+                assert len(letters(tmp_path)) == (101 if later else 100)
+                pipe.stop()
+            return read(seconds)
+
+        pipe.source.read = reading  # type: ignore[method-assign]
+        pipe.run()
+        assert letters(tmp_path)[100]["count"] == 50
 
     def test_a_crash_changes_nothing(self, tmp_path: Path) -> None:
         deliveries = [b"{}\n" * 150, lines(record(i) for i in range(90)).encode(), b"{\n" * 30] * 4

@@ -134,7 +134,9 @@ class TestDamage:
         Small(other).run()
         return outputs(other)
 
-    @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b[:90] + bytes([b[90] ^ 1]) + b[91:], lambda b: b""])
+    @pytest.mark.parametrize(
+        "damage", [lambda b: b[: len(b) // 2], lambda b: b[:90] + bytes([b[90] ^ 1]) + b[91:], lambda b: b""]
+    )
     def test_the_checkpoint_before_is_used(self, tmp_path: Path, damage: object, caplog: pytest.LogCaptureFixture) -> None:
         file = self.crashed(tmp_path)
         newest = max(file.state.dir.glob("checkpoint-*"))

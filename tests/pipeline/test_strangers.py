@@ -49,7 +49,7 @@ def ports(tmp_path: Path) -> Iterator[tuple[int, int]]:
     (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(port=source))
     process = _FORKS.Process(target=_run, args=(str(tmp_path / "pipeline.yaml"), metrics), daemon=True)
     process.start()
-    wait_until(lambda: answers(metrics, "/healthz") and is_taken(source, 0), 60)
+    wait_until(lambda: answers(metrics, "/healthz") and is_taken(source, 0))
     yield source, metrics
     assert process.is_alive()
     process.kill()
@@ -90,7 +90,7 @@ def test_idle_connections_to_both_doors(tmp_path: Path, ports: tuple[int, int]) 
     known = {path.name for path in (tmp_path / "state").glob("checkpoint-*")}
     assert answers(metrics, "/healthz") and answers(metrics, "/metrics")
     assert is_taken(source, 100)
-    wait_until(lambda: bool({path.name for path in (tmp_path / "state").glob("checkpoint-*")} - known), 30)
+    wait_until(lambda: bool({path.name for path in (tmp_path / "state").glob("checkpoint-*")} - known))
     assert (tmp_path / "clean.jsonl").read_text()
     for client in clients:
         client.close()

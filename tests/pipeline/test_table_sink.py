@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 
 import deltalake
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from shoal.pipeline import Pipe, PipelineFile
+from shoal.audit import audit
+from shoal.errors import ConnectorError
+from shoal.pipeline import Pipe, PipelineFile, readiness
+from tests.docs.base import blocks, read
 
 POLICY = """
 person: pid
@@ -55,3 +59,52 @@ def test_it_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
     assert table.num_rows == 100
     assert {label for labels in table["city"].to_pylist() for label in labels or ()} <= {"North", "South", "World", *CITIES}
     assert {tuple(block) for block in table["ill"].to_pylist() if block} == {("flu", "cold"), ("asthma", "none")}
+
+
+TIMED = POLICY.replace("person: pid", "person: pid\ntime: {field: t, publish: generalize, grid: 1m}").replace(
+    "{count: 10}", "{time: 25s}"
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ("roll: {every: 60s}", "with a window of 25 s, readers see a tuple at most 85 s after it arrived, and a commit"),
+        ("number: age", "parquet: folder '{path}': number: 'age' is a published field; name another column"),
+        ("partition: {by: pid}", "parquet: folder '{path}': partition.by: 'pid' is not published; choose among t, ill, note"),
+        (
+            "partition: {by: age}",
+            "parquet: folder '{path}': partition.by: 'age' is generalized, and no time; choose among t, ill, note",
+        ),
+    ],
+)  # fmt: skip
+def test_check_says_what_readers_get_and_what_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, found: str
+) -> None:
+    monkeypatch.setenv("SHOAL_KEY", "k" * 40)
+    (tmp_path / "policy.yaml").write_text(TIMED)
+    (tmp_path / "raw.jsonl").write_text(record(1))
+    text = PIPELINE.format(name="parquet").replace("{path: clean}", f"{{path: clean, {settings}}}")
+    try:
+        *_, last = readiness(PipelineFile.parse(text, tmp_path))
+    except ConnectorError as error:
+        last = str(error)
+    assert last == found.format(path=tmp_path / "clean")
+
+
+def test_a_table_is_audited_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_KEY", "k" * 40)
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(TIMED.replace("25s", "1h"))
+    settings = "path: clean, number: n, roll: {rows: 20}, partition: {by: t, every: hour}"
+    Path("pipeline.yaml").write_text(
+        PIPELINE.format(name="parquet").replace("path: clean", settings) + "trace: private.jsonl\n"
+    )
+    records = ({**json.loads(record(i)), "t": 240 * i} for i in range(100))
+    Path("raw.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    Pipe(PipelineFile.load("pipeline.yaml")).run()
+    assert len(list(Path("clean").glob("hour=*"))) > 3
+    (copy,) = [block.text for block in blocks(read("docs/connectors.md")) if block.language == "sql"]
+    duckdb.sql(copy)
+    report = audit("policy.yaml", "raw.jsonl", "clean.parquet", trace="private.jsonl")
+    assert report.held, report.to_dict()

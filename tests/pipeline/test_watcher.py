@@ -1,4 +1,4 @@
-"""What those who watch a pipeline are told: what it waits for, what failed, and where it reads and writes."""
+"""What a watcher of a pipeline is shown: what it waits for, what failed, and where it reads and writes."""
 
 from __future__ import annotations
 

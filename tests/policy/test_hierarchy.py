@@ -93,7 +93,7 @@ def test_copies_are_equal_and_frozen() -> None:
 def test_no_lines_are_no_tree() -> None:
     with pytest.raises(PolicyError) as caught:
         Hierarchy.of([])
-    assert caught.value.problems == ("has no leaves; write one line a leaf",)
+    assert caught.value.problems == ("has no leaves; write one line per leaf",)
 
 
 def test_a_deep_tree() -> None:

@@ -9,7 +9,7 @@ from policy.base import problems, with_attribute
 from shoal.errors import PolicyError
 from shoal.policy import Hierarchy, Policy, parse_file
 
-EMPTY = "h.csv is empty; write one line a leaf, leaf first, root last, ';' between"
+EMPTY = "h.csv is empty; write one line per leaf, leaf first, root last, ';' between"
 
 
 def parsed(text: str) -> list[list[str]]:

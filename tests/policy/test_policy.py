@@ -160,7 +160,7 @@ def test_a_window_by_hand() -> None:
     assert Window(count=5).length == 5.0
 
 
-NULLS = "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+NULLS = "privacy.nulls_match: maybe lets a null stand for any value; an observer who takes nulls as values sees smaller groups"
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,7 @@ ATTRIBUTES: list[tuple[dict[Any, Any], str]] = [
     ),
     (
         {"quasi": "categorical"},
-        ".hierarchy: is missing; name a file in the policy's folder or write a mapping with one root",
+        ".hierarchy: is missing; name a file in the policy's folder, write a mapping with one root, or list its values: [a, b]",
     ),
     (
         {"quasi": "categorical", "hierarchy": {"*": "x"}, "unknown": "drop"},

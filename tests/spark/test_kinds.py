@@ -16,7 +16,7 @@ from spark.stream import KEY, POLICY, SCHEMA, classes, write
 
 
 def streamed(spark: Any, folder: Path, schema: str, policy: Policy) -> tuple[list[Any], list[dict[str, int]]]:
-    """What has left when all files have been taken in, a file a micro-batch, and what was counted in each."""
+    """What has left when all files have been taken in, one file per micro-batch, and what was counted in each."""
     source, home = f"{folder}/in", str(folder)
     records = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(source)
     sample = spark.read.schema(schema).json(source)

@@ -58,12 +58,14 @@ CASES = [
     Ugly(
         "titles.csv",
         ("Our guests\nof 2025\n\n" + table(";", decimal=",")).encode(),
-        error="its first 3 lines are no header: those below have more fields; remove what stands above the header",
+        error="its first 3 lines are no header: those below have more fields; remove what stands above the header, or "
+        "the marks at the ends of the lines",
     ),
     Ugly(
         "title.csv",
         ("Our guests\n" + table()).encode(),
-        error="its first line is no header: those below have more fields; remove what stands above the header",
+        error="its first line is no header: those below have more fields; remove what stands above the header, or "
+        "the marks at the ends of the lines",
     ),
     Ugly("semicolon.csv", table(";").encode(), "semicolons between fields, UTF-8, a header", SEMICOLON, 5, NAMES),
     Ugly("bar.csv", table("|").encode(), "bars between fields, UTF-8, a header", {"separator": "|"}, 5, NAMES),
@@ -184,7 +186,7 @@ CASES = [
         ("a", "b"),
     ),
     Ugly("ragged.csv", lines("a,b", "1,2", "3", "4,5,6", "7,8"), PLAIN, {}, 2, ("a", "b"), bad=2),
-    Ugly("unclosed.csv", b'a,b\n1,2\n3,"never\n4,5\n', PLAIN, {}, 1, ("a", "b"), bad=1),
+    Ugly("unclosed.csv", b'a,b\n1,2\n3,"never\n4,5\n', PLAIN, {}, 2, ("a", "b"), bad=1),
     Ugly(
         "no-header.csv",
         table(header=False).encode(),
@@ -201,6 +203,33 @@ CASES = [
         5,
         COLUMNS,
     ),
+    Ugly(
+        "marks-at-ends.csv",
+        lines("name;age;town", "Ann;34;Rome;", "Bo;58;Oslo;", "Cy;21;Bern;"),
+        error="its first line is no header: those below have more fields; remove what stands above the header, or "
+        "the marks at the ends of the lines",
+    ),
+    Ugly("blank-names.csv", lines("name,,,age,,", "Ann,,x,34,,", "Bo,,y,58,,"), PLAIN, {}, 2, ("name", "age")),
+    Ugly(
+        "json-lines.csv",
+        lines('{"who": "Ann", "age": 34}', '{"who": "Bo", "age": 58}'),
+        error="is no CSV, but begins like JSON; name it .jsonl, or .json if it is one array",
+    ),
+    Ugly(
+        "page.csv",
+        b"<!DOCTYPE html><table><tr><td>1</td></tr></table>\n",
+        error="is no CSV, but begins like a page or XML; export the table as CSV",
+    ),
+    Ugly(
+        "stray-latin1.csv",
+        b"town,size\n" + "Köln,3\nZürich,4\n".encode() * 20 + "Graz für,5\n".encode("latin-1"),
+        PLAIN,
+        {},
+        40,
+        ("town", "size"),
+        bad=1,
+    ),
+    Ugly("packed-dates.csv", lines("born,n", "19530412,1", "19991231,2"), PLAIN, {}, 2, ("born", "n")),
     Ugly("header-only.csv", b"name,age\n", error="has no records, since a draft needs some to look at"),
     Ugly("empty.csv", b"", error="is empty; the first line of a CSV file must name its columns"),
     Ugly("only-blank.csv", b"\n\n\r\n", error="is empty; the first line of a CSV file must name its columns"),

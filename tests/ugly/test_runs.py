@@ -16,6 +16,7 @@ import shoal
 from shoal.audit import audit
 from shoal.checks import check
 from shoal.errors import InputError, PolicyError, RejectedError
+from shoal.infer import draft
 
 POLICY = """
 input: {separator: ";", encoding: cp1252, decimal: ",", times: {born: dd.mm.yyyy}}
@@ -106,6 +107,62 @@ def test_too_many_rejected_records_leave_a_draft(tmp_path: Path) -> None:
     assert caught.value.stats.reasons == {"'weight': not a number (value withheld); is it text? (quasi: categorical)": 4}
     assert {path.name for path in tmp_path.iterdir()} == {"e.csv", "out.draft.csv", "t.draft.jsonl"}
     assert shoal.run(shoal.Policy.parse(POLICY), source, target, max_rejected=0.07).rejected == 4
+
+
+NARROW = "{person: pid, attributes: {age: {quasi: numeric, range: [0, 99], grid: 1}}, privacy: {k: 1}, window: {count: 9}}"
+
+
+def test_lines_that_an_open_quote_takes_are_loud(tmp_path: Path) -> None:
+    """They are one record, but many lines are lost: a share of rejected records alone would not show it."""
+    source, target = tmp_path / "e.csv", tmp_path / "out.csv"
+    source.write_text('pid,age\n1,2\n3,"4\n' + "5,6\n" * 30 + '7,8",9\n9,10\n')
+    seen: list[str] = []
+    with pytest.raises(RejectedError) as caught:
+        shoal.run(shoal.Policy.parse(NARROW), source, target, max_rejected=0.6, on_reject=lambda each: seen.append(str(each)))
+    assert "94.1 % of the lines were rejected, more than 60.0 %; the output is kept as a draft" in str(caught.value)
+    assert caught.value.stats.rejected == 1 and not target.exists()
+    assert seen == [
+        "line 3: 3 fields where the header has 2, on 32 lines; is a quote not closed? Give as many, and quote values that hold "
+        "a comma"
+    ]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_an_open_quote_at_the_end_spoils_its_line_alone(tmp_path: Path, mark: str) -> None:
+    """Also for the judge: it finds the same records."""
+    source, target, trace = tmp_path / "e.csv", tmp_path / "out.csv", tmp_path / "t.jsonl"
+    good = "".join(f'{i},"{i}"\n' for i in range(40))
+    source.write_text(f'{mark}"pid","age"\n{good}77,"4\n' + good.replace('"', "") + "x,6\n")
+    seen: list[str] = []
+    policy = shoal.Policy.parse(NARROW)
+    stats = shoal.run(policy, source, target, trace=trace, on_reject=lambda each: seen.append(str(each)))
+    assert (stats.received, stats.rejected) == (82, 1)
+    assert seen == ["line 42: a quoted value is not closed; close it, or double the quotes inside it"]
+    assert audit(policy, source, target, trace).held
+
+
+def test_a_sheet_with_a_title_or_two_rows_of_names_is_refused(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    told = "its first row is no header: {} with values below it have no name in it; remove what stands above the header"
+    for above, unnamed in ((("Our guests",), "2 columns"), (("Who", None, "What"), None), (("Who",), "2 columns")):
+        book = Workbook()
+        for row in (above, ("pid", "age", "town"), *(("p", 3, "Oslo") for _ in range(9))):
+            book.active.append(row)
+        book.save(tmp_path / "e.xlsx")
+        if unnamed:
+            with pytest.raises(InputError, match=told.format(unnamed)):
+                draft(tmp_path / "e.xlsx")
+        else:  # one column without a name, as an index has
+            assert "1 field without a name" in draft(tmp_path / "e.xlsx")
+
+
+def test_dates_of_eight_digits(tmp_path: Path) -> None:
+    source = tmp_path / "e.csv"
+    source.write_text("".join(["pid,born,code\n", *(f"{i},{19530101 + i % 28},{19530101 + i % 28}\n" for i in range(60))]))
+    drafted = draft(source)
+    assert "input: {times: {born: yyyymmdd}}" in drafted and "born: {quasi: numeric, part: year" in drafted
+    assert "code: yyyymmdd" not in drafted
 
 
 def test_lines_are_named_by_their_number_in_the_file(tmp_path: Path) -> None:

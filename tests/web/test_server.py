@@ -146,7 +146,7 @@ def test_a_host_beyond_loopback_needs_a_token(monkeypatch: pytest.MonkeyPatch, t
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     assert token_for("0.0.0.0", str(tmp_path / "token")) == TOKEN
     (tmp_path / "empty").touch()
-    for host in ("0.0.0.0", "127.0.0.1"):  # who names a file wants the page locked
+    for host in ("0.0.0.0", "127.0.0.1"):  # with a token file the page is locked
         with pytest.raises(InputError, match="empty: is empty; write the page's token into it"):
             token_for(host, str(tmp_path / "empty"))
     with pytest.raises(InputError, match="cannot be read; name a file that holds the page's token"):

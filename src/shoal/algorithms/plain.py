@@ -96,8 +96,8 @@ class Plain:
 
     def __call__(self, state: Packed, batch: Packed, closing: bool) -> None:
         s: Any = state.value
-        bare = s._replace(memory=())  # so that one compiled loop serves all memories
-        packed = self._packed = Packed(bare) if self._packed is None else self._packed.update(bare)
+        shared = s._replace(memory=())  # so that one compiled loop serves all memories
+        packed = self._packed = Packed(shared) if self._packed is None else self._packed.update(shared)
         while run(packed, batch, closing):
             size = self._choice(s, packed) if int(s.window.persons.size[0]) >= int(s.rule.k) else 0
             publish(packed, size)

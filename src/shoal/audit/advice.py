@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.audit.exposure import Exposure
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _MANY_SUPPRESSED = 0.05
 _CLOSE = 0.3  # the t that is recommended
-_ACROSS = 3
+ACROSS = 3
+"""The values of a block that is recommended."""
 _TIMES = 1  # that a person leaves in a day, against intersection
 _STEPS = 20  # of a grid that is recommended, over the range
 _LINKS = ("whole row", "linkage", "timing", "presence", "minimality")
@@ -32,6 +33,7 @@ class Price:
     published_after: int
     success_before: float | None  # of the attack that the change is against
     success_after: float | None
+    kept: float | None = None  # of the information of an attribute, where blocks take its place
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ class Advice:
     do: str  # what to do
     change: Mapping[str, Any] | None = None  # the keys of the policy that change, where they can be written down
     price: Price | None = field(default=None)
+    blocks_of: str = ""  # an attribute whose blocks have to be drafted from the data
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether its price can be measured."""
+        return bool(self.change or self.blocks_of)
 
     @property
     def cost(self) -> str:
@@ -54,11 +62,9 @@ def advice(report: WindowReport) -> tuple[Advice, ...]:
     """What to do, the most urgent first; at most one for each change of the policy."""
     found: dict[str, Advice] = {}
     for each in (*_of_promises(report), *_of_attacks(report), *_of_data(report)):
-        key = repr(each.change) if each.change else each.about
+        key = repr(each.change) if each.change else each.do
         found.setdefault(key, each)
-    return tuple(
-        Advice(each.about, each.because, each.do, each.change, report.prices.get(each.about)) for each in found.values()
-    )
+    return tuple(replace(each, price=report.prices.get(each.about)) for each in found.values())
 
 
 def _of_promises(report: WindowReport) -> Iterator[Advice]:
@@ -97,17 +103,16 @@ def _against(report: WindowReport, each: Exposure) -> Advice:
         own["attributes"][of] = {"t": _CLOSE}
         return Advice(each.label, f"{of} can be guessed from the class: {right}", f"set t: {_CLOSE} on {of}", own)
     if name in ("intersection of values", "values across releases"):
-        because = f"who links the releases of a person learns {of}: {right}"
-        do = f"declare {of} stable: true with as: block, and privacy: {{across: {_ACROSS}}}; shoal blocks drafts the blocks"
-        return Advice(each.label, because, do)
+        because = f"an outsider who links the releases of a person learns {of}: {right}"
+        do = f"declare {of} stable: true with as: block, and privacy: {{across: {ACROSS}}}; shoal blocks drafts the blocks"
+        return Advice(each.label, because, do, blocks_of=of)
     if name == "intersection":
-        because = f"who links the releases of a person finds out who it is: {right}"
+        because = f"an outsider who links the releases of a person finds out who it is: {right}"
         bound = f"releases: {{per_person: {_TIMES}, per: 1d}}"
         do = f"bound how often a person leaves, by {bound}, or rule out by contract that rows are linked"
         return Advice(each.label, because, do, {"releases": {"per_person": _TIMES, "per": "1d"}})
     if name == "null pattern":
-        change = {"privacy": {"nulls_match": "blurred"}}
-        return Advice(each.label, f"which values are missing finds persons: {right}", "set nulls_match: blurred", change)
+        return _against_nulls(report, each, f"which values are missing finds persons: {right}")
     if name == "end points":
         grids = _grids(report)
         because = f"ends of intervals are values of persons: {right}"
@@ -125,8 +130,7 @@ def _against(report: WindowReport, each: Exposure) -> Advice:
         return Advice(
             each.label, f"persons are found: {right}", f"raise k from {policy.privacy.k} to {k}", {"privacy": {"k": k}}
         )
-    do = f"decide whether this is acceptable for these recipients; if it is, write privacy: {{accept: {{{name}: …}}}}"
-    return Advice(each.label, f"it succeeds more often than its bound: {right}", do)
+    return Advice(each.label, f"it succeeds more often than its bound: {right}", _accepted(name))
 
 
 def _below_k(report: WindowReport, each: Exposure) -> Advice:
@@ -140,7 +144,22 @@ def _below_k(report: WindowReport, each: Exposure) -> Advice:
         names = ", ".join(kept)
         do = f"leave out {names}, make it a quasi-identifier, or say by because: … why it may be published"
         return Advice(each.label, f"{share}, {names} among it", do, {"attributes": dict.fromkeys(kept)})
-    return Advice(each.label, share, "set nulls_match: blurred", {"privacy": {"nulls_match": "blurred"}})
+    return _against_nulls(report, each, share)
+
+
+def _against_nulls(report: WindowReport, each: Exposure, because: str) -> Advice:
+    policy = report.policy
+    if policy.privacy.nulls_match != "blurred":
+        return Advice(each.label, because, "set nulls_match: blurred", {"privacy": {"nulls_match": "blurred"}})
+    if policy.suppressed == "publish" and report.rows["suppressed"]:
+        return Advice(
+            each.label, because, "set suppressed: blank, so that rows outside k show no value", {"suppressed": "blank"}
+        )
+    return Advice(each.label, because, _accepted(each.name))
+
+
+def _accepted(name: str) -> str:
+    return f"decide whether this is acceptable for these recipients; if it is, write privacy: {{accept: {{{name}: …}}}}"
 
 
 def _grids(report: WindowReport) -> dict[str, Any]:
@@ -173,6 +192,8 @@ def _in_words(price: Price) -> str:
     if price.published_after != price.published_before:
         share = price.published_after / max(1, price.published_before) - 1
         parts.append(f"{percent(abs(share))} {'more' if share > 0 else 'fewer'} rows with values")
+    if price.kept is not None:
+        parts.append(f"the drafted blocks keep {percent(price.kept)} of the information")
     if price.success_before is not None and price.success_after is None:
         parts.append("the attack finds nothing left to try")
     elif price.success_before is not None:

@@ -139,12 +139,12 @@ def _likelihood(report: Report) -> Iterator[tuple[str, str]]:
     exposures = getattr(report, "exposures", None)
     if exposures is None:
         attacks = report.figures.attacks  # type: ignore[attr-defined]
-        told = [
+        attacks = [
             f"{each.name}: right in {percent(each.success)}, by chance in {percent(each.baseline)}"
             for each in attacks
             if each.success is not None and each.baseline is not None
         ]
-        yield "pseudonyms", sentence("; ".join(told) or "not measured: that needs the trace")
+        yield "pseudonyms", sentence("; ".join(attacks) or "not measured: that needs the trace")
         return
     for kind in ("singling out", "linking", "inferring"):
         tried = [each for each in exposures if each.kind == kind and each.success is not None]

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.audit.sets import WORDS
 from shoal.audit.values import Flags, distinct, is_text
 
 _DOUBT = "or_missing"
-_WORDS = " or missing"
 
 
 class Apart(NamedTuple):
@@ -82,8 +82,8 @@ def _of_texts(column: pa.Array, size: int) -> Apart:
 
 
 def _of_text(text: str, size: int) -> tuple[str, bool]:
-    if text.endswith(_WORDS):
-        return text.removesuffix(_WORDS), True
+    if text.endswith(WORDS):
+        return text.removesuffix(WORDS), True
     if text.startswith("["):
         with suppress(ValueError, RecursionError):
             parts = json.loads(text)

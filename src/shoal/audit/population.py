@@ -21,7 +21,7 @@ from shoal.audit.classes import classes
 from shoal.audit.evidence import Evidence
 from shoal.audit.files import Source
 from shoal.audit.original import Original, Tree, original
-from shoal.audit.risk import Crowd
+from shoal.audit.risk import Accepted
 from shoal.policy import Policy
 
 LOOKED_AT = 1_000
@@ -34,7 +34,7 @@ PRESENCE = Attack(
 
 @dataclass(frozen=True)
 class Present:
-    """What the output says about who of the population is in it."""
+    """Which persons of the population the output shows to be in it."""
 
     records: int  # of the population
     k_map: int
@@ -60,10 +60,10 @@ def presence(evidence: Evidence, population: Original) -> tuple[Present, Attack]
     _, first = np.unique(found.of[rows], return_index=True)
     shown = rows[first]
     shown = shown[np.argsort(found.size[shown], kind="stable")][:LOOKED_AT]
-    crowd = Crowd(
+    accepted = Accepted(
         replace(evidence, original=population.quasi, person=population.person, line=population.line, cache={}), patterns=True
     )
-    fitting = np.array([crowd.fitting(int(row)) for row in shown])
+    fitting = np.array([accepted.fitting(int(row)) for row in shown])
     chance = np.minimum(1.0, found.size[shown] / fitting)
     records, persons = len(population.line), len(np.unique(evidence.person))
     present = Present(

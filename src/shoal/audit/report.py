@@ -134,7 +134,7 @@ class WindowReport(Report):
     figures: Figures
     whole: WholeRows
     exposures: tuple[Exposure, ...]  # what an outsider can still do, the worst first
-    population: Present | None = None  # who of a population is in the output, if a file of it was given
+    population: Present | None = None  # which persons of a population are in the output, if a file of it was given
 
     @property
     def answers(self) -> tuple[str, str, str]:

@@ -146,9 +146,9 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
     rows = np.flatnonzero(classes.size > 0)
     if not len(rows):
         return Population(np.zeros(0, dtype=np.int64), 0, True)
-    crowd = Crowd(evidence, patterns)
+    accepted = Accepted(evidence, patterns)
     drawn = np.random.default_rng(SEED).choice(rows, min(DRAWN, len(rows)), replace=False)
-    sizes = np.array([crowd.fitting(int(row)) for row in drawn])
+    sizes = np.array([accepted.fitting(int(row)) for row in drawn])
     smallest = int(sizes.min())
     _, first = np.unique(classes.of[rows], return_index=True)
     candidates = rows[first]
@@ -156,12 +156,12 @@ def population(evidence: Evidence, classes: Classes, patterns: bool) -> Populati
     for row in candidates[:SMALLEST].tolist():
         if classes.size[row] >= smallest:
             return Population(sizes, smallest, True)
-        smallest = min(smallest, crowd.fitting(row))
+        smallest = min(smallest, accepted.fitting(row))
     exact = len(candidates) <= SMALLEST or bool(classes.size[candidates[-1]] >= smallest)
     return Population(sizes, smallest, exact)
 
 
-class Crowd:
+class Accepted:
     """The accepted records, to be compared with a published row; without a trace each counts, as each published row does."""
 
     def __init__(self, evidence: Evidence, patterns: bool) -> None:

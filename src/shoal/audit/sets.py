@@ -19,7 +19,7 @@ from shoal.audit.values import Flags, Ints, distinct, is_text
 
 NULL, NO_NODE = -1, -2
 _BETWEEN, _MISSING = "\x1f", "\x1e"  # in a list that is written as one text
-_WORDS, _BAR = " or missing", "|"
+WORDS, BAR = " or missing", "|"
 
 
 class Sets:
@@ -103,8 +103,8 @@ def _of_cell(text: str) -> tuple[object, dict[str, Any]]:
         with suppress(ValueError, RecursionError):
             found = json.loads(text)
             return (found.get("value"), found) if isinstance(found, dict) else (found, {})
-    doubt = text.endswith(_WORDS)
-    return [*text.removesuffix(_WORDS).split(_BAR), *([None] if doubt else [])], {}
+    doubt = text.endswith(WORDS)
+    return [*text.removesuffix(WORDS).split(BAR), *([None] if doubt else [])], {}
 
 
 def member_table(tree: Tree, members: tuple[tuple[int, ...], ...]) -> Flags:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -44,8 +45,9 @@ def csv(path: str, wanted: set[str] | None, written: Input, separator: str) -> I
         return
     kinds = {name: pa.dictionary(pa.int32(), pa.binary()) for name in names}
     with opened(path, written.encoding) as file:
+        spans = _given_up(path, written, separator)
         reader = pa.csv.open_csv(
-            file,
+            _Replaced(file, spans, separator.encode() * (len(names) + 1) + b"\n") if spans else file,
             read_options=pa.csv.ReadOptions(
                 block_size=BYTES, use_threads=False, encoding=encoding, column_names=list(written.header) or None
             ),
@@ -65,6 +67,89 @@ def csv(path: str, wanted: set[str] | None, written: Input, separator: str) -> I
             yield Block(columns, lines[good], start)
         if malformed and malformed[-1] >= start:
             yield Block({}, np.empty(0, np.int64), malformed[-1] + 1)
+
+
+def _given_up(path: str, written: Input, separator: str) -> list[tuple[int, int]]:
+    """The lines, from byte to byte, in which a record begins whose quote is open to the end of the file: they are malformed.
+
+    Looked for if the number of quotes is odd, as one that is not closed leaves it.
+    """
+    quote, found = written.quote.encode(), list[tuple[int, int]]()
+    with opened(path, written.encoding) as file:
+        count = sum(more.count(quote) for more in iter(lambda: file.read(BYTES), b"")) if quote else 0
+    if not count % 2:
+        return found
+    while (begin := _open_record(path, written.encoding, quote, separator.encode(), found[-1][1] if found else 0)) is not None:
+        with opened(path, written.encoding) as file:
+            _passed(file, begin)
+            text = file.read(BYTES)
+        found.append((begin, begin + (text.find(b"\n") + 1 or text.find(b"\r") + 1 or len(text))))
+    return found
+
+
+def _open_record(path: str, encoding: str, quote: bytes, separator: bytes, start: int) -> int | None:
+    """Where the last record begins, from a byte on, if a quote in it is open to the end of the file.
+
+    A quote opens a value at its beginning only, and two inside of it stand for one.
+    """
+    at = record = start
+    is_open, closed, last = False, -2, b"\n"
+    with opened(path, encoding) as file:
+        _passed(file, start)
+        while more := file.read(BYTES):
+            if not at and more.startswith(BOM_UTF8):
+                at = record = len(BOM_UTF8)
+                more = more[at:]
+            here = 0
+            for place in [*(match.start() for match in re.finditer(re.escape(quote), more)), len(more)]:
+                if not is_open and (end := max(more.rfind(b"\n", here, place), more.rfind(b"\r", here, place)) + 1):
+                    record = at + end
+                if place == len(more):
+                    break
+                if is_open:
+                    is_open, closed = False, at + place
+                else:
+                    before = more[place - 1 : place] if place else last
+                    is_open = closed == at + place - 1 or before in (b"\n", b"\r", separator)
+                here = place + 1
+            at, last = at + len(more), more[-1:] or last
+    return record if is_open else None
+
+
+class _Replaced(io.RawIOBase):
+    """A file in which some parts, from byte to byte, are replaced by a line."""
+
+    def __init__(self, file: BinaryIO, spans: list[tuple[int, int]], line: bytes) -> None:
+        self._parts, self._rest = self._cut(file, spans, line), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest and (more := next(self._parts, None)) is not None:
+            self._rest = more
+        some = self._rest[: len(buffer)]
+        self._rest = self._rest[len(some) :]
+        buffer[: len(some)] = some
+        return len(some)
+
+    @staticmethod
+    def _cut(file: BinaryIO, spans: list[tuple[int, int]], line: bytes) -> Iterator[bytes]:
+        at = 0
+        for begin, end in spans:
+            while at < begin and (more := file.read(min(begin - at, BYTES))):
+                at += len(more)
+                yield more
+            _passed(file, end - at)
+            at = end
+            yield line
+        while more := file.read(BYTES):
+            yield more
+
+
+def _passed(file: BinaryIO, size: int) -> None:
+    while size > 0 and (more := file.read(min(size, BYTES))):
+        size -= len(more)
 
 
 def _encoding(path: str, declared: str) -> str:

@@ -1,4 +1,4 @@
-"""What a policy gets that names neither an algorithm nor a reading of nulls: against fads, by window and k, a record a call."""
+"""A policy that names neither an algorithm nor a reading of nulls: against fads, by window and k, one record per call."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def tables(result: Figures) -> list[Table]:
          times(row["timing"]["ns"] / first), NOTHING if row["loss"] is None else f"{row['loss']:.3f}")
         for row in result["rows"]
     ]  # fmt: skip
-    header = ("", "tuples/s", "ns a tuple", "spread", f"against {OTHER}", "loss")
+    header = ("", "tuples/s", "ns per tuple", "spread", f"against {OTHER}", "loss")
     found = [Table("The default algorithm and reading of nulls", header, rows)]
     windows, ks = (sorted({cell[name] for cell in result["grid"]}) for name in ("window", "k"))
     costs = {(cell["window"], cell["k"]): cell["timing"]["ns"] for cell in result["grid"]}
@@ -91,7 +91,9 @@ def tables(result: Figures) -> list[Table]:
     cells = {cell: f"{whole(cost)} ({cost / base:.1f})" for cell, cost in costs.items()}
     lines: list[tuple[str, ...]] = [(f"{window:,}", *(cells.get((window, k), NOTHING) for k in ks)) for window in windows]
     note = f"In brackets: against window {result['window']:,}, k {result['k']}."
-    found.append(Table(f"ns a tuple of {QUICK}, blurred, by window and k", ("window", *(f"k {k}" for k in ks)), lines, [note]))
+    found.append(
+        Table(f"ns per tuple of {QUICK}, blurred, by window and k", ("window", *(f"k {k}" for k in ks)), lines, [note])
+    )
     lines = []
     for name, taken in result["calls"].items():
         ordered = sorted(taken)
@@ -99,5 +101,5 @@ def tables(result: Figures) -> list[Table]:
             points = (ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], ordered[-1])
             lines.append((name, f"{len(ordered):,}", *(f"{1000 * each:.2f}" for each in points)))
     note = "Processor time without the collection of garbage. Leaving: without turning what leaves into Python's dictionaries."
-    found.append(Table("One record a call, ms", ("while", "calls", "median", "99 of 100", "most"), lines, [note]))
+    found.append(Table("One record per call, ms", ("while", "calls", "median", "99 of 100", "most"), lines, [note]))
     return found

@@ -58,7 +58,7 @@ def _paths(home: Path, size: str, kind: str) -> tuple[Path, Path]:
 
 def file_tables(result: Figures) -> list[Table]:
     large, small = count(result["rows"][0]["timing"]["tuples"]), count(result["small"])
-    header = ("format", "tuples/s", "ns a tuple", "spread", "read", "written", f"peak of {small}", f"peak of {large}")
+    header = ("format", "tuples/s", "ns per tuple", "spread", "read", "written", f"peak of {small}", f"peak of {large}")
     rows = [
         (
             row["format"], *speed(row["timing"]), megabytes(row["read"]), megabytes(row["written"]),
@@ -115,7 +115,7 @@ def _audited(home: Path, size: str) -> tuple[Path, Path, Path]:
 
 def audit_tables(result: Figures) -> list[Table]:
     tuples = result["rows"][0]["timing"]["tuples"]
-    header = ("audit", "seconds", "records/s", "ns a record", "spread", "verdict")
+    header = ("audit", "seconds", "records/s", "ns per record", "spread", "verdict")
     rows = [
         (
             f"{row['kind']}, {'with a trace' if row['trace'] else 'without'}", f"{row['timing']['median']:.2f}",

@@ -213,7 +213,7 @@ def nulls_tables(result: Figures) -> list[Table]:
         losses.append((name, *(loss(own[each]) for each in READINGS), *shares))
         counts.append((name, *(f"{row['single'][each]:.2f}, {row['pairs'][each]:.2f}" for each in READINGS)))
     notes = [
-        "Under maybe, the reading of the papers, an observer who takes nulls for values sees classes of fewer than k.",
+        "Under maybe, the reading of the papers, an observer who takes nulls as values sees classes of fewer than k.",
         'In doubt: the share of the published values that say "or missing" under blurred.',
     ]
     estimators = [

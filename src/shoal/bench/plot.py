@@ -86,7 +86,7 @@ def _loss_against_cost(axes: Axes, rows: Any) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_ylim(0, 1.15 * max(row["loss"] for row in rows))
-    axes.set_xlabel("ns a tuple; filled: blurred, hollow: maybe")
+    axes.set_xlabel("ns per tuple; filled: blurred, hollow: maybe")
     axes.set_ylabel("loss")
     axes.set_title("Loss against cost", loc="left")
     axes.margins(x=0.2)
@@ -108,7 +108,7 @@ def _growth(figure: Any, result: Any) -> None:
         others = ", ".join(f"{AXES[other]} {result['fixed'][other]:,}" for other in ("window", "k") if other != axis)
         axes.set_title(f"by {name} ({others})", loc="left")
         axes.set_xlabel(name)
-    panels[0].set_ylabel("ns a tuple")
+    panels[0].set_ylabel("ns per tuple")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
 

@@ -49,7 +49,7 @@ def measure(bench: Benchmark) -> Figures:
 
 
 def tables(result: Figures) -> list[Table]:
-    header = ("algorithm", "scans per 1,000", "held", "bytes a tuple", "ns to read them", "ns a tuple", "share")
+    header = ("algorithm", "scans per 1,000", "held", "bytes per tuple", "ns to read them", "ns per tuple", "share")
     rows = [
         (
             row["algorithm"], f"{1000 * row['scans'] / row['timing']['tuples']:.1f}", whole(row["held"]),

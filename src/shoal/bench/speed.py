@@ -59,7 +59,7 @@ def speed_tables(result: Figures) -> list[Table]:
     first = result["rows"][0]
     small, large = count(first["small"]["tuples"]), count(first["large"]["tuples"])
     header = (
-        "algorithm", f"tuples/s of {small}", f"tuples/s of {large}", "ns a tuple", "spread", "growth",
+        "algorithm", f"tuples/s of {small}", f"tuples/s of {large}", "ns per tuple", "spread", "growth",
         f"blurred, {small}", "of maybe", "loss", "twin",
     )  # fmt: skip
     rows = [
@@ -74,7 +74,7 @@ def speed_tables(result: Figures) -> list[Table]:
         "All columns are under nulls_match: maybe, the papers' reading, except blurred, which a policy gets by default; "
         "of maybe: its tuples a second against the first column.",
         f"Labels come as dictionaries, as from Parquet. As plain strings {first['algorithm']} takes "
-        f"{whole(result['strings']['ns'])} ns a tuple on {small}, against {whole(first['small']['ns'])}.",
+        f"{whole(result['strings']['ns'])} ns per tuple on {small}, against {whole(first['small']['ns'])}.",
         "Growth: the cost of a tuple of the long stream against one of the short.",
         result["absent"] or "Twin: how many times as long the naive twin takes for the same few tuples.",
         *other_work(row["large"] for row in result["rows"]),
@@ -181,7 +181,7 @@ def growth_tables(result: Figures) -> list[Table]:
             costs = [row["timing"]["ns"] for row in rows if row["algorithm"] == algorithm]
             lines.append((algorithm, *map(whole, costs), f"{exponent(values, costs):+.2f}"))
         rest = ", ".join(f"{AXES[other]} {fixed[other]:,}" for other in AXES if other != axis)
-        title = f"ns a tuple by {name} ({rest}; {count(rows[0]['timing']['tuples'])} tuples)"
+        title = f"ns per tuple by {name} ({rest}; {count(rows[0]['timing']['tuples'])} tuples)"
         found.append(Table(title, (name, *(f"{value:,}" for value in values), "exponent"), lines))
     return [*found[:-1], replace(found[-1], notes=["The exponent is e where cost grows as the e-th power."])]
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shoal.bench.timing import Timing
+from shoal.text import percent as percent_text
+from shoal.text import short
 
 NOTHING = "-"
 _IDLE = 0.95  # the share of a core that says that nothing else ran on it
@@ -52,10 +54,7 @@ def rate(number: float) -> str:
     >>> [rate(number) for number in (950, 12_345, 412_345, 2_345_678)]
     ['950', '12.3 k', '412 k', '2.35 M']
     """
-    for unit, name in ((1e6, " M"), (1e3, " k")):
-        if number >= unit:
-            return f"{_three(number / unit)}{name}"
-    return _three(number)
+    return short(number) if number >= 1000 else _three(number)
 
 
 def _three(number: float) -> str:
@@ -83,7 +82,7 @@ def percent(share: float | None) -> str:
     >>> percent(0.034), percent(0.5)
     ('3.4 %', '50 %')
     """
-    return NOTHING if share is None else f"{100 * share:.{1 if share < 0.1 else 0}f} %"
+    return NOTHING if share is None else percent_text(share, 1 if share < 0.1 else 0)
 
 
 def megabytes(number: float | None) -> str:
@@ -103,7 +102,7 @@ def loss(number: float | None) -> str:
 
 
 def speed(timing: Timing) -> tuple[str, str, str]:
-    """Tuples a second, ns a tuple and the spread."""
+    """Tuples a second, ns per tuple and the spread."""
     return rate(timing["rate"]), whole(timing["ns"]), percent(timing["spread"])
 
 

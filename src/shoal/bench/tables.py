@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,12 +22,15 @@ import pyarrow.parquet
 import shoal
 from shoal.bench.benchmark import Figures
 from shoal.bench.brokers import POLICY, _listens, _piped, _port, records
-from shoal.connectors import flat_table, plain_table
+from shoal.connectors import SINKS, connector_class, flat_table, plain_table
 from shoal.errors import ShoalError
 from shoal.formats import lines
+from shoal.storage import make_durable
 
-ROWS = 400_000
-COMMIT = 100_000  # rows of a commit
+ROWS = 2_000_000
+PARSED = 400_000  # rows that are also parsed from JSON lines
+COMMIT = {"postgres": 100_000}  # rows of a commit, as the sinks have them by default
+USUAL_COMMIT = 1_000_000
 NEEDED = {"parquet": "pyarrow", "postgres": "psycopg", "delta": "deltalake", "iceberg": "pyiceberg"}
 Write = Callable[[pa.Table], None]  # one commit
 
@@ -40,21 +43,24 @@ def absent() -> list[str]:
 def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], None]) -> list[Figures]:
     """For each kind of table, rates in rows a second, which were measured in turns.
 
-    `rate` is that of a pipeline from Parquet, `alone` that of the bare client, which has the published rows in memory.
-    `lines` is that of a pipeline from JSON lines, `loop` that of a loop that parses these lines and writes their fields.
+    `alone` is that of the bare client, which has the published rows in memory, `sink` that of the sink which is given the same
+    rows, and `rate` that of a pipeline from Parquet, which also anonymizes them. `lines` is that of a pipeline from JSON lines,
+    `loop` that of a loop that parses these lines and writes their fields.
     """
     count, found = min(ROWS, most), []
+    parsed = min(PARSED, count)
     (home / "policy.yaml").write_text(POLICY)
     raw = pa.Table.from_pylist(records(count)).combine_chunks()
     pyarrow.parquet.write_table(raw, home / "raw_tables.parquet")
-    (home / "raw_tables.jsonl").write_bytes(b"".join(map(lines, raw.to_batches())))
+    (home / "raw_tables.jsonl").write_bytes(b"".join(map(lines, raw.slice(0, parsed).to_batches())))
     shoal.run(home / "policy.yaml", home / "raw_tables.parquet", home / "published.parquet")
-    published = plain_table(pyarrow.parquet.read_table(home / "published.parquet").combine_chunks().to_batches(), "published")
+    left = pyarrow.parquet.read_table(home / "published.parquet").to_batches()
+    published = plain_table(left, "published").combine_chunks()
     names = [name for name in NEEDED if name not in absent()]
     for i, name in enumerate(names):
         step(f"a pipeline into {name}", i, len(names))
-        rows = flat_table(published) if name == "postgres" else published
-        seconds: dict[str, list[float]] = {"alone": [], "rate": [], "loop": [], "lines": []}
+        rows, size = flat_table(published) if name == "postgres" else published, COMMIT.get(name, USUAL_COMMIT)
+        seconds: dict[str, list[float]] = {"alone": [], "sink": [], "rate": [], "loop": [], "lines": []}
         with ExitStack() as stack:
             server = stack.enter_context(_postgres()) if name == "postgres" else {}
             for turn in range(rounds):
@@ -62,16 +68,21 @@ def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], 
                 def settings(kind: str, turn: int = turn, name: str = name, server: dict[str, Any] = server) -> dict[str, Any]:
                     return _settings(name, home, server, f"{kind}{turn}")
 
-                seconds["alone"].append(_alone(_CLIENTS[name](settings("alone"), stack), rows))
-                seconds["loop"].append(_loop(_CLIENTS[name](settings("loop"), stack), home / "raw_tables.jsonl"))
-                for kind, source in (("rate", "raw_tables.parquet"), ("lines", "raw_tables.jsonl")):
-                    seconds[kind].append(_piped(home, f"{{file: {{path: {source}}}}}", str({name: settings(kind)}), count))
-        found.append({"name": name, "tuples": count, **{kind: count / median(each) for kind, each in seconds.items()}})
+                seconds["alone"].append(
+                    _alone(_CLIENTS[name](settings("alone"), stack), rows, size, home / f"{name}-alone{turn}")
+                )
+                seconds["sink"].append(_sunk(home, name, settings("sink"), left))
+                seconds["loop"].append(_loop(_CLIENTS[name](settings("loop"), stack), home / "raw_tables.jsonl", size))
+                for kind, source, tuples in (("rate", "raw_tables.parquet", count), ("lines", "raw_tables.jsonl", parsed)):
+                    seconds[kind].append(_piped(home, f"{{file: {{path: {source}}}}}", str({name: settings(kind)}), tuples))
+        amounts = {"loop": parsed, "lines": parsed}
+        rates = {kind: amounts.get(kind, count) / median(each) for kind, each in seconds.items()}
+        found.append({"name": name, "tuples": count, **rates})
     return found
 
 
 def _settings(name: str, home: Path, server: dict[str, Any], table: str) -> dict[str, Any]:
-    roll = {"roll": {"rows": COMMIT, "every": "60s"}}
+    roll = {"roll": {"rows": COMMIT.get(name, USUAL_COMMIT), "every": "60s"}}
     folder = str(home / f"{name}-{table}")
     if name == "postgres":
         return {**server, "database": "postgres", "table": table, **roll}
@@ -82,15 +93,39 @@ def _settings(name: str, home: Path, server: dict[str, Any], table: str) -> dict
     return {"path": folder, **roll}
 
 
-def _alone(write: Write, rows: pa.Table) -> float:
-    """Seconds in which a client writes rows that it has."""
+def _alone(write: Write, rows: pa.Table, size: int, folder: Path) -> float:
+    """Seconds in which a client writes rows that it has, and a local disk has them."""
     start = time.perf_counter()
-    for at in range(0, len(rows), COMMIT):
-        write(rows.slice(at, COMMIT))
+    known: set[Path] = set()
+    for at in range(0, len(rows), size):
+        write(rows.slice(at, size))
+        new = {path for path in folder.rglob("*") if path.is_file()} - known
+        make_durable(map(str, new), str(folder)) if new else None
+        known |= new
     return time.perf_counter() - start
 
 
-def _loop(write: Write, source: Path) -> float:
+def _sunk(home: Path, name: str, settings: dict[str, Any], batches: Sequence[pa.RecordBatch]) -> float:
+    """Seconds in which a sink stores rows that it is given as a pipeline gives them."""
+    kind = connector_class(SINKS, name)
+    sink = kind(kind.Settings.model_validate(settings))
+    sink.spool = home / "spool"
+    sink.spool.unlink(missing_ok=True)
+    sink.begin(None, 0)
+    sink.caught_up(0)
+    sink.make_durable()
+    start, number = time.perf_counter(), 0
+    for batch in batches:
+        sink.write(batch, number)
+        number += len(batch)
+        sink.store_waiting()
+    sink.store_waiting(everything=True)
+    seconds = time.perf_counter() - start
+    sink.close()
+    return seconds
+
+
+def _loop(write: Write, source: Path, size: int) -> float:
     """Seconds in which a plain loop parses lines, leaves the person out, and writes the rest."""
     start = time.perf_counter()
     waiting: list[dict[str, Any]] = []
@@ -99,7 +134,7 @@ def _loop(write: Write, source: Path) -> float:
             record = json.loads(line)
             del record["pid"]
             waiting.append(record)
-            if len(waiting) == COMMIT:
+            if len(waiting) == size:
                 write(pa.Table.from_pylist(waiting))
                 waiting = []
     if waiting:

@@ -82,7 +82,7 @@ def nearest(domain, w, t, m, metric, scratch, out):
 
 @inlined
 def nearest_included(domain, w, t, m, metric, scratch, out):
-    """Write into `out` the m nearest of the slots whose rough distance in `scratch` is finite, whoever their persons are.
+    """Write into `out` the m nearest of the slots whose rough distance in `scratch` is finite, also several of one person.
 
     Let e be the m-th smallest rough distance. A tuple that is nearer than e by more than twice the rough error is among the
     m nearest, one that is farther by more than that is not; between them the exact distances decide.

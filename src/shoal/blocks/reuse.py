@@ -81,8 +81,8 @@ def best_cover(s, t):
 def _find_covering(s, t):
     """How many blocks have an entry that covers t.
 
-    Their numbers are in reuse.covering. reuse.lost[e] is the sum of the weighted losses of t with entry e; it is infinite if the
-    entry does not cover t.
+    Their numbers are in reuse.covering. reuse.lost[e] is the sum of the weighted losses of t with entry e; it is infinite if
+    the entry does not cover t.
     """
     w, r, domain = s.window, s.reuse, s.domain
     blocks = (r.rule.entries + COLUMNS - 1) // COLUMNS

@@ -20,9 +20,9 @@ from shoal.policy import UNLISTED, Attribute, Policy
 
 FAR_OFF = 16_725_225_600  # seconds from 1970 to 2500
 FEW_GROUPS = 10
-_BLANKED = "what not all of a group have is blanked for all of it"
+_BLANKED = "if a member of a group lacks a value, it is blanked for the whole group"
 _NULLS = {
-    "blurred": 'what not all of a group have is published as "or missing" for all of it',
+    "blurred": 'if a member of a group lacks a value, the whole group shows "or missing"',
     "extended": _BLANKED,
     "root": _BLANKED,
     "maybe": "under maybe match, a null stands for any value",

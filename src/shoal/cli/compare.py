@@ -23,6 +23,8 @@ Data:
   adult, informs, beijing, chengdu, guangzhou, shanghai, shenyang
              from the folder of the data, the cities with the gaps they have;
              adult-3 takes up to three values from each tuple
+  conditions, nafld, star
+             from there, too: persons return, and values are missing
 """
 
 

@@ -1,4 +1,4 @@
-"""`shoal datasets`: the papers' data sets, from the original downloads."""
+"""`shoal datasets`: public data sets, from the original downloads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ EXAMPLES = """
 Examples:
   shoal datasets list
   shoal datasets prepare adult adult.zip --data data
+  shoal datasets prepare nafld nafld1.csv nafld2.csv --data data
   shoal datasets prepare pm25 BeijingPM20100101_20151231.csv --data data
 """
 
 app = typer.Typer(
     name="datasets",
-    help="Prepare the papers' data sets from their downloads.",
+    help="Prepare public data sets from their downloads.",
     no_args_is_help=True,
     rich_markup_mode=None,
     epilog=EXAMPLES,
@@ -28,12 +29,14 @@ app = typer.Typer(
 @app.command("list", epilog="\b\nExamples:\n  shoal datasets list\n")
 @reported()
 def list_datasets() -> None:
-    """List the data sets: where they come from, their licence, their files with SHA-256."""
+    """List the data sets: source, licence, files with SHA-256, and how to write files that are not offered as such."""
     from shoal.cli.terminal import output, say
     from shoal.datasets import ORIGINALS
 
     for name, original in ORIGINALS.items():
         say(output(), f"{name}: {original.title}, {original.licence}, {original.page}")
+        if original.command:
+            say(output(), f"  {original.command}")
         for file, digest in original.files.items():
             say(output(), f"  {digest}  {file}")
 
@@ -41,7 +44,7 @@ def list_datasets() -> None:
 @app.command(epilog="\b\nExamples:\n  shoal datasets prepare adult adult.data adult.test --data data\n")
 @reported()
 def prepare(
-    name: Annotated[str, typer.Argument(help="Which: adult, informs, pm25.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="Which: adult, informs, pm25, nafld, star.", metavar="NAME")],
     files: Annotated[list[str], typer.Argument(help="The downloads: plain, .gz or .zip.", metavar="FILE")],
     data: Annotated[str, typer.Option(help="The folder of all data.", metavar="DIR")] = "data",
     accept: Annotated[bool, typer.Option("--accept", help="Take files with another SHA-256, too.")] = False,

@@ -55,11 +55,11 @@ def demo(
 
 def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
     import shoal
-    from shoal.cli.figures import count
     from shoal.cli.run_display import deadline, progress_bar, summary
     from shoal.cli.startup import prepare_kernels
     from shoal.cli.terminal import command, errors, output
     from shoal.demo import prepare
+    from shoal.text import count
 
     console = output()
     console.print(f"\nGenerating {count(tuples)} tuples of wearables …")

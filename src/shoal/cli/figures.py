@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-
-def count(number: float) -> str:
-    """A whole number, with commas between thousands.
-
-    >>> count(1234567)
-    '1,234,567'
-    """
-    return f"{number:,.0f}"
-
-
-def short(number: float) -> str:
-    """At most four digits.
-
-    >>> [short(number) for number in (0, 950, 12_345, 412_345, 2_345_678)]
-    ['0', '950', '12.3 k', '412 k', '2.35 M']
-    """
-    for unit, name in ((1e6, " M"), (1e3, " k")):
-        if number >= unit:
-            amount = number / unit
-            return f"{amount:.{2 if amount < 10 else 1 if amount < 100 else 0}f}{name}"
-    return f"{number:.0f}"
+from shoal.text import count, percent
 
 
 def size(done: float, total: float | None) -> str:
@@ -43,10 +23,7 @@ def share(part: int, whole: int) -> str:
     >>> share(25, 1000), share(1, 1_000_000), share(0, 0)
     ('25 (2.5 %)', '1 (under 0.1 %)', '0')
     """
-    if not part or not whole:
-        return count(part)
-    percent = 100 * part / whole
-    return f"{count(part)} ({'under 0.1' if percent < 0.1 else f'{percent:.1f}'} %)"
+    return f"{count(part)} ({percent(part / whole)})" if part and whole else count(part)
 
 
 def span(number: float) -> str:

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.audit import Exposure, FilterReport, Finding, Verdict, WindowReport, percent, promised, worst
-from shoal.cli.figures import count, seconds, share
+from shoal.cli.figures import seconds, share
 from shoal.cli.terminal import say
-from shoal.text import counted
+from shoal.text import count, counted
 
 if TYPE_CHECKING:
     from shoal.audit import Advice, Reading, Report

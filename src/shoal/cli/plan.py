@@ -71,9 +71,9 @@ def _print(found: Plan, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shoal.cli.figures import count, span
+    from shoal.cli.figures import span
     from shoal.cli.terminal import say
-    from shoal.text import percent
+    from shoal.text import count, percent
 
     size = f"{count(found.observations)} observations, {count(found.users)} users, {count(found.items)} items"
     say(console, f"{size}, {span(found.span)}")
@@ -128,8 +128,9 @@ def _json(found: Plan) -> str:
 def _draw(found: Plan, path: str) -> None:
     """Draw k-anonymity, and what is kept, against z: one curve for each Δt."""
     from shoal import extras
-    from shoal.cli.figures import count, span
+    from shoal.cli.figures import span
     from shoal.errors import InputError
+    from shoal.text import count
 
     pyplot = extras.pyplot()
     with pyplot.rc_context(_FONT):

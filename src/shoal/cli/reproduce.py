@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.failure import reported
+from shoal.errors import InputError
 
 EXAMPLES = """
 \b
@@ -22,14 +23,16 @@ Papers:
   fast      FAST, figures 3 to 8
   zanon     z-anonymity, figures 2 to 8 and C.10; needs no data
   overview  in no paper: all algorithms on all data sets
+  readings  the claims that do not hold, where the papers can be read otherwise
 """
-ALL = "all"
+ALL, READINGS = "all", "readings"
 
 
 @reported()
 def reproduce(
     papers: Annotated[
-        list[str], typer.Argument(help="Which: kvarp, idea, xband, fast, zanon, overview; or all.", metavar="PAPER")
+        list[str],
+        typer.Argument(help="Which: kvarp, idea, xband, fast, zanon, overview; all of them; or readings.", metavar="PAPER"),
     ],
     out: Annotated[str, typer.Option(help="The folder for figures, numbers and the report.", metavar="DIR")],
     data: Annotated[
@@ -39,7 +42,7 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few tuples and few settings.")] = False,
-    workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", min=1, metavar="N")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1, metavar="N")] = None,
 ) -> None:
     """Run the experiments of the papers again, and tell claim by claim whether they hold.
 
@@ -52,6 +55,13 @@ def reproduce(
     from shoal.datasets import adult
 
     home = adult.home_of_data(data)
+    if READINGS in papers:
+        if len(papers) > 1 or quick:
+            raise InputError("readings: stands alone, without --quick; run it by itself")
+        with progress_bar(errors()) as on_progress:
+            path = experiments.write_readings(Path(out), home, workers=workers, on_progress=on_progress)
+        say(output(), f"readings: {path}")
+        return
     names = list(experiments.PAPERS) if ALL in papers else papers
     scale = experiments.QUICK if quick else experiments.FULL
     with progress_bar(errors()) as on_progress:

@@ -20,14 +20,15 @@ Examples:
   shoal run policy.yaml people.csv anonymized.csv
   shoal run policy.yaml people.jsonl.gz anonymized.parquet --trace private.jsonl
   gunzip -c people.jsonl.gz | shoal run policy.yaml - - | head
+  cat people.csv | shoal run policy.yaml - - --from csv --to csv > anonymized.csv
   shoal run policy.yaml people.csv anonymized.csv --max-rejected 1% --json
 """
 
 
 def run(
     policy: Annotated[str, typer.Argument(help="The policy, a YAML file.", metavar="POLICY", show_default=False)],
-    source: Annotated[str, typer.Argument(help="The file to read, or - for JSON lines.", metavar="INPUT")],
-    target: Annotated[str, typer.Argument(help="The file to write, or - for JSON lines.", metavar="OUTPUT")],
+    source: Annotated[str, typer.Argument(help="The file to read, or - for standard input.", metavar="INPUT")],
+    target: Annotated[str, typer.Argument(help="The file to write, or - for standard output.", metavar="OUTPUT")],
     trace: Annotated[
         str | None,
         typer.Option(help="Write how each tuple was published, as JSON lines. Private.", metavar="FILE", show_default=False),
@@ -48,6 +49,14 @@ def run(
     max_rejected: Annotated[
         str, typer.Option(help="If more records are rejected, write a draft; status 1.", metavar="SHARE")
     ] = "5%",
+    read_as: Annotated[
+        str | None,
+        typer.Option("--from", help="The format of standard input: csv, tsv or jsonl.", metavar="FORMAT", show_default="jsonl"),
+    ] = None,
+    write_as: Annotated[
+        str | None,
+        typer.Option("--to", help="The format of standard output: csv, tsv or jsonl.", metavar="FORMAT", show_default="jsonl"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures of the run as JSON.")] = False,
 ) -> None:
     """Anonymize INPUT by POLICY into OUTPUT.
@@ -58,8 +67,10 @@ def run(
     """
     with reported(policy):
         from shoal.cli.options import seconds
+        from shoal.formats import standard
 
         span = None if ahead is None else seconds("--ahead", ahead)
+        source, target = standard(source, read_as, "--from"), standard(target, write_as, "--to")
         too_many = _run(policy, source, target, trace, bags, strict, span, share_of(max_rejected), json)
     if too_many:
         raise typer.Exit(TOO_MANY)
@@ -92,14 +103,15 @@ def _run(
     from shoal.cli.startup import prepare_kernels, save_memory
     from shoal.cli.terminal import errors, say
     from shoal.errors import InputError, RejectedError
+    from shoal.formats import is_standard
 
-    if json and target == "-":
+    if json and is_standard(target):
         raise InputError("--json: standard output is the OUTPUT already; name a file")
     save_memory()
     console = errors()
     refused: RejectedError | None = None
     policy = shoal.Policy.load(path)
-    if source == "-" or os.path.exists(source):
+    if is_standard(source) or os.path.exists(source):
         prepare_kernels(policy, partial(say, console))
     rejections = Rejections(console, source)
     with progress_bar(console) if _is_watched(source, target) else nullcontext() as bar:
@@ -132,5 +144,7 @@ def _run(
 
 def _is_watched(source: str, target: str) -> bool:
     """Whether a bar on standard error is seen, and is not mixed with other output on the terminal."""
-    busy = (source == "-" and sys.stdin.isatty()) or (target == "-" and sys.stdout.isatty())
+    from shoal.formats import is_standard
+
+    busy = (is_standard(source) and sys.stdin.isatty()) or (is_standard(target) and sys.stdout.isatty())
     return sys.stderr.isatty() and not busy

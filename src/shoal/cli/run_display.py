@@ -11,8 +11,9 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from shoal.cli.figures import count, seconds, share, short, size
+from shoal.cli.figures import seconds, share, size
 from shoal.cli.terminal import say
+from shoal.text import count, short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +52,7 @@ class Bar:
 
 
 def _left(done: int, total: int | None, elapsed: float) -> tuple[str, ...]:
-    """How long the rest will take, if that can be told.
+    """How long the rest will take, if that can be estimated.
 
     >>> _left(50, 100, 30.0), _left(0, 100, 1.0), _left(50, None, 3.0)
     (('30 s left',), (), ())

@@ -77,13 +77,13 @@ class Budget:
         return {
             "budget.time": np.array([self._now, *moments]),
             "budget.person": np.array(keys, np.uint64),
-            "budget.exceeded": np.array(self.exceeded),
+            "budget.exceeded": np.array([self.exceeded]),
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._now, *moments = arrays["budget.time"].tolist()
         self._held = deque(zip(moments, arrays["budget.person"].tolist(), strict=True))
-        self.exceeded = int(arrays.get("budget.exceeded", 0))  # snapshots of earlier builds do not have it
+        self.exceeded = int(sum(arrays.get("budget.exceeded", ())))  # snapshots of earlier builds do not have it
         self._counts = {}
         for _, key in self._held:
             self._counts[key] = self._counts.get(key, 0) + 1

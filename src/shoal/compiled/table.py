@@ -1,8 +1,8 @@
 """Named tuples in compiled code: one pointer to a table with the address and the shape of every array.
 
 As numba's own named tuple, a hundred arrays would be unpacked at every call, and typed anew for every function. Here a field is
-a load from the table. The table does not change while a kernel runs, and LLVM is told so. A named tuple inside another is a
-part of its table.
+a load from the table. The table does not change while a kernel runs, which the loads declare to LLVM. A named tuple inside
+another is a part of its table.
 """
 
 from __future__ import annotations

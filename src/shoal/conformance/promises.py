@@ -51,7 +51,7 @@ def stays(stream: Stream, name: str) -> tuple[float, ...]:
 
 
 def too_old(stream: Stream, releases: Sequence[Release]) -> list[int]:
-    """The rows that wear a group whose age is above what the policy allows."""
+    """The rows that use a group whose age is above what the policy allows."""
     published = {r.cluster: r.released for r in reversed(releases) if r.how == "cluster"}
     age = float(stream.parameters.get("reuse_age", math.inf))
     return [r.row for r in releases if r.how == "reuse" and r.released - published[r.cluster] >= age]
@@ -141,7 +141,7 @@ def having(rows: Sequence[Arrival], group: Sequence[Release], q: int) -> set[Any
 
 
 def members(releases: Sequence[Release]) -> dict[int | None, list[Release]]:
-    """Those who left together, by group."""
+    """The tuples that left together, by group."""
     groups: dict[int | None, list[Release]] = {}
     for r in releases:
         if r.how == "cluster":
@@ -150,7 +150,7 @@ def members(releases: Sequence[Release]) -> dict[int | None, list[Release]]:
 
 
 def has_k_persons(stream: Stream, releases: Sequence[Release]) -> None:
-    """At the moment a group leaves it counts k persons; who wears it later finds it published; all wear the same."""
+    """When a group leaves, it counts k persons. A tuple that reuses it leaves later. All its tuples show the same."""
     rows = arrivals(stream)
     worn: dict[int, dict[int, Any]] = {}
     for group in steps(releases):

@@ -146,6 +146,11 @@ class Sink(ABC):
         """What a start would change, and what readers should know: lines for `--check`, after a probe."""
         return ()
 
+    @property
+    def delay(self) -> float:
+        """How many seconds tuples wait at most, after they were written, until a commit begins that readers see."""
+        return 0.0
+
     @abstractmethod
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
         """Publish tuples, of which the first has this number. Returns once they are stored, or in the spool."""

@@ -52,7 +52,7 @@ class DeltaSink(LakeSink):
     def _make_durable(self) -> None:
         """Force to the disk what the versions since the last call wrote to a local folder: delta-rs does not."""
         root, version = local_path(self._path), self._table.version()
-        first = version if self._durable is None else self._durable + 1
+        is_first, first = self._durable is None, version if self._durable is None else self._durable + 1
         self._durable = version
         if root is None:
             return
@@ -60,8 +60,14 @@ class DeltaSink(LakeSink):
         written = [log for log in logs if os.path.exists(log)]
         for log in list(written):
             with open(log, "rb") as lines:
-                added = [entry["add"]["path"] for entry in map(json.loads, lines) if "add" in entry]
-            written += [f"{root}/{unquote(path)}" for path in added]
+                added = [entry["add"] for entry in map(json.loads, lines) if "add" in entry]
+            files = {f"{root}/{unquote(each['path'])}": each["size"] for each in added}
+            if is_first and any(_size(path) != size for path, size in files.items()):
+                raise ConnectorError(
+                    f"{self.place}: a file of its version {version} is not whole, as after a power failure; remove {log}, and "
+                    "start again: the state has the tuples of this version"
+                )
+            written += files
         written += [f"{root}/_delta_log/{number:020}.checkpoint.parquet" for number in range(first, version + 1)]
         written.append(f"{root}/_delta_log/_last_checkpoint")
         make_durable([path for path in written if os.path.exists(path)], root)
@@ -93,3 +99,8 @@ class DeltaSink(LakeSink):
             schema_mode="merge" if adds and self._table else None, storage_options=self._options, **new,
         )  # fmt: skip
         self._table = self._table or self._delta.DeltaTable(self._path, storage_options=self._options)
+        self._make_durable()
+
+
+def _size(path: str) -> int | None:
+    return os.path.getsize(path) if os.path.exists(path) else None

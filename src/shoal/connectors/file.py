@@ -41,6 +41,7 @@ CHUNK = 4 << 20
 UNFINISHED = 5.0  # seconds that a record of a followed CSV may go on over line ends, before its first line is given up
 PAUSE = 0.02  # seconds from one look at a followed file to the next
 PRIVATE = 0o600  # readable by the owner alone
+RARELY = 20  # times as long as a comparison of the output took, until the next one
 TEXTS = ("jsonl", "csv")
 
 
@@ -266,6 +267,8 @@ class FileSink(Sink):
         self._at = 0
         self._checksum = 0  # of all bytes before `_at`
         self._beyond = 0  # bytes in the file that the replay will write again
+        self._written = 0  # when it was last written to here, as the file system says it
+        self._compare_from = 0.0  # not again before this time: some file systems change what they say
         self._file: Any = None
 
     def begin(self, mark: Position | None, sequence: int) -> None:
@@ -279,8 +282,10 @@ class FileSink(Sink):
         if mark is None and self._mode == PRIVATE:
             os.fchmod(self._file.fileno(), PRIVATE)
         self._look(mark, os.fstat(self._file.fileno()))
-        self._compare(mark)
+        if mark and self._touched:
+            self._compare()
         self._file.seek(self._at)
+        self._written = os.fstat(self._file.fileno()).st_mtime_ns
 
     def _look(self, mark: Position | None, found: os.stat_result | None) -> None:
         """Compare the size of the file with the mark of a checkpoint."""
@@ -296,10 +301,8 @@ class FileSink(Sink):
         self._checksum = int(mark["checksum"]) if mark else 0
         self._touched = mark is not None and (found is None or [found.st_ino, found.st_mtime_ns] != mark["touched"])
 
-    def _compare(self, mark: Position | None) -> None:
-        """Compare all bytes that were written before a checkpoint, if the file was touched since then."""
-        if not (mark and self._touched and self._at):
-            return
+    def _compare(self) -> None:
+        """Compare all bytes that were written here."""
         found, left = 0, self._at
         with open(self._path, "rb") as file:
             while left and (piece := file.read(min(left, CHUNK))):
@@ -318,7 +321,8 @@ class FileSink(Sink):
         if not os.access(self._path if there else os.path.dirname(self._path) or os.curdir, os.W_OK):
             raise ConnectorError(f"{self._path}: cannot be written; check its folder, and the permissions")
         self._look(mark, os.stat(self._path) if there else None)
-        self._compare(mark)
+        if self._touched and self._at:
+            self._compare()
         return True
 
     def write(self, batch: pa.RecordBatch, sequence: int) -> None:
@@ -347,6 +351,7 @@ class FileSink(Sink):
                 done = self._file.write(data)
             self._count(data[:done])
             data = data[done:]
+        self._written = os.fstat(self._file.fileno()).st_mtime_ns
 
     def _count(self, written: bytes | memoryview) -> None:
         self._at += len(written)
@@ -360,6 +365,11 @@ class FileSink(Sink):
             raise ConnectorError(
                 f"{self._path}: was {what} while the pipeline wrote to it; bring back the file that was written"
             )
+        begun = time.monotonic()
+        if held.st_mtime_ns != self._written and begun >= self._compare_from:
+            self._compare()
+            self._written, now = held.st_mtime_ns, time.monotonic()
+            self._compare_from = now + RARELY * (now - begun)
 
     def _guarded(self) -> AbstractContextManager[None]:
         return guarded(self._path, ConnectorError, "make room, and start again")
@@ -400,13 +410,13 @@ class FileSink(Sink):
         self._count(rest)
         self._file.truncate(self._at)
         self._file.seek(self._at)
-        self._beyond = 0
+        self._beyond, self._written = 0, os.fstat(self._file.fileno()).st_mtime_ns
         return sequence + tuples
 
     @property
     def mark(self) -> Position:
         found = os.fstat(self._file.fileno())
-        return {"at": self._at, "checksum": self._checksum, "touched": [found.st_ino, found.st_mtime_ns]}
+        return {"at": self._at, "checksum": self._checksum, "touched": [found.st_ino, self._written]}
 
     def make_durable(self) -> None:
         self._watch_name()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,6 @@ from shoal.connectors.registry import library
 from shoal.connectors.rolling import Rolled
 from shoal.connectors.settings import Options, with_secrets
 from shoal.errors import ConnectorError
-from shoal.storage import local_path, make_durable
 
 NEXT = "shoal.next"  # the property: the number after the last tuple
 RETRIES = "commit.retry.num-retries"
@@ -45,25 +43,14 @@ class IcebergSink(LakeSink):
         try:
             if self._catalog is None:
                 given = with_secrets(self._settings.catalog)
+                if given.get("warehouse", "").startswith(("/", "file:")):
+                    given.setdefault("py-io-impl", "shoal.connectors.iceberg_files.DurableFileIO")
                 self._catalog = catalogs.load_catalog(given.pop("name", "default"), **given)
             self._table = self._catalog.load_table(self._settings.table)
-            self._make_durable()
         except (self._errors.NoSuchTableError, self._errors.NoSuchNamespaceError):
             self._table = None
         except self._failures as error:
             raise self._refused(error) from None
-
-    def _make_durable(self) -> None:
-        """Force to the disk what the newest snapshot wrote to a local folder: pyiceberg does not."""
-        root, snapshot = local_path(self._table.location()), self._table.current_snapshot()
-        if root is None or snapshot is None:
-            return
-        io = self._table.io
-        manifests = [each for each in snapshot.manifests(io) if each.added_snapshot_id == snapshot.snapshot_id]
-        entries = [entry for manifest in manifests for entry in manifest.fetch_manifest_entry(io)]
-        written = [self._table.metadata_location, snapshot.manifest_list, *(each.manifest_path for each in manifests)]
-        paths = map(local_path, [*written, *(entry.data_file.file_path for entry in entries)])
-        make_durable([path for path in paths if path and os.path.exists(path)], os.path.dirname(root))
 
     def _refused(self, error: Exception) -> ConnectorError:
         return ConnectorError(

@@ -28,10 +28,6 @@ class LakeSink(RollingSink):
         """Append rows, and the number after them, in one commit. `adds`: there are new columns."""
 
     @abstractmethod
-    def _make_durable(self) -> None:
-        """Force to the disk what the newest commits wrote to a local folder: the clients do not."""
-
-    @abstractmethod
     def _refused(self, error: Exception) -> ConnectorError:
         """What to say of an error that stays."""
 
@@ -48,7 +44,6 @@ class LakeSink(RollingSink):
         for attempt in range(ATTEMPTS):
             try:
                 self._append(table, bool(added), end)
-                self._make_durable()
                 return
             except self._failures as error:
                 failure = error

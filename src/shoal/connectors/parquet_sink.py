@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
@@ -20,7 +21,7 @@ from shoal.connectors.rolling import Rolled, RollingSink
 from shoal.connectors.settings import Folder
 from shoal.errors import ConnectorError
 from shoal.formats import reason
-from shoal.storage import is_address, make_durable, opened_store, store_reason
+from shoal.storage import force, is_address, opened_store, store_reason
 
 MANIFEST = "_manifest"
 LOCK = "_lock"
@@ -58,18 +59,26 @@ class ParquetSink(RollingSink):
         self._is_local = not is_address(self._folder)
         self._lock: int | None = None
         self._schema: pa.Schema | None = None
+        self._named: set[str] = set()  # local folders whose names are on the disk
         self.place = f"parquet: folder {self._folder!r}"
 
     def _connect(self) -> None:
-        if self._partition and self.fields and self._partition.by not in self.fields:
-            known = ", ".join(self.fields)
-            raise ConnectorError(f"{self.place}: partition.by: {self._partition.by!r} is not published; choose among {known}")
+        if self._partition and self.fields:
+            self._refuse_partition(self._partition.by)
         if self._is_local:
             from pyarrow import fs
 
             self._system, self._root = fs.LocalFileSystem(), self._folder
         else:
             self._system, self._root = opened_store(self._folder)
+
+    def _refuse_partition(self, by: str) -> None:
+        kinds = {field.name: field.kind for field in self.shape.fields}
+        known = ", ".join(name for name in self.fields if kinds.get(name) not in ("interval", "node"))
+        if by not in self.fields:
+            raise ConnectorError(f"{self.place}: partition.by: {by!r} is not published; choose among {known}")
+        if kinds.get(by) in ("interval", "node"):
+            raise ConnectorError(f"{self.place}: partition.by: {by!r} is generalized, and no time; choose among {known}")
 
     def _refused(self, error: Exception) -> ConnectorError:
         why = reason(error) if self._is_local and isinstance(error, OSError) else store_reason(error)
@@ -159,9 +168,13 @@ class ParquetSink(RollingSink):
         if self._partition is None or self._partition.by not in table.schema.names:
             yield "", table
             return
-        names = _partitions(table.column(self._partition.by), self._partition.every, self.place)
-        for name in pc.unique(names).to_pylist():
-            yield f"{self._partition.every}={name}/", table.filter(pc.equal(names, name))
+        names = _partitions(table.column(self._partition.by), self._partition.every, self.place).dictionary_encode()
+        codes = names.indices.to_numpy()
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary))).tolist()
+        ordered = table if len(ends) == 1 else table.take(pa.array(order))
+        for name, begin, end in zip(names.dictionary.to_pylist(), [0, *ends], ends, strict=False):
+            yield f"{self._partition.every}={name}/", ordered.slice(begin, end - begin)
 
     def _put(self, name: str, table: pa.Table) -> None:
         import pyarrow.parquet
@@ -181,7 +194,7 @@ class ParquetSink(RollingSink):
         while True:
             try:
                 if self._is_local:
-                    _write_local(path, write)
+                    self._write_local(path, write)
                     return
                 with self._system.open_output_stream(path) as out:
                     write(out)
@@ -191,6 +204,22 @@ class ParquetSink(RollingSink):
                     raise self._refused(error) from None
                 time.sleep(PAUSE)  # the store is away
 
+    def _write_local(self, path: str, write: Any) -> None:
+        folder, name = os.path.split(path)
+        os.makedirs(folder, exist_ok=True)
+        hidden = f"{folder}/.{name}{PART}"
+        with open(hidden, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(hidden, path)
+        folder, above = os.path.abspath(folder), os.path.dirname(os.path.abspath(self._root))
+        force(folder)
+        while folder not in self._named and folder != above:  # it may be new, so its own name has to be on the disk too
+            self._named.add(folder)
+            folder = os.path.dirname(folder)
+            force(folder)
+
     def close(self) -> None:
         super().close()
         if self._lock is not None:
@@ -198,7 +227,7 @@ class ParquetSink(RollingSink):
             self._lock = None
 
 
-def _partitions(column: pa.ChunkedArray, every: str, place: str) -> pa.ChunkedArray:
+def _partitions(column: pa.ChunkedArray, every: str, place: str) -> pa.Array:
     """The partition of each value, or of the beginning of its interval: seconds since 1970, or times.
 
     >>> _partitions(pa.chunked_array([[3600.0, None]]), "hour", "").to_pylist()
@@ -212,16 +241,6 @@ def _partitions(column: pa.ChunkedArray, every: str, place: str) -> pa.ChunkedAr
         raise ConnectorError(f"{place}: partition.by: is {column.type}, and no time; name a field that is one")
     zone = column.type.tz if pa.types.is_timestamp(column.type) else None
     moments = column.cast(pa.timestamp("s", zone), safe=False)
-    return pc.fill_null(pc.strftime(moments, _FORMS[every]), MISSING)
-
-
-def _write_local(path: str, write: Any) -> None:
-    folder, name = os.path.split(path)
-    os.makedirs(folder, exist_ok=True)
-    hidden = f"{folder}/.{name}{PART}"
-    with open(hidden, "wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(hidden, path)
-    make_durable((), folder)
+    begins = pc.floor_temporal(moments, unit=every).combine_chunks().dictionary_encode()
+    names = pc.strftime(begins.dictionary, _FORMS[every])
+    return pc.fill_null(names.take(begins.indices), MISSING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -20,17 +21,31 @@ MOST = 10_000  # changes of a delivery; a transaction is never divided
 PAUSE = 0.05  # seconds from one look to the next
 _NUMBERS = {20, 21, 23, 700, 701, 1700}  # the oids of smallint, integer, bigint, real, double precision, numeric
 _BOOL, _JSON = 16, {114, 3802}
+UNCHANGED = object()  # stands for a long value that the log does not repeat
+
+
+log = logging.getLogger("shoal.pipe")
 
 
 class Transaction(NamedTuple):
-    """The rows that a transaction inserted, as JSON lines, and the place in the log after it."""
+    """The rows that a transaction inserted or changed, as JSON lines, and the place in the log after it."""
 
     end: int
     rows: bytes
+    deletes: int  # rows that it deleted, and tables that it emptied
+
+
+class Table(NamedTuple):
+    """A table as the log describes it."""
+
+    name: str
+    columns: list[tuple[str, int]]  # names and types
 
 
 class PostgresSource(Source):
-    """Reads what is inserted into the tables of a publication. A slot keeps the log from its confirmed place on.
+    """Reads the rows that are inserted into the tables of a publication, and those after an update, if it publishes updates.
+
+    A slot keeps the log from its confirmed place on.
 
     A position is the place in the log after a transaction. The slot is moved on when a checkpoint covers it, so what is behind
     can be read again, in the same order.
@@ -47,7 +62,8 @@ class PostgresSource(Source):
         self._settings = settings
         self._link = Link(settings, autocommit=True)
         self._at = 0  # the place in the log after the last transaction that was delivered
-        self._columns: dict[int, list[tuple[str, int]]] = {}  # names and types, by the oid of a table
+        self._deletes = 0
+        self._tables: dict[int, Table] = {}  # by their oids
 
     def begin(self, position: Position | None) -> Position:
         self._link.open()
@@ -69,11 +85,12 @@ class PostgresSource(Source):
                 ) from None
             confirmed = self._confirmed() or 0
         self._at = int(position["at"]) if position else confirmed
+        self._deletes = int((position or {}).get("deletes", 0))
         if self._at < confirmed:
             raise ConnectorError(
                 f"postgres: slot {self._settings.slot!r} is ahead of the state; another pipeline uses it: give each its own"
             )
-        return {"at": self._at}
+        return {"at": self._at, "deletes": self._deletes}
 
     def _confirmed(self) -> int | None:
         """The place from which on the slot keeps the log; None if there is no slot. Checks the publication, too."""
@@ -106,20 +123,31 @@ class PostgresSource(Source):
         with self._link.connection.cursor() as cursor:
             cursor.execute(query, (self._settings.slot, upto, self._settings.publication))
             lines: list[str] = []
+            deletes, is_new = 0, False
             for (data,) in cursor:
                 message = bytes(data)
                 match message[:1]:
                     case b"B":
-                        lines = []
+                        lines, deletes = [], 0
+                        (commit,) = struct.unpack_from(">Q", message, 1)
+                        is_new = commit >= self._at
                     case b"R":
-                        oid, columns = _relation(message)
-                        self._columns[oid] = columns
-                    case b"I":
-                        lines.append(json.dumps(_inserted(message, self._columns), ensure_ascii=False))
-                    case b"C":
+                        oid, table = _relation(message)
+                        self._tables[oid] = table
+                    case b"I" | b"U" if is_new:
+                        lines.append(json.dumps(_row_after(message, self._tables, self.fields), ensure_ascii=False))
+                    case b"D" | b"T":
+                        deletes += 1
+                    case b"C" if is_new and (lines or deletes):
                         (end,) = struct.unpack_from(">Q", message, 10)
-                        if lines and end > self._at:
-                            yield Transaction(end, ("\n".join(lines) + "\n").encode())
+                        if end > self._at:
+                            yield Transaction(end, "".join(f"{line}\n" for line in lines).encode(), deletes)
+
+    def _taken(self, found: Sequence[Transaction]) -> list[Payload]:
+        """The payloads of transactions, which are counted as read."""
+        self._at = found[-1].end
+        self._deletes += sum(each.deletes for each in found)
+        return [each.rows for each in found if each.rows]
 
     def replay(self, until: Position) -> Sequence[Payload]:
         goal = int(until["at"])
@@ -131,28 +159,37 @@ class PostgresSource(Source):
                 f"postgres: slot {self._settings.slot!r} does not have all rows any more that must come again; "
                 "nobody else may move it on"
             )
-        self._at = goal
-        return [each.rows for each in found]
+        return self._taken(found)
 
     def read(self, seconds: float) -> Delivery | None:
         until = time.monotonic() + seconds
         while True:
-            payloads: list[Payload] = []
+            found: list[Transaction] = []
             try:
                 if self._link.connection is None or self._link.connection.closed:
                     self._link.open()
+            except ConnectorError:  # the server is away
+                time.sleep(min(PAUSE, max(until - time.monotonic(), 0)))
+                if time.monotonic() >= until:
+                    return None
+                continue
+            try:
                 count = 0
                 for each in self._transactions(None):
-                    payloads.append(each.rows)
-                    end, count = each.end, count + each.rows.count(b"\n")
+                    found.append(each)
+                    count += each.rows.count(b"\n")
                     if count >= MOST:
                         break
-            except (ConnectorError, self._link.psycopg.OperationalError):  # the server is away
-                payloads = []
+            except self._link.psycopg.OperationalError:  # the server is away
+                found = []
                 self._link.close()
-            if payloads:
-                self._at = end
-                return Delivery(payloads, {"at": self._at})
+            except self._link.psycopg.Error as error:
+                raise ConnectorError(
+                    f"postgres: slot {self._settings.slot!r} cannot be read ({code(error)}); check that it and the publication "
+                    "are there, and the rights"
+                ) from None
+            if found and (payloads := self._taken(found)):
+                return Delivery(payloads, {"at": self._at, "deletes": self._deletes})
             if (left := until - time.monotonic()) <= 0:
                 return None
             time.sleep(min(PAUSE, left))
@@ -164,6 +201,8 @@ class PostgresSource(Source):
             )
 
     def close(self) -> None:
+        if self._deletes:
+            log.info("postgres: %d deletes were not published", self._deletes)
         self._link.close()
 
 
@@ -180,11 +219,11 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
     return data[at:end].decode(), end + 1
 
 
-def _relation(message: bytes) -> tuple[int, list[tuple[str, int]]]:
-    """The oid of a table, and the names and types of its columns."""
+def _relation(message: bytes) -> tuple[int, Table]:
+    """The oid of a table, and what the log says of it."""
     (oid,) = struct.unpack_from(">I", message, 1)
-    _, at = _string(message, 5)
-    _, at = _string(message, at)
+    schema, at = _string(message, 5)
+    table, at = _string(message, at)
     (count,) = struct.unpack_from(">H", message, at + 1)
     at += 3
     columns = []
@@ -193,23 +232,41 @@ def _relation(message: bytes) -> tuple[int, list[tuple[str, int]]]:
         (kind,) = struct.unpack_from(">I", message, at)
         columns.append((name, kind))
         at += 8
-    return oid, columns
+    return oid, Table(f"{schema}.{table}", columns)
 
 
-def _inserted(message: bytes, known: dict[int, list[tuple[str, int]]]) -> dict[str, Any]:
-    """The values of a row, by the names of its columns."""
+def _row_after(message: bytes, known: dict[int, Table], fields: Sequence[str]) -> dict[str, Any]:
+    """The values of a row that was inserted or changed, by the names of its columns."""
     (oid,) = struct.unpack_from(">I", message, 1)
-    (count,) = struct.unpack_from(">H", message, 6)
-    at = 8
+    table, at = known[oid], 5
+    before: dict[str, Any] = {}
+    while (kind := message[at : at + 1]) in (b"K", b"O"):  # the row before, or its key
+        row, at = _row(message, at + 1, table)
+        before = row if kind == b"O" else {}
+    record, _ = _row(message, at + 1, table)
+    for name in [name for name, value in record.items() if value is UNCHANGED]:
+        if name not in before and name in fields:
+            raise ConnectorError(
+                f"postgres: the log of {table.name!r} does not have {name!r} of a changed row, since it is long and was not "
+                f"changed; alter table {table.name} replica identity full, and begin with another slot"
+            )
+        record[name] = before.get(name)
+    return record
+
+
+def _row(message: bytes, at: int, table: Table) -> tuple[dict[str, Any], int]:
+    """The values of a row, and where they end."""
+    (count,) = struct.unpack_from(">H", message, at)
+    at += 2
     record: dict[str, Any] = {}
-    for name, kind in known[oid][:count]:
+    for name, kind in table.columns[:count]:
         form, at = message[at : at + 1], at + 1
-        record[name] = None
+        record[name] = UNCHANGED if form == b"u" else None
         if form in (b"t", b"b"):
             (size,) = struct.unpack_from(">I", message, at)
             record[name] = _value(message[at + 4 : at + 4 + size].decode(), kind)
             at += 4 + size
-    return record
+    return record, at
 
 
 def _value(text: str, kind: int) -> Any:

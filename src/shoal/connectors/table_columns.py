@@ -133,9 +133,24 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def json_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lists and structs as JSON."""
+    r"""Lists and structs as JSON.
+
+    >>> json_texts(pa.chunked_array([[["Oslo", None], [], None], [['"']]])).to_pylist()
+    ['["Oslo", null]', '[]', None, '["\\""]']
+    """
+    if pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
+        return pa.chunked_array([_texts_of_lists(chunk) for chunk in column.chunks], pa.string())
     texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
     return pa.chunked_array([texts], pa.string())
+
+
+def _texts_of_lists(lists: pa.ListArray) -> pa.StringArray:
+    """Lists of texts as JSON; each different text is written once."""
+    coded = lists.values.dictionary_encode()
+    written = pa.array([json.dumps(text, ensure_ascii=False) for text in coded.dictionary.to_pylist()], pa.string())
+    texts = pc.fill_null(written.take(coded.indices), "null")
+    inner = pc.binary_join(pa.ListArray.from_arrays(lists.offsets, texts), ", ")
+    return pc.if_else(lists.is_valid(), pc.binary_join_element_wise("[", inner, "]", ""), None)
 
 
 def _fits(kind: pa.DataType, known: pa.DataType) -> bool:
@@ -158,9 +173,13 @@ def _fits(kind: pa.DataType, known: pa.DataType) -> bool:
 
 def _other_type(place: str, name: str, known: pa.DataType, new: pa.DataType) -> ConnectorError:
     return ConnectorError(
-        f"{place}: {name!r} is {known} there, and would be {new}; a column never changes its meaning: "
+        f"{place}: {name!r} is {_told(known)} there, and would be {_told(new)}; a column never changes its meaning: "
         "name another table, or publish it under another name"
     )
+
+
+def _told(kind: pa.DataType) -> str:
+    return "JSON" if kind == IN_JSON else str(kind)
 
 
 def flat_table(table: pa.Table) -> pa.Table:

@@ -112,7 +112,7 @@ def losses(tuples: int, quasi: int, most: int, random: np.random.Generator) -> N
 
 
 def merged(sets: Sequence[DataSet], name: str) -> DataSet:
-    """One data set after the other, columns by their place, each row a person of its own; names are those of the first."""
+    """One data set after the other, columns by their place, each row as a person of its own; names are those of the first."""
     first = sets[0]
     rows = pa.concat_tables([each.rows.rename_columns(first.rows.schema.names) for each in sets])
     return replace(first, name=name, rows=rows.set_column(0, "pid", pa.array(np.arange(rows.num_rows))))

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from shoal.datasets import adult, informs, trees, weather
-from shoal.datasets.dataset import DataSet
+from shoal.datasets import adult, informs, returning, trees, weather
+from shoal.datasets.dataset import DataSet, found
 from shoal.errors import InputError
 
 NOTE = "source.json"
@@ -29,10 +29,26 @@ class Original:
     needed: Sequence[str]  # without these there is no data set; of the others those that are given are taken
     hierarchies: Mapping[str, trees.Tree]
     check: Callable[[Path, str], DataSet]  # reads a file that was prepared, in the folder of all data
+    command: str = ""  # writes the files, if the page has them in another form
+
+    @property
+    def remedy(self) -> str:
+        """How to get the files."""
+        return f"write it by {self.command}" if self.command else f"download it from {self.page}"
 
 
 def _city(file: str) -> str:
     return file.split("PM", 1)[0]
+
+
+def _in_r(package: str, *tables: str) -> str:
+    """The command that writes tables of an R package.
+
+    >>> print(_in_r("mlmRev", "star"))
+    Rscript -e 'library(mlmRev); write.csv(star, "star.csv", row.names = FALSE)'
+    """
+    written = "".join(f'; write.csv({table}, "{table}.csv", row.names = FALSE)' for table in tables)
+    return f"Rscript -e 'library({package}){written}'"
 
 
 ORIGINALS: Mapping[str, Original] = {
@@ -64,7 +80,28 @@ ORIGINALS: Mapping[str, Original] = {
         },
         [], trees.WEATHER, lambda data, file: weather.within(data, _city(file)),
     ),
+    "nafld": Original(
+        "NAFLD, patients in Minnesota, in the R package survival", returning.PATIENTS.page, "LGPL-2 or newer", "nafld",
+        {
+            "nafld1.csv": "f04dcb7632758863836cf36243523f21a4b3832b0dafe664592c3845aee7411b",
+            "nafld2.csv": "697a5eb258b94d8a06ffeb052b3879dbd27291d8f7214c90c9ff7725524c3e6a",
+        },
+        ["nafld1.csv", "nafld2.csv"], trees.NAFLD, lambda data, file: returning.nafld(data),
+        _in_r("survival", "nafld1", "nafld2"),
+    ),
+    "star": Original(
+        "Project STAR, pupils in Tennessee, in the R package mlmRev", returning.PUPILS.page, "GPL-2 or newer", "star",
+        {"star.csv": "f55a651ebe74321e245847c0968c31e0fdd4adfd1ab7cc6a21b497b131d099d3"},
+        ["star.csv"], trees.STAR, lambda data, file: returning.star(data),
+        _in_r("mlmRev", "star"),
+    ),
 }  # fmt: skip
+
+
+def known_files(data: Path) -> list[Path]:
+    """The files of all data sets that lie in the folder of all data."""
+    places = (found(data / each.folder / file) for each in ORIGINALS.values() for file in each.files)
+    return [place for place in places if place]
 
 
 @dataclass(frozen=True)
@@ -90,29 +127,29 @@ def prepare(name: str, downloads: Sequence[str | Path], data: Path, *, accept: b
     contents = {file: content for place in downloads for file, content in _unpacked(Path(place)) if file in original.files}
     absent = [file for file in original.needed if file not in contents]
     if absent or not contents:
-        raise InputError(f"{name}: lacks {', '.join(absent or original.files)}; download it from {original.page} and name it")
-    found = [
+        raise InputError(f"{name}: lacks {', '.join(absent or original.files)}; {original.remedy} and name it")
+    prepared = [
         Prepared(file, digest, digest == original.files[file])
         for file, digest in ((file, hashlib.sha256(content).hexdigest()) for file, content in contents.items())
     ]
-    for each in found:
+    for each in prepared:
         if not each.known and not accept:
             raise InputError(
                 f"{each.file}: is not the file that the figures of shoal were made from (SHA-256 {each.sha256}, not "
-                f"{original.files[each.file]}); download it again from {original.page}, or take it by --accept"
+                f"{original.files[each.file]}); {original.remedy} again, or take it by --accept"
             )
-    _write(original, contents, found, data)
+    _write(original, contents, prepared, data)
     for file in contents:
         if file not in ("adult.test", "conditions05.csv"):
             original.check(data, file)
-    return found
+    return prepared
 
 
-def _write(original: Original, contents: Mapping[str, bytes], found: Sequence[Prepared], data: Path) -> None:
+def _write(original: Original, contents: Mapping[str, bytes], prepared: Sequence[Prepared], data: Path) -> None:
     home = data / original.folder
     note = {
         "title": original.title, "page": original.page, "licence": original.licence,
-        "files": [asdict(each) for each in found],
+        "files": [asdict(each) for each in prepared],
         "hierarchies": "written by shoal; see shoal/datasets/trees.py",
     }  # fmt: skip
     try:

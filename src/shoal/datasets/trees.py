@@ -1,7 +1,7 @@
 """The hierarchies of the papers' data sets, written here as trees, so that nobody has to find their files.
 
 Adult's follow the taxonomy trees of Fung, Wang and Yu (Top-down specialization for information and privacy preservation, ICDE
-2005), by the labels of UCI Adult. Those of INFORMS and PM2.5 are our own: the papers give only their sizes.
+2005), by the labels of UCI Adult. The others are our own; of INFORMS and PM2.5 the papers give only the sizes.
 """
 
 from __future__ import annotations
@@ -91,6 +91,19 @@ INFORMS: Mapping[str, Tree] = {
 WEATHER: Mapping[str, Tree] = {
     "season": {"warm": ["1", "2"], "cold": ["3", "4"]},
     "cbwd": ["NE", "NW", "SE", "SW", "cv"],
+}
+
+NAFLD: Mapping[str, Tree] = {
+    "male": ["0", "1"],
+    "test": {"lipids": ["chol", "hdl"], "blood-pressure": ["dbp", "sbp"]},
+}
+
+STAR: Mapping[str, Tree] = {
+    "sx": ["F", "M"],
+    "eth": ["W", "B", "A", "H", "I", "O"],
+    "schtype": {"city": ["inner", "urban"], "suburb": None, "rural": None},
+    "cltype": {"small": None, "regular": ["reg", "reg+A"]},
+    "hdeg": {"bachelor": ["ASSOC", "BS/BA"], "master": ["MS/MA/MEd", "MA+"], "beyond": ["Ed.S", "Ed.D/Ph.D"]},
 }
 
 

@@ -10,6 +10,7 @@ tried again when its partition has k tuples; what is left at the end takes a cov
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,9 +47,10 @@ def fads_job(
 
 def run_fads(data: Path, settings: Mapping[str, Any]) -> Outcome:
     """What comes of the stream."""
-    found = stream(data, settings["data"], settings["tuples"], settings["missing"])
+    other = settings.get("reading", {})
+    found = stream(data, settings["data"], settings["tuples"], settings["missing"], None, json.dumps(other, sort_keys=True))
     parameters = (settings[name] for name in ("k", "window", "reuse_age", "weight", "penalty"))
-    return Fads(Encoded.of(found), *parameters).run()
+    return Fads(Encoded.of(found), *parameters, missing_is_lost=bool(other.get("missing_is_lost"))).run()
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,18 @@ class Reuse:
 class Fads:
     """A run over a whole stream; `patterns` has the partition of each tuple, one for all where partitions do not matter."""
 
-    def __init__(self, encoded: Encoded, k: int, window: int, reuse_age: int, weight: float, penalty: float | None) -> None:
+    def __init__(
+        self,
+        encoded: Encoded,
+        k: int,
+        window: int,
+        reuse_age: int,
+        weight: float,
+        penalty: float | None,
+        *,
+        missing_is_lost: bool = False,
+    ) -> None:
+        self.missing_is_lost = missing_is_lost
         self.encoded, self.k, self.window, self.age, self.weight, self.penalty = encoded, k, window, reuse_age, weight, penalty
         q, self.n = encoded.there.shape
         bits = 1 << np.arange(q, dtype=np.int64)
@@ -191,6 +204,9 @@ class Fads:
         for t in range(self.n):
             if self.held[t]:
                 self.expire(t, self.n - 1, last=True)
+        if self.missing_is_lost:
+            there = self.encoded.there.sum(axis=0)
+            self.loss = (self.loss * there + len(self.encoded.values) - there) / len(self.encoded.values)
         factor = np.ones(self.n) if self.penalty is None else (1 + self.penalty) ** self.lateness
         return {
             "tuples": self.n, "loss": float(self.loss.mean()), "groups": self.groups, "clustered": self.clustered,

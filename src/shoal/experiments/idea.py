@@ -201,7 +201,7 @@ PAPER = Paper(
         "All three algorithms hold δ tuples (`buffer`, IDEA's own trigger) and have the same reuse set (τ, β, no age), "
         "since table 2 names no other. `count` holds each tuple for δ arrivals instead; the claims on loss tell both.",
         "A window below k is raised to k.",
-        "The pollution rate is that of generalization: suppressed tuples, which show nothing, are told beside it.",
+        "The pollution rate is that of generalization: suppressed tuples, which show nothing, are reported beside it.",
     ),
     sources=("Adult (IDEA)", "INFORMS"),
     jobs=_jobs,

@@ -109,7 +109,7 @@ PAPER = Paper(
     reference="In no paper",
     setting=(
         "UCI Adult with up to 3 values missing, INFORMS 2008 with up to 2, UCI PM2.5 of each city with its own missing "
-        "values; the first 30,000 tuples. Eight algorithms with their defaults but for what is told below."
+        "values; the first 30,000 tuples. Eight algorithms with their defaults but for what is named below."
     ),
     notes=(
         "The longest wait is measured. X-BAND's pocket is part of it: window and pocket have half of it each. A round of "

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from time import perf_counter, process_time
 from typing import Any
 
@@ -66,16 +70,62 @@ def source(data: Path, name: str) -> DataSet:
 
 
 @lru_cache(maxsize=4)
-def stream(data: Path, name: str, tuples: int | None, missing: int | None, quasi: int | None = None) -> DataSet:
-    """The first tuples of a source, if asked for with its first quasi-identifiers, and with up to so many values taken away."""
+def stream(
+    data: Path, name: str, tuples: int | None, missing: int | None, quasi: int | None = None, reading: str = "{}"
+) -> DataSet:
+    """The first tuples of a source, if asked for with its first quasi-identifiers, and with up to so many values taken away.
+
+    `reading` has, as JSON, what `shoal.experiments.readings` does in another way.
+    """
+    other = json.loads(reading)
     found = source(data, name)
+    if other.get("shuffled"):
+        found = found.ordered("shuffled", SEED)
     if tuples is not None:
         found = found.head(tuples)
     if quasi is not None:
         found = found.of(dict(list(found.quasi.items())[:quasi]))
     if missing is not None:
-        found = found.missing(missing, SEED)
+        found = _lost(found, missing, other)
+    if other.get("trees"):
+        found = replace(found, folder=_regrown(found, other["trees"]))
     return replace(found, rows=found.rows.combine_chunks())
+
+
+def _lost(found: DataSet, missing: int, other: Mapping[str, Any]) -> DataSet:
+    """Values are taken from the columns that a reading names: numbers, categories, or all."""
+    kind = other.get("lost")
+    some = {name: span for name, span in found.quasi.items() if kind is None or (kind == "numbers") == (span is not None)}
+    own = replace(found, quasi=some).missing(min(missing, len(some)), other.get("seed", SEED))
+    columns = {name: (own if name in some else found).rows.column(name) for name in found.rows.column_names}
+    return replace(found, rows=pa.table(columns))
+
+
+def _regrown(found: DataSet, shape: str) -> Path:
+    """A folder with the leaves of each hierarchy under trees of another shape; it is removed with the process."""
+    home = Path(mkdtemp(prefix="shoal-"))
+    atexit.register(rmtree, home, ignore_errors=True)
+    (home / "hierarchies").mkdir()
+    for name, span in found.quasi.items():
+        if span is None:
+            lines = (found.folder / "hierarchies" / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+            leaves = [line.split(";")[0].strip() for line in lines if line]
+            paths = [[leaf, "Any"] for leaf in leaves] if shape == "flat" else binary(leaves)
+            (home / "hierarchies" / f"{name}.csv").write_text("".join(f"{';'.join(path)}\n" for path in paths), "utf-8")
+    return home
+
+
+def binary(leaves: Sequence[str], node: str = "Any") -> list[list[str]]:
+    """The paths from each leaf to the root of a binary tree.
+
+    >>> binary(["a", "b", "c"])
+    [['a', 'Any.0', 'Any'], ['b', 'Any.1', 'Any'], ['c', 'Any.1', 'Any']]
+    """
+    if len(leaves) <= 2:
+        return [[leaf, node] for leaf in leaves]
+    half = len(leaves) // 2
+    sides = (leaves[:half], leaves[half:])
+    return [[*path, node] for side, own in enumerate(sides) for path in binary(own, f"{node}.{side}")]
 
 
 Floats = NDArray[np.float64]
@@ -107,14 +157,18 @@ def stream_job(
 
 def run_stream(data: Path, settings: Mapping[str, Any]) -> Outcome:
     """What comes of the stream, and how long it took."""
-    found = stream(data, settings["data"], settings["tuples"], settings["missing"], settings["quasi"])
+    other = settings.get("reading", {})
+    found = stream(
+        data, settings["data"], settings["tuples"], settings["missing"], settings["quasi"], json.dumps(other, sort_keys=True)
+    )
     policy = found.policy(settings["algorithm"], settings["k"], settings["window"], nulls_match=settings["nulls_match"])
     batches = found.rows.to_batches()
     stats, output = anonymized(policy, found, batches)
     times = [_times(policy, batches) for _ in range(settings["passes"])]
     seconds, elapsed = (min(column) for column in zip(*times, strict=True))
+    loss = output.whole_loss if other.get("missing_is_lost") else stats.loss
     usual = {
-        "tuples": stats.released, "loss": stats.loss, "groups": stats.groups, "clustered": stats.clustered,
+        "tuples": stats.released, "loss": loss, "groups": stats.groups, "clustered": stats.clustered,
         "reused": stats.reused, "suppressed": stats.suppressed, "longest": stats.longest_wait,
         "wait": float(output.waits.mean()), "within": int(output.alike.sum()),
         "seconds": seconds, "elapsed": elapsed,
@@ -208,6 +262,14 @@ class Output:
             total[there] += found[there]
             shown += there
         return np.divide(total, shown, out=np.zeros_like(total), where=shown > 0)
+
+    @cached_property
+    def whole_loss(self) -> float:
+        """The mean loss if a missing value counts as lost."""
+        quasi = len(self.data.quasi)
+        there = np.array([int(pattern).bit_count() for pattern in patterns(self.data)[self.rows]])
+        lost = np.where(self.how == "suppressed", quasi, self.losses * there + quasi - there)
+        return float(lost.mean() / quasi)
 
     @cached_property
     def clusters(self) -> list[Ints]:

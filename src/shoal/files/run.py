@@ -18,7 +18,7 @@ from shoal.columns import column, texts, times
 from shoal.errors import InputError, RecordError, RejectedError, ShoalError
 from shoal.files.absent import Expected
 from shoal.files.pace import Pace
-from shoal.formats import detected, field_names, open_reader, open_writer, suffix
+from shoal.formats import detected, field_names, is_standard, open_reader, open_writer, suffix
 from shoal.policy import Policy
 from shoal.storage import fetched, is_address, stored
 from shoal.text import percent
@@ -55,7 +55,7 @@ def read_events(path: str, person: str, item: Sequence[str], time: str, rows: in
     """At most `rows` observations. Rows without a user, an item or a time are left out; several item fields make one item."""
     fields = list(dict.fromkeys([time, person, *item]))
     dialect = detected(path).dialect
-    if path != "-":
+    if not is_standard(path):
         known = field_names(path, dialect)
         options = {time: "--time", person: "--person", **dict.fromkeys(item, "--item")}
         for field in fields:
@@ -136,8 +136,8 @@ def run(
     strict
         Stop at the first rejected record, leaving no output.
     max_rejected
-        The largest share of rejected records, from 0 to 1. If it is exceeded, the output is kept as a draft: `out.draft.csv`
-        instead of `out.csv`.
+        The largest share of rejected records, from 0 to 1; a malformed record of a CSV counts as many times as it has lines.
+        If it is exceeded, the output is kept as a draft: `out.draft.csv` instead of `out.csv`.
     ahead
         Reject a record whose time is more than so many seconds after the newest before it, and after most of the hundred
         behind it. By default all times are accepted.
@@ -190,8 +190,10 @@ def run(
             if tracer:
                 tracer.write(anonymizer.trace)
 
+        swallowed = 0
         for block in reader if ahead is None or policy.time is None else Pace(policy, ahead).blocks(reader):
             expected.see(block)
+            swallowed += block.swallowed
             try:
                 answer = anonymizer.push_batch(block.batch, block.rows, block.names)
             except ShoalError as error:
@@ -211,7 +213,7 @@ def run(
         if on_progress:
             on_progress(Progress(*reader.progress(), anonymizer.stats))
         stats = anonymizer.stats
-        too_many = stats.rejected > max_rejected * stats.received
+        too_many = stats.rejected + swallowed > max_rejected * (stats.received + swallowed)
         draft = None
         if too_many:
             draft = draft_name(target) if writer.keep_as(draft_name(target)) else None
@@ -220,7 +222,8 @@ def run(
             if bagger and second is not None:
                 bagger.keep_as(draft_name(second))
     if too_many:
-        share = f"{percent(stats.rejected / stats.received)} of the records were rejected, more than {percent(max_rejected)}"
+        rejected, what = (stats.rejected + swallowed) / (stats.received + swallowed), "lines" if swallowed else "records"
+        share = f"{percent(rejected)} of the {what} were rejected, more than {percent(max_rejected)}"
         kept = f"the output is kept as a draft, {draft}" if draft else "the output is incomplete"
         raise RejectedError(f"{source}: {share}; {kept}", stats, draft)
     return stats
@@ -246,7 +249,7 @@ def bags_name(path: str) -> str:
 
 def _beside(path: str, what: str) -> str:
     end = len(suffix(path))
-    return f"{path[:-end]}.{what}{path[-end:]}" if end else path
+    return f"{path[:-end]}.{what}{path[-end:]}" if end and not is_standard(path) else path
 
 
 def _second(policy: Policy, target: str, bags: Name | None) -> str | None:
@@ -261,8 +264,8 @@ def _second(policy: Policy, target: str, bags: Name | None) -> str | None:
 
 
 def _refuse_same(paths: list[str]) -> None:
-    files = [path if is_address(path) else Path(path).resolve() for path in paths if path != "-"]
+    files = [path if is_address(path) else Path(path).resolve() for path in paths if not is_standard(path)]
     if len(set(files)) < len(files):
         raise InputError("input, output, trace and bags must be different files")
-    if paths[1:].count("-") > 1:
+    if sum(map(is_standard, paths[1:])) > 1:
         raise InputError("output, trace and bags cannot go to standard output together")

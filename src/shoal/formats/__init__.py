@@ -2,7 +2,7 @@
 
 from shoal.formats.avro import Decoder, Unsuited
 from shoal.formats.json_values import dumps, plain_text, typed_column, typed_texts
-from shoal.formats.kind import SUFFIXES, WRITABLE, kind, packing, suffix, writable
+from shoal.formats.kind import SUFFIXES, WRITABLE, is_standard, kind, packing, standard, suffix, writable
 from shoal.formats.reading import field_names, open_reader
 from shoal.formats.reading.detect import Detected, detected, differs
 from shoal.formats.reading.first import Field, First, FirstRows, first_rows
@@ -17,6 +17,7 @@ from shoal.formats.writing.writer import Writer, guarded
 __all__ = [
     "BOM", "LONGEST", "SUFFIXES", "WRITABLE", "Block", "Decoder", "Detected", "Field", "First", "FirstRows", "Parser", "Reader",
     "RecordEncoder", "Source", "TextEncoder", "Unsuited", "Writer", "detected", "differs", "dumps", "field_names", "first_end",
-    "first_record", "first_rows", "guarded", "kind", "last_record", "lines", "open_reader", "open_writer", "opened", "overlong",
-    "packing", "parser", "plain_text", "reason", "record_encoder", "suffix", "typed_column", "typed_texts", "writable",
+    "first_record", "first_rows", "guarded", "is_standard", "kind", "last_record", "lines", "open_reader", "open_writer",
+    "opened", "overlong", "packing", "parser", "plain_text", "reason", "record_encoder", "standard", "suffix", "typed_column",
+    "typed_texts", "writable",
 ]  # fmt: skip

@@ -12,12 +12,36 @@ _KINDS = {**{f"{suffix}{packed}": kind for suffix, kind in _TEXTS.items() for pa
 SUFFIXES = tuple(_KINDS)
 _KNOWN = (
     f"{', '.join(_TEXTS)} (each also {', '.join(PACKED[:-1])} or {PACKED[-1]}), {', '.join([*_TABLES, *_BOOKS])}, "
-    "or be - for JSON lines"
+    "or be - for standard input or output"
 )
 _WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather", ".avro")
 
 
 WRITABLE = tuple(each for each in SUFFIXES if each.startswith(_WRITABLE))
+
+
+def is_standard(path: str) -> bool:
+    """Whether this is standard input or output: `-` with JSON lines, or with a suffix that says what else, such as `-.csv`.
+
+    >>> is_standard("-"), is_standard("-.csv"), is_standard("./-.csv")
+    (True, True, False)
+    """
+    return path == "-" or path.startswith("-.")
+
+
+def standard(path: str, form: str | None, option: str) -> str:
+    """The path of an input or output, with the format that an option gives for `-`.
+
+    >>> standard("-", "csv", "--from"), standard("people.csv", None, "--from")
+    ('-.csv', 'people.csv')
+    """
+    if form is None:
+        return path
+    if path != "-":
+        raise InputError(f"{option}: is for - alone; the name of a file says its format")
+    if form not in ("csv", "tsv", "jsonl"):
+        raise InputError(f"{option}: is no format of a pipe; use csv, tsv or jsonl")
+    return f"-.{form}"
 
 
 def kind(path: str) -> str:

@@ -23,7 +23,7 @@ READY: dict[str, tuple[str, ...]] = {
 
 MARK = "UNSORTED"
 _VALUES = {
-    "description": "the leaves: a list, or a file in the policy's folder with one a line",
+    "description": "the leaves: a list, or a file in the policy's folder with one per line",
     "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1}],
 }
 _DESCRIPTIONS = {

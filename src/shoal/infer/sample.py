@@ -20,16 +20,18 @@ from shoal.date_text import UNITS, column_forms
 from shoal.errors import InputError
 from shoal.formats import Detected, Field, detected, first_rows, kind
 from shoal.number_text import PLAIN, Marks
-from shoal.recognize import form, is_time
+from shoal.recognize import form, is_birth, is_time
 
 RARE = 5  # a value of fewer persons than this could identify them, and is never written down
 LONGEST_NAME = 120
 LOOKED_AT = 1000  # different values that are no numbers, whose likely cause is looked for
-GLANCE = 50  # different values that are tried first: most columns are told apart by them
+GLANCE = 50  # different values that are tried first: they tell most columns apart
 EARLIEST, LATEST_USUAL = 1e8, 4e9  # seconds since 1970: 1973 to 2096
 ALMOST = 0.9
 FEWEST = 20
 LATEST = 9e12  # seconds
+PACKED = "yyyymmdd"
+_EIGHT = re.compile(r"(?:19|20)[0-9]{6}")
 _PADDED = re.compile(r"[+-]?0[0-9]+(\..*)?")
 
 
@@ -53,7 +55,7 @@ def sample(path: str, rows: int, written: Detected | None = None) -> Sample:
     written = written or detected(path)
     found = first_rows(path, rows, written.dialect)
     if not found.rows:
-        remedy = "give one object a line" if kind(path) == "jsonl" else "correct them"
+        remedy = "give one object per line" if kind(path) == "jsonl" else "correct them"
         broken = f"none of its first {found.bad:,} rows can be read; {remedy}" if found.bad else "has no records"
         raise InputError(f"{path}: {broken}, since a draft needs some to look at")
     often = [field for field in found.fields if field.records >= min(RARE, found.rows)]
@@ -125,7 +127,12 @@ class Column:
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The values that are not missing, if all of them are numbers."""
-        if self.is_moment or numbers(self.texts[:GLANCE], self.nulls, self._marks).wrong.any() or self._numbers.wrong.any():
+        if (
+            self.is_moment
+            or self._is_packed
+            or numbers(self.texts[:GLANCE], self.nulls, self._marks).wrong.any()
+            or self._numbers.wrong.any()
+        ):
             return None
         found = self._numbers.values[self.codes[self.codes >= 0]]
         return found[~np.isnan(found)]
@@ -161,7 +168,7 @@ class Column:
     @cached_property
     def shape(self) -> str | None:
         """The form of some of its values, if it is one that is never published."""
-        return form(self.values)
+        return "dates" if self._is_packed else form(self.values)
 
     @cached_property
     def is_whole(self) -> bool:
@@ -178,9 +185,20 @@ class Column:
         """The forms in which all values can be read as times, other than ISO 8601; two if the day may be the month."""
         if self.is_moment or not self.known or self.nested:
             return ()
+        if self._is_packed:
+            return (PACKED,)
         if self.numbers is not None:
             return self._units
         return () if self._seconds(None) is not None else column_forms(self.values)
+
+    @cached_property
+    def _is_packed(self) -> bool:
+        """Whether all values are dates in eight digits, under the name of a time or of a birth."""
+        if not (is_time(self.name) or is_birth(self.name)) or not all(map(_is_text, self._arrays)):
+            return False
+        if not self.known or not all(map(_EIGHT.fullmatch, self.values)):
+            return False
+        return not times(self.texts, self.nulls, PACKED).wrong.any()
 
     @cached_property
     def _units(self) -> tuple[str, ...]:

@@ -57,8 +57,8 @@ def settings_key(entry: FormField) -> str:
     >>> settings_key(entry) == settings_key(entry.model_copy(update={"role": "omit"}))
     False
     """
-    told = (entry.role, entry.part, entry.tree, entry.builder, entry.lenient, entry.generalize, entry.stable, entry.shown)
-    return sha256(repr(told).encode()).hexdigest()[:16]
+    settings = (entry.role, entry.part, entry.tree, entry.builder, entry.lenient, entry.generalize, entry.stable, entry.shown)
+    return sha256(repr(settings).encode()).hexdigest()[:16]
 
 
 def with_note(entry: FormField, note: str) -> FormField:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from shoal.anonymizer import Anonymizer
-from shoal.audit import Advice, Price, Report, WindowReport, audit
+from shoal.audit import ACROSS, Advice, Price, Report, WindowReport, audit
 from shoal.config import read_yaml
 from shoal.errors import InputError, PolicyError
 from shoal.formats import open_reader
+from shoal.infer import draft_blocks, shares_of
 from shoal.policy import Policy
 
 ROWS = 20_000
@@ -20,8 +22,11 @@ MOST = 4  # recommendations that are measured
 
 
 def prices(report: Report, policy: str, source: str, rows: int = ROWS) -> dict[str, Price]:
-    """The prices of the first recommendations that change the policy, by `Advice.about`; a change that is refused has none."""
-    changes = [each for each in report.advice if each.change][:MOST]
+    """The prices of the first recommendations that change the policy, by `Advice.about`; a change that is refused has none.
+
+    Blocks are drafted from the same input, as `shoal blocks` drafts them.
+    """
+    changes = [each for each in report.advice if each.is_priced][:MOST]
     if not changes:
         return {}
     written = read_yaml(Path(policy).read_text(encoding="utf-8-sig"))
@@ -30,13 +35,21 @@ def prices(report: Report, policy: str, source: str, rows: int = ROWS) -> dict[s
     before = _judged(Policy.load(policy), records)
     found = {}
     for each in changes:
-        assert each.change
         try:
-            after = _judged(Policy.parse(merged(written, each.change), folder), records)
+            change, kept = (each.change, None) if each.change else _blocks(each.blocks_of, source, report.policy.person)
+            after = _judged(Policy.parse(merged(written, change or {}), folder), records)
         except (PolicyError, InputError):
             continue
-        found[each.about] = _price(each, records.num_rows, before, after)
+        found[each.about] = replace(_price(each, records.num_rows, before, after), kept=kept)
     return found
+
+
+def _blocks(of: str, source: str, person: str | None) -> tuple[Mapping[str, Any], float]:
+    """The change that declares an attribute stable, with drafted blocks, and how much of its information they keep."""
+    shares, rare = shares_of(source, of, person)
+    found = draft_blocks(shares, ACROSS, rare=rare)
+    own = {"stable": True, "as": "block", "blocks": [list(block) for block in found.blocks]}
+    return {"attributes": {of: own}, "privacy": {"across": ACROSS}}, found.kept
 
 
 def merged(written: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:

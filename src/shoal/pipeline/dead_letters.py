@@ -63,9 +63,14 @@ class DeadLetterFile:
             found = self._sums.setdefault((rejection.field, rejection.reason), new)
             found |= {"last": max(found["last"], row), "count": found["count"] + 1, "position": place}
 
+    @property
+    def has_sums(self) -> bool:
+        """Whether rejected records were summed up, and not written yet."""
+        return bool(self._sums)
+
     def owes(self, at: float) -> bool:
         """Whether there are sums of a second that is over at this time of day."""
-        return bool(self._sums) and math.floor(at) != self._second
+        return self.has_sums and math.floor(at) != self._second
 
     def sum_up(self) -> None:
         """Write the sums of the second that is over."""

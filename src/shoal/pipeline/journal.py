@@ -22,7 +22,7 @@ from shoal.pipeline.encryption import Damaged, FileCipher
 class Entry(NamedTuple):
     """One input of the anonymizer."""
 
-    kind: Literal["begin", "delivery", "tick", "clock", "flush"]
+    kind: Literal["begin", "delivery", "tick", "clock", "flush", "letters"]
     at: float  # of a tick, or a clock that is set back, the stream's time; else the time of day
     position: Position | None = None  # of the source, after a delivery
     payloads: Sequence[bytes] | None = None  # of a delivery that its source cannot replay

@@ -39,6 +39,7 @@ from shoal.pipeline.store import KEPT, Checkpoint, SavedState, Store
 from shoal.pipeline.stream_time import StreamClock, time_bounds
 from shoal.pipeline.trace import Moment, TraceSink
 from shoal.policy import Policy
+from shoal.text import counted
 
 TICK = 0.01  # seconds from one tick to the next, while tuples wait for the clock
 SPOOL = "spool"  # the file of tuples that left the window, and wait for a commit of the sink
@@ -249,7 +250,7 @@ class Pipe:
         reached = store.reached
         if reached is None or (self.source.replays and reached.position is None):
             raise StateError(f"{self.file.state.dir}: it is not known where the source was; begin anew with another state")
-        held = self._held
+        held, records = self._held, max(reached.received - self.anonymizer.received, 0)
         store.accept_loss()
         self.lost += max(store.lost, 1)
         self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
@@ -269,7 +270,8 @@ class Pipe:
             elif name != "sink":
                 sink.take_over(0)
         store.is_cut_short = False
-        log.warning("accepted a loss: %d journal entries, and what they held, at least %d tuples", max(store.lost, 1), held)
+        lost = counted(store.lost, "journal entry", "journal entries") if store.lost > 0 else "journal entries"
+        log.warning("accepted a loss: %s with %s, and %s that waited", lost, counted(records, "record"), counted(held, "tuple"))
 
     def _flow(self, store: Store, pool: ThreadPoolExecutor) -> None:
         now = self._monotonic()
@@ -288,6 +290,8 @@ class Pipe:
             if waits and now >= self._next_tick:
                 self._tick(moment)
                 self._next_tick = now + TICK
+            if self._letters and self._letters.has_sums and self._letters.owes(at := self._today()):
+                self._input(Entry("letters", at), ())
             self._enter("sink")
             for _, sink in self.sinks():
                 sink.store_waiting()
@@ -300,6 +304,8 @@ class Pipe:
                 lag = now + 1
         if self.source.ended or self._drain:
             self._input(Entry("flush", self._today()), ())
+        elif self._letters and self._letters.has_sums:
+            self._input(Entry("letters", self._today()), ())
         for _, sink in self.sinks():
             sink.store_waiting(everything=True)
         self._saved(wait=True)
@@ -351,6 +357,10 @@ class Pipe:
             if self._letters:
                 self._letters.sum_up()
             self._publish(self.anonymizer.flush())
+        elif entry.kind == "letters":
+            self._sync()
+            if self._letters:
+                self._letters.sum_up()
         elif entry.kind == "clock":
             self._set_clock_back(entry.at)
         else:

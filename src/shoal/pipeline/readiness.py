@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from shoal.algorithms import algorithm
 from shoal.errors import StateError
 from shoal.pipeline.compatibility import compatible_facts
 from shoal.pipeline.encryption import FileCipher
 from shoal.pipeline.pipe import Pipe, refuse_loss
 from shoal.pipeline.pipeline_file import PipelineFile
 from shoal.pipeline.store import SavedState, Store
+from shoal.text import counted
 
 
 def readiness(file: PipelineFile) -> Iterator[str]:
@@ -31,7 +33,7 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"
         yield f"the journal after it is whole: {entries:,} entries"
         if facts["lost"]:
-            yield f"{facts['lost']:,} journal entries were lost before, knowingly"
+            yield f"{counted(facts['lost'], 'journal entry', 'journal entries')} lost before, knowingly"
         yield f"changed since: {', '.join(changed)}; nothing is held, so it can start" if changed else "the state fits"
     is_known = pipe.source.probe(facts["position"])
     yield f"source: {file.source.name} {'can be read' if is_known else 'is tried only at the start'}"
@@ -41,6 +43,10 @@ def readiness(file: PipelineFile) -> Iterator[str]:
         kind = chosen.name if chosen else "file"
         yield f"{name}: {kind} {'can be written' if is_known else 'is tried only at the start'}"
         yield from sink.outlook()
+        if name == "sink" and sink.delay and not pipe.policy.is_filter and pipe.policy.window.timed:
+            wait = algorithm(pipe.policy).deadline
+            longest = f"at most {wait + sink.delay:g} s after it arrived, and a commit"
+            yield f"with a window of {wait:g} s, readers see a tuple {longest}"
 
 
 def _read_all(file: PipelineFile) -> tuple[Store, SavedState | None, int]:

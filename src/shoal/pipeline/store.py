@@ -106,6 +106,8 @@ class Store:
         Raises StateError if the key is another one, or no checkpoint is readable.
         """
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
+        if not numbers and self._was_used:
+            raise StateError(f"{self._folder}: its checkpoints are missing; bring an intact copy of the folder back")
         if numbers:
             try:
                 self.reached = read_progress(self._folder / PROGRESS, self._cipher)
@@ -128,6 +130,21 @@ class Store:
         if numbers:
             raise StateError(f"{self._folder}: no checkpoint in it can be read; bring an intact copy of the folder back")
         return None
+
+    @property
+    def _was_used(self) -> bool:
+        """Whether there are journals after a first checkpoint, or one that has entries: a pipeline took something in."""
+        journals = self._numbers("journal")
+        try:
+            reached = read_progress(self._folder / PROGRESS, self._cipher)
+        except Damaged:
+            reached = None
+        if max(journals, default=0) > 1 or (reached and (reached.entries or reached.received)):
+            return True
+        try:
+            return any(len(list(islice(JournalEntries(self._path("journal", each), self._cipher), 2))) > 1 for each in journals)
+        except Damaged:
+            return reached is not None  # what is read was begun before the progress
 
     def _since(self, number: int) -> Iterator[Entry]:
         reached = self.reached or Progress(number, 0, "", 0, 0, None)

@@ -316,7 +316,10 @@ class Attribute(FrozenModel):
         if self.quasi == "numeric" and self.range is None:
             yield "range", "is missing; write [lowest, highest]"
         if self.quasi == "categorical" and self.hierarchy is None and self.values is None:
-            yield "hierarchy", "is missing; name a file in the policy's folder or write a mapping with one root"
+            yield (
+                "hierarchy",
+                "is missing; name a file in the policy's folder, write a mapping with one root, or list its values: [a, b]",
+            )
         if self.values is not None and "hierarchy" in self.model_fields_set:
             yield "values", "are the leaves of the hierarchy; keep one of the two"
         if self.sets and any(SEPARATOR in label for label in self.values or (self.hierarchy and self.hierarchy.labels) or ()):

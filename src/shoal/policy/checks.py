@@ -38,6 +38,7 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
             yield from _sensitive(privacy, listed)
             yield from _stable(privacy, listed)
             yield from _labels(privacy, listed)
+            yield from _support(privacy, listed)
     match sections:
         case {"privacy": Privacy() as privacy, "window": Window() as window}:
             yield from _size(privacy, window)
@@ -193,6 +194,13 @@ def _labels(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[s
                 yield f"attributes.{name}.hierarchy: {label!r} is how CSV shows {shown!r} in doubt; rename it"
 
 
+def _support(privacy: Privacy, attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    for name, attribute in attributes.items():
+        if attribute.sets and attribute.sets.min_support > privacy.k:
+            place = f"attributes.{name}.generalize.set.min_support"
+            yield f"{place}: is above k={privacy.k}: a group of {privacy.k} could show only the root; use at most {privacy.k}"
+
+
 def _size(privacy: Privacy, window: Window) -> Iterator[str]:
     k, kind, length = privacy.k, window.kind, int(window.length)
     if not window.timed and length < k:
@@ -240,7 +248,10 @@ def notes(policy: Policy) -> Iterator[str]:
     if policy.privacy.k == 1:
         yield "privacy.k: 1 hides nobody among others"
     if policy.privacy.nulls_match == "maybe":
-        yield "privacy.nulls_match: maybe lets a null stand for any value; who takes nulls for values sees smaller groups"
+        yield (
+            "privacy.nulls_match: maybe lets a null stand for any value; "
+            "an observer who takes nulls as values sees smaller groups"
+        )
     for name in policy.attributes:
         if policy.shown_as(name) == "exact":
             yield f"attributes.{name}.as: exact lets releases of one person add up to a stable value; block and bag do not"

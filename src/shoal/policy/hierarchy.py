@@ -66,7 +66,7 @@ class Branches:
     def check(self, source: str = "") -> None:
         """Raise all problems, each after the name of the source."""
         if not self.problems and not self.parent:
-            self.problems.append("has no leaves; write one line a leaf")
+            self.problems.append("has no leaves; write one line per leaf")
         if self.problems:
             more = ["further problems, if any, are not listed"] if self.full else []
             raise PolicyError([source + problem for problem in [*self.problems, *more]])
@@ -237,7 +237,7 @@ def parse_file(data: bytes, name: str) -> Hierarchy:
         problem = f"line {rows.line_num}: its quotes do not match; double a quote inside quotes"
         raise PolicyError([f"{name}, {problem}"]) from None
     if not branches.parent and not branches.problems:
-        raise PolicyError([f"{name} is empty; write one line a leaf, leaf first, root last, ';' between"])
+        raise PolicyError([f"{name} is empty; write one line per leaf, leaf first, root last, ';' between"])
     branches.check(f"{name}, ")
     return Hierarchy.of_branches(branches)
 

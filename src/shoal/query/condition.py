@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.column_types import BLURRED_LABEL, DOUBT, ENDS
+from shoal.errors import InputError
 
 PRESENT = 0.5  # the chance that a value in doubt is there, for estimates
 
@@ -69,6 +70,8 @@ def between(field: str, low: float, high: float) -> Condition:
 
     def match(columns: Columns) -> Match:
         values = columns.read(field)
+        if values.labels is not None and not (_is_number(values.labels.type) or pa.types.is_null(values.labels.type)):
+            raise InputError(f"{field}: holds labels, and no numbers; ask with one_of")
         shown = ~np.isnan(values.low)
         inside = shown & (values.low >= low) & (values.high <= high)
         apart = shown & ((values.high < low) | (values.low > high))
@@ -86,9 +89,10 @@ def one_of(field: str, *values: Any) -> Condition:
 
     def match(columns: Columns) -> Match:
         found, known = columns.read(field), columns.leaves(field)
-        wanted = frozenset().union(*(known.get(str(value), frozenset([str(value)])) for value in values))
+        wanted = leaves_of(map(str, values), known)
         labels = found.labels
-        assert labels is not None
+        if labels is None:
+            raise InputError(f"{field}: holds intervals of numbers; ask with between")
         if pa.types.is_list(labels.type):
             share = _shares_of_sets(labels, known, wanted)
         else:
@@ -106,15 +110,25 @@ def one_of(field: str, *values: Any) -> Condition:
 
 def _shares_of_sets(sets: pa.ListArray, known: Mapping[str, frozenset[str]], wanted: frozenset[str]) -> NDArray[np.float64]:
     """The share of the leaves at or below the labels of each set that are wanted; NaN where nothing is shown."""
-    shares: dict[tuple[str, ...], float] = {}
-    found = np.full(len(sets), np.nan)
-    for row, labels in enumerate(sets.to_pylist()):
-        shown = tuple(str(label) for label in labels or () if label is not None)
-        if shown:
-            if shown not in shares:
-                shares[shown] = _share(frozenset().union(*(known.get(each, frozenset([each])) for each in shown)), wanted)
-            found[row] = shares[shown]
+    shares: dict[tuple[str, ...], float] = {(): np.nan}
+    found = np.empty(len(sets))
+    for row, shown in enumerate(shown_labels(sets)):
+        if shown not in shares:
+            shares[shown] = _share(leaves_of(shown, known), wanted)
+        found[row] = shares[shown]
     return found
+
+
+def shown_labels(labels: pa.Array) -> Iterator[tuple[str, ...]]:
+    """What each row shows: one label, those of a set, or none."""
+    for found in labels.to_pylist():
+        each = found if isinstance(found, list) else [found]
+        yield tuple(str(label) for label in each if label is not None)
+
+
+def leaves_of(labels: Iterable[str], known: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The leaves at or below some labels."""
+    return frozenset[str]().union(*(known.get(label, frozenset([label])) for label in labels))
 
 
 def _share(shown: frozenset[str], wanted: frozenset[str]) -> float:
@@ -163,7 +177,9 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _floats(column: pa.Array) -> NDArray[np.float64]:
-    """Numbers, or times in seconds since 1970; nothing is NaN."""
+    """Numbers, or times in seconds since 1970, which may be written as text; nothing is NaN."""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = column.cast(pa.timestamp("us", "UTC"))
     if pa.types.is_timestamp(column.type):
         column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
     return pc.fill_null(column.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False)

@@ -10,13 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.column_types import DOUBT
 from shoal.errors import InputError
 from shoal.policy import Hierarchy, Policy
-from shoal.query.condition import Columns, Condition, Match, Values, between, everything, read_values
+from shoal.query.condition import (
+    Columns,
+    Condition,
+    Match,
+    Values,
+    between,
+    everything,
+    leaves_of,
+    read_values,
+    shown_labels,
+)
+from shoal.query.text_files import read_published
 
 
 class Range(NamedTuple):
@@ -33,8 +43,8 @@ class Published:
     Parameters
     ----------
     table
-        An Arrow table or batch, anything that gives an Arrow stream (a frame of polars or pandas, a relation of DuckDB), or the
-        path of a Parquet file or a folder of them.
+        An Arrow table or batch, anything that gives an Arrow stream (a frame of polars or pandas, a relation of DuckDB), or a
+        path: of a Parquet file or a folder of them, or of a file of Arrow. Of CSV and JSON lines too, with the policy.
     policy
         The policy: its hierarchies tell which labels lie below others, and its reading of nulls what a null says. Without it
         a label matches only itself, and a null may be any value, unless the column tells doubt.
@@ -49,8 +59,8 @@ class Published:
     """
 
     def __init__(self, table: Any, policy: Policy | str | PathLike[str] | None = None) -> None:
-        self._table = _arrow(table)
         self._policy = policy if policy is None or isinstance(policy, Policy) else Policy.load(policy)
+        self._table = _arrow(table, self._policy)
         self._columns = Columns(cache(self._read), cache(self._leaves))
 
     def __len__(self) -> int:
@@ -154,7 +164,7 @@ class Published:
         low = estimate = high = 0.0
         for (one, one_doubt), one_count in counts[0].items():
             for (two, two_doubt), two_count in counts[1].items():
-                mine, yours = (leaves.get(label, frozenset([label])) for label in (one, two))
+                mine, yours = leaves_of(one, leaves), leaves_of(two, leaves)
                 number, shared = one_count * two_count, len(mine & yours)
                 sure = len(mine) == len(yours) == shared == 1 and not one_doubt and not two_doubt
                 low += number if sure else 0
@@ -172,8 +182,8 @@ class Published:
         for field in fields:
             values, attribute = self._columns.read(field), self._policy.attributes.get(field) if self._policy else None
             if attribute is not None and attribute.hierarchy and values.labels is not None:
-                root = pc.equal(values.labels, attribute.hierarchy.labels[attribute.hierarchy.root])
-                shown |= ~pc.fill_null(root, True).to_numpy(zero_copy_only=False)
+                nothing = (), (attribute.hierarchy.labels[attribute.hierarchy.root],)
+                shown |= np.array([labels not in nothing for labels in shown_labels(values.labels)], bool)
             elif attribute is not None and attribute.quasi:
                 shown |= (values.low > attribute.low) | (values.high < attribute.high)
             else:
@@ -191,24 +201,19 @@ def leaves_below(hierarchy: Hierarchy) -> dict[str, frozenset[str]]:
     }
 
 
-def _arrow(table: Any) -> pa.Table:
+def _arrow(table: Any, policy: Policy | None) -> pa.Table:
     if isinstance(table, str | PathLike):
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_table(table, partitioning=None)
+        return read_published(table, policy)
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     return table if isinstance(table, pa.Table) else pa.table(table)
 
 
-def _by_label(values: Values) -> dict[tuple[str, bool], int]:
-    """How many rows show each label, apart where they are in doubt."""
-    counted: dict[tuple[str, bool], int] = {}
+def _by_label(values: Values) -> Counter[tuple[tuple[str, ...], bool]]:
+    """How many rows show each label or set of labels, apart where they are in doubt."""
     assert values.labels is not None
-    for label, has in zip(values.labels.to_pylist(), values.has.tolist(), strict=True):
-        if label is not None:
-            counted[str(label), not has] = counted.get((str(label), not has), 0) + 1
-    return counted
+    rows = zip(shown_labels(values.labels), values.has.tolist(), strict=True)
+    return Counter((labels, not has) for labels, has in rows if labels)
 
 
 def _largest_mean(sure: NDArray[np.float64], optional: NDArray[np.float64]) -> float:

@@ -56,8 +56,8 @@ class Clock(DataSource):  # type: ignore[misc]
 
 
 class ClockReader(DataSourceStreamReader):  # type: ignore[misc]
-    """Spark asks it before each batch, and after each batch it is told; the offset is the time of the last tick, and the time
-    when the input was last said to have ended."""
+    """Spark asks it for an offset before each batch, and reports each batch that is done. The offset is the time of the last
+    tick, and the last time at which the input was declared to have ended."""
 
     def __init__(self, report: Path | None, ended: Path) -> None:
         self._report, self._ended, self._ran, self._tick = report, ended, 0.0, 0.0

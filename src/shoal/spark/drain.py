@@ -15,7 +15,7 @@ _PAUSE = 0.1
 
 
 class Drain:
-    """By which a streaming query can be told that its input has ended. Give it to `anonymize`, and then `run` the query.
+    """Tells a streaming query that its input has ended. Give it to `anonymize`, and then `run` the query.
 
     >>> drain = Drain()
     >>> asked(drain.file)
@@ -76,7 +76,7 @@ def asked(file: Path) -> int:
 
 
 def _has_left(query: Any, since: int) -> bool:
-    """Whether a batch has been committed in which the lanes were told that the input has ended."""
+    """Whether a batch has been committed that announced the end of the input to the lanes."""
     for progress in query.recentProgress:
         for source in progress["sources"]:
             end = source["endOffset"]

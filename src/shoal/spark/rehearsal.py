@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.anonymizer import Filter, Windowed, learned_tree
 from shoal.columns import Encoder
-from shoal.policy import FILTER, Policy, all_windowed
+from shoal.policy import FILTER, Policy, all_windowed, needs_reuse_age
 from shoal.spark.job import Job
 from shoal.spark.lane import ROW, lane
 from shoal.spark.message import Message, from_batch, to_batch
@@ -63,7 +63,7 @@ def job_of(policy: Policy, records: pa.RecordBatch) -> Job:
 
 
 def _windowed(name: str, window: dict[str, Any], lanes: int) -> Policy:
-    own = {"name": name, **({"reuse_age": 8} if name == "fast" and "time" in window else {})}
+    own = {"name": name, **({"reuse_age": 8} if needs_reuse_age(name) and "time" in window else {})}
     given = {"person": "pid", "time": {"field": "t"}, "attributes": _ATTRIBUTES, "privacy": {"k": 2}, "algorithm": own}
     return replace(Policy.parse({**given, "window": window}), lanes=lanes)
 

@@ -30,7 +30,7 @@ class Resources:
 
 
 def resident() -> int:
-    """Bytes of memory that the process has; the most that it ever had, where nothing else is told."""
+    """Bytes of memory that the process has; the most that it ever had, if the system reports nothing else."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
     except OSError:

@@ -268,8 +268,8 @@ class Telemetry:
             first, rows = self._history.of(name)
             losses = self._losses.history.of(name)[1] if self._losses else np.zeros((0, 0))
             begun = self._origin + first * step
-            told = {"rows": plain(rows[-most:]), "losses": plain(losses[-most:])}
-            return {"step": step, "begun": begun, "names": HISTORY, **told}
+            columns = {"rows": plain(rows[-most:]), "losses": plain(losses[-most:])}
+            return {"step": step, "begun": begun, "names": HISTORY, **columns}
 
     def saved(self) -> dict[str, Any]:
         """What is kept over a restart, in types of JSON: the last minutes, hour and day, and the log."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.tide.shortlist import hold, shortlist
-from shoal.algorithms.tide.vectors import least, up_to
+from shoal.algorithms.tide.vectors import COLUMNS, least, up_to, widen_box
 from shoal.algorithms.tide.wave import FAR, MISSING, NOWHERE, is_mixed, units, with_one_more
 from shoal.blocks import STRIDE, bit_of, common_ancestor
 from shoal.compiled import first_one, inlined, inner
+
+_LOWER = np.uint64((1 << COLUMNS) - 1)
 
 
 @inner
@@ -27,7 +29,7 @@ def grow(domain, v, k, candidate, size):
         f.has[word] = 0
     for i in range(size):
         _take(domain, v, f.member[candidate, i], i)
-    price, listed, left = _price(domain, v, size), 0, 0
+    price, listed, left = _price(domain, v, size) if size == k else 0.0, 0, 0
     while size < k:
         if left == 0:
             listed = left = shortlist(domain, v, 2 * k)
@@ -50,28 +52,36 @@ def _take(domain, v, t, size):
     """Add a tuple to the box of `size` members; the patterns of what the box grew in, and of what is newly in doubt."""
     p, f = v.tuples, v.growth
     hold(v, t, FAR)
-    grown, mixed = np.uint64(0), np.uint64(0)
-    for q in range(len(domain.width)):
-        place, bit = p.place[t, q], np.uint64(1) << np.uint64(q)
-        if place == MISSING:
-            if f.lacks[q] == 0:
-                grown |= bit if v.work.strict else np.uint64(0)
-                mixed |= bit if size > 0 else np.uint64(0)
-                f.lacks[q] = 1
-            continue
-        f.weight[q] += p.weight[t]
-        new = False
-        if domain.sets[q]:
-            word = domain.word[q] + (place >> 6)
-            new = f.has[word] & bit_of(place) == 0
-            f.has[word] |= bit_of(place)
-            f.different[q] += new
-        if new or place < f.low[q] or place > f.high[q]:
-            mixed |= bit if size > 0 and f.low[q] > f.high[q] else np.uint64(0)
-            f.low[q] = min(f.low[q], place)
-            f.high[q] = max(f.high[q], place)
-            grown |= bit
+    grown, mixed, lacking = np.uint64(0), np.uint64(0), ~p.pattern[t] & _all(domain)
+    for start in range(0, len(f.low), COLUMNS):
+        found = widen_box(f.low, f.high, f.weight, start, p.place, t, p.weight[t])
+        grown |= (found & _LOWER) << np.uint64(start)
+        mixed |= (found >> np.uint64(COLUMNS)) << np.uint64(start) if size > 0 else np.uint64(0)
+    while lacking != 0:
+        q, bit = first_one(lacking), lacking & (~lacking + np.uint64(1))
+        lacking ^= bit
+        if f.lacks[q] == 0:
+            grown |= bit if v.work.strict else np.uint64(0)
+            mixed |= bit if size > 0 else np.uint64(0)
+            f.lacks[q] = 1
+    if len(f.has) > 0:
+        grown |= _take_values(domain, v, t)
     return grown, mixed
+
+
+@inlined
+def _take_values(domain, v, t):
+    """Add the values of a tuple to the sets of the candidate; the pattern of the sets that had not got them."""
+    p, f, grown = v.tuples, v.growth, np.uint64(0)
+    for q in range(len(domain.width)):
+        place = p.place[t, q]
+        if domain.sets[q] and place != MISSING:
+            word = domain.word[q] + (place >> 6)
+            if f.has[word] & bit_of(place) == 0:
+                f.has[word] |= bit_of(place)
+                f.different[q] += 1
+                grown |= np.uint64(1) << np.uint64(q)
+    return grown
 
 
 @inlined

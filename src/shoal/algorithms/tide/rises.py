@@ -1,7 +1,7 @@
 """By how much a tuple would raise the cost of each group: roughly for all at once, then exactly where that may be least.
 
 A rise is a sum of numbers that are not negative: the weight of the tuple times what the group loses already, and for each
-quasi-identifier what the box would grow by, times the weight of those who would have it; under `blurred` also what is in doubt.
+quasi-identifier what the box would grow by, times the weight of all tuples that would have it. Under `blurred` doubt is added.
 In single precision each of them is rounded three times at most, and so is the sum, once for each. So with Q quasi-identifiers a
 rough rise is wrong by less than e = (Q + 8) / 2^23 of itself. If m is the smallest rough rise, the exact rise of that group is
 below m / (1 - e), so is the smallest exact rise, and the rough rise of that group is below m (1 + e) / (1 - e) < m (1 + 4e).
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.tide.vectors import ENTRIES, least, up_to
+from shoal.algorithms.tide.vectors import ENTRIES, add_rises, least, up_to, wider_intervals, wider_nodes
 from shoal.algorithms.tide.wave import MISSING, has_value, units
 from shoal.blocks import bit_of
 from shoal.compiled import first_one, inlined, inner
@@ -57,37 +57,35 @@ def _rough_rises(domain, v, t, first, last):
     """boxes.rise[g]: roughly by how much the tuple would raise the cost of group `first` + g; infinite if there is none."""
     p, b, own = v.tuples, v.boxes, v.tuples.pattern[t]
     width = last - first
-    rise, wider, lost, closed = b.rise[:width], b.wider[:width], b.lost[first:last], b.closed[first:last]
+    rise, lost, closed = b.rise[:width], b.lost[first:last], b.closed[first:last]
     weight = np.float32(p.weight[t])
     for g in range(width):
         rise[g] = lost[g]
-    for q in range(len(b.low)):
-        if not own >> np.uint64(q) & np.uint64(1):
-            loss = b.loss[q, first:last]
-            for g in range(width):
-                rise[g] -= np.float32(loss[g])
+    lacking = ~own & (~np.uint64(0) >> np.uint64(64 - len(b.low)))
+    while lacking != 0:
+        loss = b.loss[first_one(lacking), first:last]
+        lacking &= lacking - np.uint64(1)
+        for g in range(width):
+            rise[g] -= np.float32(loss[g])
     for g in range(width):
         rise[g] = rise[g] * weight + closed[g]
     for q in range(len(b.low)):
-        place, loss, heavy = p.place[t, q], b.loss[q, first:last], b.rough_weight[q, first:last]
+        place = p.place[t, q]
         if place == MISSING:
             if v.work.strict:
-                whole = np.float32(v.scale.width[q])
+                loss, heavy, whole = b.loss[q, first:last], b.rough_weight[q, first:last], np.float32(v.scale.width[q])
                 for g in range(width):
                     rise[g] += (whole - np.float32(loss[g])) * heavy[g]
-            continue
-        low, high = b.low[q, first:last], b.high[q, first:last]
-        if domain.sets[q]:
+        elif domain.sets[q]:
             _add_values(domain, v, q, place, weight, first, last)
         elif domain.categorical[q]:
-            _climb(domain, v, q, place, low, high, wider)
-            for g in range(width):
-                more = max(np.int32(wider[g] - loss[g]), np.int32(0))
-                rise[g] += np.float32(more) * (heavy[g] + weight)
+            for start in range(0, width, ENTRIES):
+                _climb(domain, v, q, place, start, first + start)
+                add_rises(b.rise, start, b.wider, b.loss, b.rough_weight, q, first + start, weight)
         else:
-            for g in range(width):
-                more = np.int32(np.int32(max(high[g], place) - min(low[g], place)) - loss[g])
-                rise[g] += np.float32(max(more, np.int32(0))) * (heavy[g] + weight)
+            for start in range(0, width, ENTRIES):
+                wider_intervals(b.wider, start, b.low, b.high, q, first + start, place)
+                add_rises(b.rise, start, b.wider, b.loss, b.rough_weight, q, first + start, weight)
     if v.work.blurred:
         _add_doubts(v, own, first, last)
 
@@ -103,7 +101,8 @@ def _add_values(domain, v, q, leaf, weight, first, last):
         for g in range(width):
             wider[g] = more[g]
     else:
-        _climb(domain, v, q, leaf, b.low[q, first:last], b.high[q, first:last], wider)
+        for start in range(0, width, ENTRIES):
+            _climb(domain, v, q, leaf, start, first + start)
         if known:
             for g in range(width):
                 wider[g] = more[g] if more[g] >= 0 else wider[g]
@@ -113,17 +112,10 @@ def _add_values(domain, v, q, leaf, weight, first, last):
 
 
 @inlined
-def _climb(domain, v, q, leaf, low, high, wider):
-    """wider[g]: the loss of the lowest node over a leaf and the box from low[g] to high[g]."""
-    unit, node = v.scale.unit, domain.node[q] + np.int64(leaf)
-    for g in range(len(wider)):
-        wider[g] = unit[node]
-    while domain.parent[node] != node:
-        first, last = np.int32(domain.first[node]), np.int32(domain.last[node])
-        more = np.int32(unit[domain.parent[node]] - unit[node])
-        for g in range(len(wider)):
-            wider[g] += more if (low[g] < first) | (high[g] > last) else np.int32(0)
-        node = domain.parent[node]
+def _climb(domain, v, q, leaf, start, first):
+    """boxes.wider[start + i]: the loss of the lowest node over a leaf and the box of group `first` + i, for 64 groups."""
+    b, node = v.boxes, domain.node[q] + np.int64(leaf)
+    wider_nodes(b.wider, start, b.low, b.high, q, first, node, domain.parent, domain.first, domain.last, v.scale.unit)
 
 
 @inlined

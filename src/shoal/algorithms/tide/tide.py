@@ -124,7 +124,7 @@ def _progress(work):
     if work.stage == SEED:
         own = 0.35 * work.next / work.seeds
     elif work.stage == GROUP:
-        own = 0.7 - 0.35 * work.free / work.crowd
+        own = 0.7 - 0.35 * work.free / work.members
     elif work.stage >= SETTLE:
         own = 0.7 + 0.3 * (work.done + 0.5 * (work.stage == IMPROVE)) / work.rounds
     done = work.stop if work.stage == PART else work.start + own * (work.stop - work.start)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms.tide.vectors import COLUMNS
 from shoal.blocks import STRIDE, Domain, bit_of, common_ancestor, even
 from shoal.compiled import inlined, inner, popcount
 
@@ -35,7 +36,7 @@ WORK = np.dtype([
     ("stage", np.int64), ("next", np.int64), ("done", np.int64),  # stage, next index, rounds of repair done
     ("tuples", np.int64), ("persons", np.int64),  # in the wave
     ("most", np.int64), ("parts", np.int64),  # tuples of a part, where it can be cut; how many parts have been cut off
-    ("start", np.int64), ("stop", np.int64), ("crowd", np.int64),  # the current part: its tuples in `order`; its persons
+    ("start", np.int64), ("stop", np.int64), ("members", np.int64),  # the current part: its tuples in `order`; its persons
     ("first", np.int64),  # the first group of the part
     ("free", np.int64),  # persons of the part with a tuple that is in no group yet
     ("entries", np.int64), ("taken", np.int64),  # columns for the shortlist; how many of them are of tuples in groups
@@ -52,7 +53,8 @@ class Tuples(NamedTuple):
     """One entry per tuple of the wave."""
 
     slot: NDArray[np.int64]  # of the window
-    place: NDArray[np.int32]  # one row per tuple, one column per quasi-identifier; leaves keep their numbers
+    place: NDArray[np.int32]  # one row per tuple, one column per quasi-identifier, filled up to whole vectors; leaves keep
+    # their numbers
     pattern: NDArray[np.uint64]
     weight: NDArray[np.float64]
     person: NDArray[np.int64]  # of the window
@@ -87,7 +89,7 @@ class Growth(NamedTuple):
     column: NDArray[np.int64]  # by tuple
     busy: NDArray[np.uint16]  # by column: FAR if the tuple cannot join the candidate, or else 0
     key: NDArray[np.uint16]  # by column: what the tuple would add to the box, in coarse units
-    low: NDArray[np.int32]  # the box, by quasi-identifier
+    low: NDArray[np.int32]  # the box, by quasi-identifier, filled up to whole vectors, as `weight`
     high: NDArray[np.int32]
     weight: NDArray[np.float64]  # of the members that have it
     lacks: NDArray[np.int32]  # 1: a member lacks it
@@ -146,6 +148,7 @@ class Wave(NamedTuple):
 def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blurred: bool, single: bool, tuples: int) -> Wave:
     """Arrays for a wave of `tuples` tuples."""
     quasi, row, short = len(domain.width), even(tuples), even(2 * k)
+    columns = -(-quasi // COLUMNS) * COLUMNS
     if row * 2 % 4096 == 0:
         row += STRIDE  # as in the window
     groups, candidates = even(tuples // k + 1 + STRIDE), seeds_each * tuples // k + 1
@@ -163,13 +166,13 @@ def wave(domain: Domain, k: int, seeds_each: int, rounds: int, strict: bool, blu
     size, persons, first = (np.zeros(groups, np.int64) for _ in range(3))
     heft, lost, wider, doubts, cost = (np.zeros(short) for _ in range(5))
     return Wave(
-        Tuples(slot=slot, place=np.zeros((row, quasi), np.int32), pattern=np.zeros(row, np.uint64), weight=np.zeros(row),
+        Tuples(slot=slot, place=np.full((row, columns), MISSING), pattern=np.zeros(row, np.uint64), weight=np.zeros(row),
                person=person, kin=kin, cover=cover, cover_cost=np.zeros(row), group=group, newer=newer, older=older),
         scale,
         Growth(member=np.zeros((candidates, k), np.int64), price=np.zeros(even(candidates)),
                near=np.zeros((quasi, row), np.uint16), tuple_of=tuple_of, column=column, busy=np.zeros(row, np.uint16),
                key=np.zeros(row, np.uint16),
-               low=np.zeros(quasi, np.int32), high=np.zeros(quasi, np.int32), weight=np.zeros(quasi),
+               low=np.full(columns, NOWHERE), high=np.full(columns, MISSING), weight=np.zeros(columns),
                lacks=np.zeros(quasi, np.int32), has=np.zeros(words, np.uint64), different=np.zeros(quasi, np.int32),
                rest=np.zeros(words, np.uint64), listed=np.zeros(short, np.int64), place=np.zeros((quasi, short), np.int32),
                heft=heft, loss=np.zeros((quasi, short)), wider=wider, lost=lost, doubts=doubts, cost=cost),
@@ -250,17 +253,17 @@ def link_persons(v, scratch):
     """Chain the tuples of each person in the current part, and count the persons."""
     p, work = v.tuples, v.work
     scratch.turn[0] += 1
-    work.crowd = 0
+    work.members = 0
     for j in range(work.start, work.stop):
         t = v.order[j]
         p.kin[t] = t
         if is_new(scratch, p.person[t]):
-            work.crowd += 1
+            work.members += 1
         else:
             last = scratch.best[p.person[t]]
             p.kin[t], p.kin[last] = p.kin[last], t
         scratch.best[p.person[t]] = t
-    work.free = work.crowd
+    work.free = work.members
 
 
 @inlined

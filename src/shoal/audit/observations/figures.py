@@ -49,9 +49,9 @@ def rotation(evidence: Observed, targets: int = TARGETS) -> tuple[Attack, ...]:
     found = []
     for plan, view in zip(plans, views, strict=False):
         chances = [sight.guess(view, source, target, plan is SESSION) for source, target in drawn]
-        crowd = [sight.crowd(target) for _, target in drawn]
-        detail = f"{round(float(np.median(crowd))):,} pseudonyms to choose from in the median"
-        found.append(plan.run(len(drawn), float(np.mean(chances)), float(np.mean([1 / each for each in crowd])), detail))
+        choice = [sight.choice(target) for _, target in drawn]
+        detail = f"{round(float(np.median(choice))):,} pseudonyms to choose from in the median"
+        found.append(plan.run(len(drawn), float(np.mean(chances)), float(np.mean([1 / each for each in choice])), detail))
     return tuple(found)
 
 
@@ -87,7 +87,7 @@ class _Sight:
         drawn = np.sort(np.random.default_rng(SEED).permutation(found)[:most])
         return [(int(each), int(order[place[each]])) for each in drawn]
 
-    def crowd(self, target: int) -> int:
+    def choice(self, target: int) -> int:
         """How many pseudonyms the period of this one has."""
         return int(self._end[target] - self._begin[target])
 

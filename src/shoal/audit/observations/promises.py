@@ -66,8 +66,8 @@ def _with_too_few(evidence: Observed) -> Ints:
 def _users(evidence: Observed, row: int) -> int:
     """How many users had exposed what a row shows within the window before its time.
 
-    The recount forgets users from more than a window before the newest time. For a row that is far behind, users may still
-    count whom the recount has forgotten.
+    The recount forgets users from more than a window before the newest time. For a row that is far behind, users may count
+    that the recount has forgotten.
     """
     record = int(evidence.traced.row[row])
     time = evidence.time[: record + 1]

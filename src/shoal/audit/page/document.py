@@ -58,7 +58,7 @@ def accepted(report: WindowReport) -> Markup:
         if reason:
             rows.append((name, "published as it is", f"because: {reason}"))
     if not rows:
-        text = "The policy accepts nothing beyond what its promises leave open. Attacks are held against chance."
+        text = "The policy accepts no attack above its bound. Each attack is compared with chance."
         return section("accepted", "What is accepted, and by whom", tag("p", text))
     return section(
         "accepted",
@@ -73,7 +73,7 @@ def recommended(report: Report) -> Markup:
     if not report.advice:
         return section("advice", "Recommendations", tag("p", "The numbers call for no change of the policy."))
     parts: list[Part] = [tag("ol", *map(_advice, report.advice), class_="advice")]
-    if any(each.change for each in report.advice) and not report.prices:
+    if any(each.is_priced for each in report.advice) and not report.prices:
         parts.append(tag("p", "What a change costs was not measured; shoal audit --price measures it.", class_="note"))
     return section("advice", "Recommendations", *parts)
 

@@ -48,16 +48,16 @@ def nulls(report: WindowReport) -> Markup:
             name = tag("b", f"{name} (promised)")
         share = f"{count(found.below)} ({percent(found.below / found.shown)})" if found.shown else "0"
         rows.append((name, count(found.smallest), share, count(found.alone), count(found.unknown))[:columns])
-    head = ["a reader takes nulls as", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone", "rows not judged"]
+    head = ["reading of nulls", f"smallest class, {report.unit}", f"rows below k = {k}", "rows alone", "rows not judged"]
     extended = report.nulls["extended"]
     gap = (
-        f"k is promised under {held} match. A reader who takes nulls for values finds {plural(extended.below, 'row')} in "
+        f"k is promised under {held} match. A reader who takes nulls as values finds {plural(extended.below, 'row')} in "
         f"classes of fewer than {k} {report.unit}, {count(extended.alone)} of them alone with their pattern of nulls."
         if extended.below
-        else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken for values."
+        else f"No row is in a class of fewer than {k} {report.unit} even if nulls are taken as values."
     )
     seen = table("Suppressed rows are no class.", head[:columns], rows)
-    caption = f"Sizes of the classes of equal rows, nulls taken for values; amber: fewer rows than k = {k}"
+    caption = f"Sizes of the classes of equal rows, nulls taken as values; amber: fewer rows than k = {k}"
     bars = sizes(caption, report.figures.class_sizes, "row", ("size", "classes"), fewest=k)
     return section("nulls", "Classes under each reading of nulls", tag("p", gap), seen, bars)
 
@@ -140,13 +140,17 @@ def _diversity(caption: str, found: Mapping[str, Diversity]) -> Markup:
 def attacks(report: WindowReport) -> Markup:
     """Every attack, its success beside its baseline."""
     k = report.policy.privacy.k
-    shared = "" if promised(report.policy) == "maybe" else ", nor should one who also knows which values a person lacks"
+    shared = (
+        ""
+        if promised(report.policy) == "maybe"
+        else ", and neither should an attacker who also knows which values a person lacks"
+    )
     text = (
-        "Run for real on the published rows, on targets drawn at random; the trace tells whether a guess is right. The "
-        "attackers differ in what they know, most of it more than an outsider has. Where k holds, one who knows only "
-        f"quasi-identifiers and reads nulls as any value should not be right more often than {chance(1 / k)}{shared}."
+        "Each attack was run on the published rows, for targets drawn at random; the trace says whether a guess is right. Most "
+        "of these attackers know more than an outsider does. If k holds, an attacker who knows only quasi-identifiers, and "
+        f"reads a null as any value, should not be right more often than {chance(1 / k)}{shared}."
         if report.unit == "persons"
-        else "Attacks need the trace, which tells whether a guess is right. It was not given, and none was run."
+        else "Attacks need the trace, which says whether a guess is right. No trace was given, so none was run."
     )
     return section("attacks", "Attacks, one by one", tag("p", text), *map(attack, report.figures.attacks))
 

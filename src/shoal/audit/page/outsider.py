@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 _WORDS = (
     "The three words are those of the European regulators' opinion on anonymisation techniques (WP216): singling out isolates "
-    "the rows of a person, linking connects rows about a person, inferring tells a value of a person. Each attack was run on "
-    "this very output, beside a control that never saw the person: its success is what chance gives. An attack is worse, and "
-    "the verdict amber, above its bound: what the policy accepts or, where it does not say, clearly more than chance or than "
-    "1/k."
+    "the rows of a person, linking connects rows about a person, inferring finds a value of a person. Each attack was run on "
+    "this output. A control without knowledge of the person was run too; its success is the success by chance. Each attack "
+    "has a bound: the share that the policy accepts, or else a share clearly above chance and above 1/k. An attack above its "
+    "bound is worse, and makes the verdict amber."
 )
 
 
@@ -51,7 +51,7 @@ def _counted(report: WindowReport) -> str:
     """Which fields count as the row."""
     whole, quasi = report.whole, [name for name, _ in report.policy.quasi]
     return (
-        f"A row is alike another if both show the same {', '.join([*quasi, *whole.counted])}. With all of these, the smallest "
+        f"Two rows are alike if both show the same {', '.join([*quasi, *whole.counted])}. With all of these, the smallest "
         f"class has {count(whole.smallest)} {report.unit}; {count(whole.below)} of {count(whole.rows)} rows are in classes "
-        f"below k, {count(whole.alone)} are alone. Sensitive values are what an outsider wants to know, and are not counted."
+        f"below k, {count(whole.alone)} are alone. Sensitive values are not counted: they are what an outsider wants to know."
     )

@@ -96,7 +96,7 @@ def asked(demand: Requirement) -> str:
 
 def _support(held: Policy) -> str:
     least = held.privacy.support
-    return f", what fewer than {least} persons of a group have is the root" if least > 1 else ""
+    return f", the root for a value that fewer than {least} persons of a group have" if least > 1 else ""
 
 
 def _stretch(held: Policy) -> str:

@@ -26,25 +26,31 @@ CONTENTS = {
 }
 LIMITS = (
     ("z is not k.", "Each item is shared by z users. A set of items may still be one user's alone."),
-    ("Within a period", "all that a user publishes bears one pseudonym. One item known with its time finds the rest."),
+    (
+        "Within a period",
+        "all observations of a user have one pseudonym. An outsider who knows one item and its time finds the rest.",
+    ),
     (
         "Across periods",
-        "the pseudonym changes, but habits do not: what is published in two periods can be linked by it. Counting slides on, "
-        "so that an item which had z users before the boundary is published after it at once, by the same users under new "
-        "pseudonyms. What goes on over the boundary links them too.",
+        "the pseudonym changes, but habits do not: they can link the observations of two periods. The window of the count does "
+        "not start anew with a period. So an item that had z users before the boundary is published at once after it, by the "
+        "same users under new pseudonyms. A visit that continues over the boundary links them too.",
     ),
     ("Kept attributes and times.", "They are published as they came, and z does not count them."),
-    ("Blank observations", "tell that a user did something, and when."),
+    ("Blank observations", "reveal that a user did something, and when."),
     ("Users of an attacker's own", "count like others: z - 1 made-up users and one real observation publish an item."),
     ("An item's name", "may be personal by itself. Two accounts of one person count as two users."),
-    ("The secret.", "Who has it can link all pseudonyms with users. It is no part of these files, and was not judged."),
+    (
+        "The secret.",
+        "A holder of the secret can link all pseudonyms with users. It is no part of these files, and was not judged.",
+    ),
     ("The trace.", "It links rows with observations. With this report it is not needed any more; guard it like the input."),
 )
 HOW = {
-    True: "Which observation is behind each row is known, by the trace, or because the output is row for row what the input "
-    "and the policy lead to. So the users of every item were counted again for the moment at which it was published.",
-    False: "There was no trace, and the output is not surely what the input and the policy lead to. Rows cannot be linked with "
-    "observations, so that only what an outsider sees was judged, and users were counted over the whole input.",
+    True: "The observation behind each row is known: from the trace, or because the output is what follows from the input "
+    "and the policy, row for row. So the users of every item were counted again for the moment at which it was published.",
+    False: "There was no trace, and it is not certain that the output follows from the input and the policy. Rows cannot be "
+    "linked with observations. So only what an outsider sees was judged, and users were counted over the whole input.",
 }
 
 
@@ -71,7 +77,9 @@ def users(report: FilterReport) -> Markup:
     if found is None:
         text = "How many users an item had when it was published can be counted with a trace, which was not given."
         return section("users", "Users of an item", tag("p", text, class_="note"))
-    text = "How many users had exposed what a row shows, within the window before, by the recount. None may be below z."
+    text = (
+        "For each row: how many users had exposed its item within the window before, by the recount. No number may be below z."
+    )
     bars = sizes("Releases by the users of the item", found, "user", ("users", "how many"))
     return section("users", "Users of an item", tag("p", text), bars)
 
@@ -83,8 +91,8 @@ def crowds(report: FilterReport) -> Markup:
         return section("crowds", "Who is alike", tag("p", "Nothing was published."))
     text = (
         f"z is a promise about items, not about sets of them. Of {plural(found.pseudonyms, 'pseudonym')} that publish, "
-        f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that no other publishes "
-        "in the same period. Nothing is promised about it."
+        f"{count(found.alone)} ({percent(found.alone / found.pseudonyms)}) publish a set of items that no "
+        "other pseudonym publishes in the same period. Nothing is promised about it."
     )
     alike = sizes("Sets by how many publish them", found.sizes, "pseudonym", ("pseudonyms", "how many"))
     return section("crowds", "Who is alike", tag("p", text), alike)
@@ -93,11 +101,11 @@ def crowds(report: FilterReport) -> Markup:
 def attacks(report: FilterReport) -> Markup:
     """What links the pseudonyms of two periods."""
     text = (
-        "Counting slides and identities tumble: at the end of each period every pseudonym changes. Who is who in the next one "
-        "is guessed from what is published alone, for users drawn at random among those who publish in both. Since it is known "
-        "which observation is behind each row, it is known whether a guess is right."
+        "At the end of each period every pseudonym changes. The attack guesses, from the output alone, which pseudonym of the "
+        "next period belongs to the same user, for random users who publish in both periods. Because the observation behind "
+        "each row is known, it is known whether a guess is right."
         if report.traced
-        else "Attacks need to know which observation is behind each row. Without a trace that is not known here: none was run."
+        else "Attacks need to know which observation is behind each row. Without a trace it is not known here, so none was run."
     )
     return section("attacks", "Attacks", tag("p", text), *map(attack, report.figures.attacks))
 

@@ -29,8 +29,8 @@ _SIGNS = {"green": "✓", "amber": "△", "red": "✕"}
 _MARKS = {Verdict.HELD: "✓ ", Verdict.BROKEN: "✕ "}
 _MAYBE = (
     "Nulls.",
-    "k is promised where a null may stand for any value. Who knows which values a person lacks sees smaller classes, "
-    "down to one.",
+    "k is promised where a null may stand for any value. An outsider who knows which values a person lacks sees smaller "
+    "classes, down to one.",
 )
 _SHARED = ("Shared values.", "If all members of a group have the same sensitive value, it is known of each of them.")
 _SKEWED = ("Skewed values.", "A sensitive value that is rare in the stream and frequent in a group is likely for its members.")
@@ -40,10 +40,16 @@ _SUPPRESSED = (
     "They show their sensitive and kept values, and are hidden among the suppressed rows only, however few these are.",
 )
 _LIMITS = (
-    ("Several rows of one person.", "Who can tell that rows are about one person can intersect the groups they are in."),
-    ("Kept attributes.", "No group is made for them. Who recognises a person by one needs no quasi-identifier."),
+    (
+        "Several rows of one person.",
+        "An outsider who can tell that rows are about one person can intersect the groups they are in.",
+    ),
+    ("Kept attributes.", "No group is made for them. An outsider who recognises a person by one needs no quasi-identifier."),
     ("Order and timing.", "Members of a group leave together, in order of arrival, soon after they came."),
-    ("Who knows who was there.", "Who knows all but one of a group's members, or put them there, finds the last one."),
+    (
+        "Members who are known.",
+        "An outsider who knows all but one of a group's members, or put them there, finds the last one.",
+    ),
     ("The trace.", "It links rows with records. With this report it is not needed any more; guard it like the input."),
 )
 

@@ -165,8 +165,8 @@ def compare(plan: Plan, on_progress: Callable[[str, int, int], None] = lambda do
     if not runs:
         raise InputError(f"nothing could be compared: {obstacles[0].algorithm}: {obstacles[0].reason}")
     digests = {name: each for subject in plan.subjects for name, each in subject.digests.items()}
-    told = provenance(described(found), plan.seeds, digests)
-    return Comparison(runs, obstacles, [variant.label for variant in plan.variants], plan.reference, told, found)
+    origin = provenance(described(found), plan.seeds, digests)
+    return Comparison(runs, obstacles, [variant.label for variant in plan.variants], plan.reference, origin, found)
 
 
 def _policies(

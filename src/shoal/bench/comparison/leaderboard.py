@@ -34,10 +34,10 @@ def add_rows(page: str | Path, comparison: Comparison) -> None:
     except (OSError, ValueError):
         raise InputError(f"{page}: is no page with {_START} and {_END}; name docs/leaderboard.md of the sources") from None
     lines = [line for line in between.splitlines() if line]
-    told = settings(comparison)
+    heading = settings(comparison)
     found = {line.split(" | ")[0].removeprefix("| "): line for line in lines if line.startswith("| ") and "--:" not in line}
     found.pop(_HEADER[0], None)
-    if found and lines[0] != told:
+    if found and lines[0] != heading:
         raise InputError(f"{page}: its rows have other settings; use those that the page names, or another page")
     sums = {name: comparison.summary(name) for name in _SHOWN}
     for label in comparison.labels:
@@ -49,4 +49,4 @@ def add_rows(page: str | Path, comparison: Comparison) -> None:
             found[label] = f"| {' | '.join(own)} |"
     rows = sorted(found.values(), key=lambda line: float(line.split(" | ")[1].split()[0]))
     head = [f"| {' | '.join(_HEADER)} |", f"|---|{'--:|' * (len(_HEADER) - 1)}"]
-    Path(page).write_text(f"{before}{_START}\n{told}\n\n" + "\n".join([*head, *rows]) + f"\n{_END}{after}", encoding="utf-8")
+    Path(page).write_text(f"{before}{_START}\n{heading}\n\n" + "\n".join([*head, *rows]) + f"\n{_END}{after}", encoding="utf-8")

@@ -95,16 +95,16 @@ def accuracies(evidence: Evidence, rows: pa.Table, label: str, seed: int) -> tup
     known = np.array([each is not None for each in wanted])
     drawn = np.random.default_rng([seed, 2]).random(len(wanted)) < 0.2
     came = originals(evidence)
-    told = np.asarray(evidence.shown[label].cast(pa.string()).to_pylist(), dtype=object)
+    shown = np.asarray(evidence.shown[label].cast(pa.string()).to_pylist(), dtype=object)
     taught = (
-        np.array([each is not None for each in told])
+        np.array([each is not None for each in shown])
         & ~evidence.suppressed
         & (trace.row >= 0)
         & ~np.append(drawn, True)[trace.row]
     )
     test, sets = (
         came[known & drawn],
-        ((publications(evidence)[taught], told[taught]), (came[known & ~drawn], wanted[known & ~drawn])),
+        ((publications(evidence)[taught], shown[taught]), (came[known & ~drawn], wanted[known & ~drawn])),
     )
     right: list[float | None] = []
     for features, labels in sets:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.config import read_yaml
-from shoal.datasets import ORDERS, SENSITIVE, DataSet, adult, informs, weather
+from shoal.datasets import ORDERS, RETURNING, SENSITIVE, DataSet, adult, informs, weather
 from shoal.demo import policy_text, wearables
 from shoal.errors import InputError
 from shoal.formats import open_reader
@@ -115,9 +115,9 @@ def _generate(tuples: int, seed: int) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks() if batches else pa.table({})
 
 
-def _of(name: str, found: DataSet, source: Path) -> Subject:
+def _of(name: str, found: DataSet, *sources: Path) -> Subject:
     trees = [found.folder / "hierarchies" / f"{each}.csv" for each, span in found.quasi.items() if span is None]
-    return Subject(name, found.document(), found.folder, found.rows, found.label, digests([source, *trees]), found)
+    return Subject(name, found.document(), found.folder, found.rows, found.label, digests([*sources, *trees]), found)
 
 
 def _adult(data: Path) -> Subject:
@@ -133,8 +133,14 @@ def _city(city: str, data: Path) -> Subject:
     return _of(city.lower(), weather.within(data, city, complete=False), weather.place(city).within(data))
 
 
+def _returning(name: str, data: Path) -> Subject:
+    read, places = RETURNING[name]
+    return _of(name, read(data), *(place.within(data) for place in places))
+
+
 _GENERATED = "wearables"
 DATA: Mapping[str, Callable[[Path], Subject]] = {
     _GENERATED: generated, "adult": _adult, "informs": _informs,
     **{city.lower(): partial(_city, city) for city in weather.CITIES},
+    **{name: partial(_returning, name) for name in RETURNING},
 }  # fmt: skip

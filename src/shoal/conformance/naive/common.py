@@ -106,7 +106,7 @@ class Algorithm:
             self.publish(due[0])
 
     def due(self, times: float) -> list[Row]:
-        """Those who have waited so many times the window."""
+        """The tuples that have waited so many times the window."""
         if self.window == "buffer":
             return self.buffer[: max(0, len(self.buffer) + 1 - math.ceil(times * self.length))]
         return [t for t in self.buffer if self.now - t.time >= times * self.length]

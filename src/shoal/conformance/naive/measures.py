@@ -53,7 +53,7 @@ class Reading:
 
     @property
     def careless(self) -> Reading:
-        """This reading, for those who do not foresee the support."""
+        """This reading, without a minimum support, for algorithms that do not foresee it."""
         return replace(self, min_support=1, carried=False)
 
 

@@ -24,7 +24,7 @@ class Demand:
     attribute: int
     kind: str
     numbers: tuple[float, ...]
-    reference: Mapping[Hashable, float] | None = None  # None: those who came so far
+    reference: Mapping[Hashable, float] | None = None  # None: the persons who came so far
 
     def holds(self, shown: Counter, came: Counter) -> bool:
         if self.kind == "distinct":
@@ -99,7 +99,7 @@ class Promises:
         return all(demand.is_bounded(shown[demand.attribute]) for demand in self.demands)
 
     def serve(self, shown: Shown, row: Row) -> bool:
-        """Whether all demands hold with one more who wears what a group has shown."""
+        """Whether all demands hold if one more tuple uses what a group has shown."""
         if not self.demands:
             return True
         more = [Counter(counter) for counter in shown]

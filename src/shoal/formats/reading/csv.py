@@ -17,7 +17,7 @@ import pyarrow.csv
 
 from shoal.dialect import USUAL, Dialect
 from shoal.errors import InputError
-from shoal.formats.reading.plausible import check_text
+from shoal.formats.reading.plausible import check_csv, check_text
 from shoal.formats.reading.reader import UTF8, Block, Lines, Reader, Source, chunks, slices
 from shoal.formats.reading.record_ends import last_end, record_ends
 from shoal.formats.reading.splitter import CODED, SKIPPED, TEXT, Coded, Splitter
@@ -31,6 +31,8 @@ UNCLOSED = (
     f"a quoted value is never closed, or a record is longer than {LONGEST >> 20} MB; "
     "quote a value as a whole, and double the quotes inside it"
 )
+
+UNCLOSED_END = "a quoted value is not closed; close it, or double the quotes inside it"
 
 MOST = 10_000  # distinct values of a column that are remembered from one chunk to the next
 _CALLED = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
@@ -59,10 +61,7 @@ class CsvReader(Reader):
 
     def __iter__(self) -> Iterator[Block]:
         for chunk, is_whole in self._chunks():
-            if is_whole or record_ends(chunk, *self._marks).closed:
-                yield from self._parser.blocks(chunk)
-            else:
-                yield self._parser.refused("a quoted value is not closed")
+            yield from self._parser.blocks(chunk) if is_whole else self._parser.last_blocks(chunk)
 
     def _chunks(self) -> Iterator[tuple[bytes, bool]]:
         """Pieces of the file after the header, each with whether it ends with a whole record."""
@@ -102,10 +101,12 @@ class CsvParser:
         self._kinds: dict[str, pa.DataType] = {}
         self._splitter: Splitter | None = None
         self._lines = 0  # of the last chunk, if they were counted on the way
+        self._swallowed = 0  # lines of the chunk's malformed records, beyond the first of each
 
     def begin(self, chunk: bytes) -> bytes:
         """Learn the header and the kinds of columns; return the bytes after the header."""
         check_text(self._path, chunk[:SAMPLE])
+        check_csv(self._path, chunk[:SAMPLE])
         said = _SEPARATOR.match(chunk)
         if said:
             chunk = chunk[said.end() :]
@@ -135,7 +136,9 @@ class CsvParser:
         self._splitter = None
 
     def name(self, names: Sequence[str]) -> None:
-        """Name the columns, where no header does."""
+        """Name the columns, where no header does. Columns without a name get different ones, of blanks."""
+        blank = [place for place, name in enumerate(names) if not name.strip()]
+        names = [" " * blank.index(place) if place in blank else name for place, name in enumerate(names)]
         for place, name in enumerate(names):
             if name in names[:place]:
                 twins = f"columns {names.index(name) + 1} and {place + 1}"
@@ -147,11 +150,18 @@ class CsvParser:
         self._kinds = dict.fromkeys(asked, pa.string())
         self._splitter = None
 
-    def refused(self, reason: str, lines: int = 1) -> Block:
-        """A block of one record that cannot be read, and takes so many lines."""
-        place = Lines(b"x", self._row, self._line, *self._marks)
-        self._row, self._line = self._row + 1, self._line + lines
-        return self._block({}, [], [(self._row - 1, reason)], place)
+    def last_blocks(self, text: bytes) -> Iterator[Block]:
+        """The blocks of a text's end. If a quote is open, its record's first line is malformed, and the others are read."""
+        while text:
+            ends = record_ends(text, *self._marks)
+            last = len(text) if ends.closed else ends.last
+            yield from self.blocks(text[:last])
+            text = text[last:]
+            if text:
+                place = Lines(b"x", self._row, self._line, *self._marks)
+                self._row, self._line = self._row + 1, self._line + 1
+                yield self._block({}, [], [(self._row - 1, UNCLOSED_END)], place)
+                text = text[_line_end(text) :]
 
     def _repeated(self, sample: bytes) -> list[str]:
         """The columns that are read as dictionaries, since their first values repeat."""
@@ -194,7 +204,11 @@ class CsvParser:
 
         def refuse(row: pyarrow.csv.InvalidRow) -> str:
             found = f"{row.actual_columns} fields where the header has {row.expected_columns}"
-            bad.append((row.number - 1, f"{found}; give as many, and quote values that hold {self._mark}"))
+            remedy = f"give as many, and quote values that hold {self._mark}"
+            if further := row.text.count("\n") or row.text.count("\r"):
+                self._swallowed += further
+                found, remedy = f"{found}, on {further + 1:,} lines", f"is a quote not closed? {remedy.capitalize()}"
+            bad.append((row.number - 1, f"{found}; {remedy}"))
             return "skip"
 
         table = pyarrow.csv.read_csv(
@@ -217,7 +231,7 @@ class CsvParser:
         if not _CONTENT.search(chunk):
             self._line += _count_lines(chunk)
             return
-        self._lines = 0
+        self._lines = self._swallowed = 0
         table, bad = self._parsed(chunk)
         lines = Lines(chunk, self._row, self._line, *self._marks)
         self._line += self._lines or _count_lines(chunk)
@@ -241,9 +255,10 @@ class CsvParser:
             some = rows[i * self._rows :][: len(piece)]
             before = [one for one in bad if one[0] < some[-1]]
             bad = bad[len(before) :]
-            yield Block(piece, some, before, self.names, lines)
+            swallowed, self._swallowed = self._swallowed, 0
+            yield Block(piece, some, before, self.names, lines, swallowed)
         if bad:
-            yield self._block({}, [], bad, lines)
+            yield self._block({}, [], bad, lines)._replace(swallowed=self._swallowed)
 
     def _block(
         self, columns: dict[str, pa.Array], rows: Sequence[int] | npt.NDArray[np.int64], bad: list[tuple[int, str]],
@@ -255,6 +270,11 @@ class CsvParser:
 
 def _count_lines(text: bytes) -> int:
     return text.count(b"\n") or text.count(b"\r")
+
+
+def _line_end(text: bytes) -> int:
+    """The end of the first line."""
+    return text.find(b"\n") + 1 or text.find(b"\r") + 1 or len(text)
 
 
 def _strings(part: Coded | pa.Array) -> pa.Array:

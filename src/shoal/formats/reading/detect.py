@@ -1,10 +1,11 @@
 """How a file is written, found out from its beginning by fixed rules.
 
-Encoding: a mark says UTF-8 or UTF-16; else what is valid UTF-8 is that; else Windows-1252, or Latin-1 if it holds bytes that
-Windows-1252 does not have. Separator: the one of comma, semicolon, tab and bar with which most of the first records have as
-many fields as the first one, two at least; of several the one with the most fields. Quote: `'` if values are enclosed in it and
-none in `"`. Header: the first record is one, unless half of it or more looks like values. Decimal mark: a comma if some
-column is a column of numbers with it and none with a point; thousands: a mark before groups of three digits.
+Encoding: a mark says UTF-8 or UTF-16; else what is UTF-8, but for one in twenty of the letters that are not ASCII, is that;
+else Windows-1252, or Latin-1 if it holds bytes that Windows-1252 does not have. Separator: the one of comma, semicolon, tab
+and bar with which most of the first records have as many fields as the first one, two at least; of several the one with the
+most fields. Quote: `'` if values are enclosed in it and none in `"`. Header: the first record is one, unless half of it or
+more looks like values. Decimal mark: a comma if some column is a column of numbers with it and none with a point; thousands: a
+mark before groups of three digits.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import NamedTuple
 from shoal.date_text import forms_of
 from shoal.dialect import COMMA, QUOTE, TAB, Dialect
 from shoal.errors import InputError
-from shoal.formats.kind import kind, suffix
-from shoal.formats.reading.plausible import check_text
+from shoal.formats.kind import is_standard, kind, suffix
+from shoal.formats.reading.plausible import check_csv, check_text
 from shoal.formats.reading.reader import UTF8, Source
 from shoal.number_text import PLAIN, Marks
 
@@ -35,6 +36,8 @@ _THOUSANDS = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes", "
 _BETWEEN = (",", ".", " ", "'", "\u2019")
 _DIGIT = re.compile(r"\d")
 _EVEN = 0.9  # of the lines have as many fields
+_NO_ASCII, _WRONG = re.compile(r"[^\x00-\x7f]+"), re.compile(r"[\udc80-\udcff]+")
+_STRAY = 0.05  # of the letters that are not ASCII may be no UTF-8: lines that were added by another program
 _SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,'\u2019 \u00a0\u202f])[0-9]{3})+")
 _VALUE = re.compile(r"[+-]?[0-9][0-9.,'\u2019 ]*%?|[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
@@ -90,7 +93,7 @@ def detected(path: str, separator: str | None = None, encoding: str | None = Non
 
     A separator and an encoding that are given are taken as they are, and the rest is found out.
     """
-    if path == "-" or kind(path) not in ("csv", "jsonl"):
+    if is_standard(path) or kind(path) not in ("csv", "jsonl"):
         return Detected(Dialect())
     source = Source(path)
     try:
@@ -101,12 +104,14 @@ def detected(path: str, separator: str | None = None, encoding: str | None = Non
     if kind(path) == "jsonl":
         return Detected(Dialect(encoding=encoding))
     text = raw.decode(encoding, "ignore" if encoding == UTF8 else "replace").removeprefix("\ufeff")
+    check_csv(path, text[:BYTES].encode(errors="replace"))
     if separator:
         return of_text(text, encoding, separator)
     above = lines_above(text)
     if above:
         lines = "line is no header: those below have" if above == 1 else f"{above:,} lines are no header: those below have"
-        raise InputError(f"{path}: its first {lines} more fields; remove what stands above the header")
+        remedy = "remove what stands above the header, or the marks at the ends of the lines"
+        raise InputError(f"{path}: its first {lines} more fields; {remedy}")
     return of_text(text, encoding, TAB if suffix(path).startswith(".tsv") else "")
 
 
@@ -124,11 +129,10 @@ def _encoding(path: str, raw: bytes) -> str:
     if raw.startswith(_UTF16):
         return "utf-16"
     check_text(path, raw)
-    try:
-        codecs.getincrementaldecoder(UTF8)().decode(raw)
-    except UnicodeDecodeError:
-        pass
-    else:
+    text = codecs.getincrementaldecoder(UTF8)("surrogateescape").decode(raw)
+    others = sum(map(len, _NO_ASCII.findall(text)))
+    wrong = sum(map(len, _WRONG.findall(text)))
+    if wrong <= others * _STRAY:
         return UTF8
     high = sum(raw.count(byte) for byte in range(128, 256))
     letters = sum(raw.count(byte) for byte in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -312,7 +316,7 @@ def _mark(found: set[str]) -> str:
 
 def differs(path: str, said: Dialect) -> str:
     """How the beginning of a CSV file differs from what is said of it, with the setting of a policy; empty if it does not."""
-    if path == "-" or kind(path) != "csv" or not os.path.isfile(path):
+    if is_standard(path) or kind(path) != "csv" or not os.path.isfile(path):
         return ""
     found, said = detected(path), said.named(path)
     is_ascii_only = found.dialect.encoding == UTF8 and said.encoding in ("cp1252", "latin-1")

@@ -15,6 +15,9 @@ from shoal.extras import needs
 from shoal.formats.json_values import EXACT, plain_text
 from shoal.formats.reading.reader import Block, opened, slices
 from shoal.formats.reading.tables import TableReader
+from shoal.text import counted
+
+_LOOKED_AT = 200  # rows below the header
 
 
 class ExcelReader(TableReader):
@@ -57,6 +60,8 @@ def _table(path: str, rows: list[list[Any]], names: Sequence[str]) -> pa.RecordB
     if not rows:
         raise InputError(f"{path}: its sheet is empty; the first row must name the columns")
     header = list(names) or [plain_text(_plain(value)) or "" for value in rows[0]]
+    if not names:
+        _check_header(path, header, rows[1 : _LOOKED_AT + 1])
     while header and not header[-1]:
         header.pop()
     for place, name in enumerate(header):
@@ -66,6 +71,18 @@ def _table(path: str, rows: list[list[Any]], names: Sequence[str]) -> pa.RecordB
     cells = rows if names else rows[1:]
     columns = [_column([row[i] if i < len(row) else "" for row in cells]) for i in range(len(header))]
     return pa.RecordBatch.from_arrays(columns, names=header)
+
+
+def _check_header(path: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Raise if the first row is a title, or one of two rows of names: columns below it that are mostly filled have no name."""
+    width = max(map(len, rows), default=0)
+    filled = [i for i in range(width) if 2 * sum(i < len(row) and row[i] != "" for row in rows) > len(rows)]
+    unnamed = [i for i in filled if i >= len(header) or not header[i]]
+    if len(unnamed) > 1 or len(unnamed) > len(filled) / 2:
+        raise InputError(
+            f"{path}: its first row is no header: {counted(len(unnamed), 'column')} with values below it have no name in it; "
+            "remove what stands above the header, and name each column"
+        )
 
 
 def _column(cells: list[Any]) -> pa.Array:

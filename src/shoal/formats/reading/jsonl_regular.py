@@ -192,7 +192,7 @@ def parse(line: bytes) -> dict[str, Any] | str:
     """The object on a line, or why there is none.
 
     >>> parse(b'{"a": 1}'), parse(b"[1]"), parse(b"{")
-    ({'a': 1}, 'not a JSON object; give one a line', 'malformed JSON; give one object a line')
+    ({'a': 1}, 'not a JSON object; give one per line', 'malformed JSON; give one object per line')
     """
     if line == OVERLONG_LINE:
         return f"longer than {LONGEST >> 20} MB; give shorter lines"
@@ -203,8 +203,8 @@ def parse(line: bytes) -> dict[str, Any] | str:
     except RecursionError:
         return "JSON nested too deeply; flatten it"
     except ValueError:
-        return "malformed JSON; give one object a line"
-    return value if isinstance(value, dict) else "not a JSON object; give one a line"
+        return "malformed JSON; give one object per line"
+    return value if isinstance(value, dict) else "not a JSON object; give one per line"
 
 
 class Doubled(dict[str, Any]):

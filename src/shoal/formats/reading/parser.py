@@ -126,13 +126,10 @@ class _Csv(Parser):
                 yield from self.blocks([piece])
             return
         data = b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in whole)
-        if self._is_closed(data):
-            if not self._begun:
-                self._parser.learn(data)
-                self._begun = True
-            yield from self._parser.blocks(data)
-        else:
-            yield self._parser.refused("a quoted value is not closed", data.count(b"\n"))
+        if not self._begun and self._is_closed(data):
+            self._parser.learn(data)
+            self._begun = True
+        yield from self._parser.last_blocks(data)
 
     def _is_closed(self, piece: bytes) -> bool:
         if self._marks[1] not in piece:

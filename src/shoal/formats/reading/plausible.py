@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from shoal.errors import InputError
 from shoal.formats.reading.utf8 import is_utf8
 
@@ -21,6 +23,17 @@ _BEGINNINGS = {
     b"%PDF": "a PDF; export the table as CSV",
     b"SQLite format 3": "a SQLite database; export the table as CSV",
 }
+_NO_CSV = (
+    (re.compile(rb'\s*(\[\s*)?\{\s*["}]'), "JSON; name it .jsonl, or .json if it is one array"),
+    (re.compile(rb"\s*<(!doctype|html|table|\?xml)", re.IGNORECASE), "a page or XML; export the table as CSV"),
+)
+
+
+def check_csv(path: str, data: bytes) -> None:
+    """Raise if the beginning of a CSV file is that of another kind of text: its values would be taken for names of columns."""
+    for beginning, what in _NO_CSV:
+        if beginning.match(data.removeprefix(b"\xef\xbb\xbf")):
+            raise InputError(f"{path}: is no CSV, but begins like {what}")
 
 
 def check_text(path: str, data: bytes) -> None:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.formats.kind import packing
+from shoal.formats.kind import is_standard, packing
 from shoal.formats.reading.record_ends import record_lines
 
 UTF8 = "utf-8"
@@ -65,8 +65,8 @@ class Source:
         self._begun = False
         self.last = b""  # the last bytes of the file that were read, if its encoding is another
         self._done = 0
-        self._raw: Any = opened(path) if path != "-" else getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-        self._total = os.path.getsize(path) if path != "-" and os.path.isfile(path) else None
+        self._raw: Any = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer) if is_standard(path) else opened(path)
+        self._total = os.path.getsize(path) if not is_standard(path) and os.path.isfile(path) else None
         self._packing = packing(path)
         self._unpacked: Any = _unpacked(self._raw, self._packing) if self._packing else None
 
@@ -137,7 +137,7 @@ class Source:
         return self._done, self._total
 
     def close(self) -> None:
-        if self.path != "-":
+        if not is_standard(self.path):
             self._raw.close()
 
 
@@ -220,6 +220,7 @@ class Block(NamedTuple):
     bad: list[tuple[int, str]]  # (row, reason) of the malformed records; a reason never holds data
     names: Collection[str] = ()  # all fields of the records, as far as they were looked at, also those not asked for
     lines: Lines | None = None  # of a CSV file
+    swallowed: int = 0  # lines of malformed records, beyond the first of each: a quote that is not closed takes many
 
     def line(self, row: int) -> int | None:
         """The line of the file in which a row begins, counted from 1; None if it is not known."""
@@ -241,7 +242,7 @@ class Block(NamedTuple):
         at = int(np.searchsorted(self.rows, row))
         before, after = [one for one in self.bad if one[0] < row], [one for one in self.bad if one[0] >= row]
         first = self._replace(batch=self.batch.slice(0, at), rows=self.rows[:at], bad=before)
-        return first, self._replace(batch=self.batch.slice(at), rows=self.rows[at:], bad=after)
+        return first, self._replace(batch=self.batch.slice(at), rows=self.rows[at:], bad=after, swallowed=0)
 
 
 class Reader(ABC):

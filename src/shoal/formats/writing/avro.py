@@ -53,8 +53,8 @@ class _Out:
 
 
 def _field(name: str, field: pa.Field) -> dict[str, Any]:
-    told = {} if name == field.name else {"doc": f"the field {field.name}"}
-    return {"name": name, **told, "type": ["null", _type(field.type, name)], "default": None}
+    note = {} if name == field.name else {"doc": f"the field {field.name}"}
+    return {"name": name, **note, "type": ["null", _type(field.type, name)], "default": None}
 
 
 def _type(kind: pa.DataType, name: str) -> Any:

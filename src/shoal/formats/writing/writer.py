@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 import pyarrow as pa
 
 from shoal.errors import InputError, ShoalError
-from shoal.formats.kind import packing
+from shoal.formats.kind import is_standard, packing
 from shoal.formats.reading.reader import reason
 from shoal.formats.writing.text import TextEncoder
 
@@ -55,7 +55,7 @@ class Sink:
             self._files.insert(0, self._file)
 
     def _opened(self) -> IO[bytes]:
-        if self.path == "-":
+        if is_standard(self.path):
             return sys.stdout.buffer
         if os.path.isdir(self._target):
             raise InputError(f"{self.path}: is a directory; name a file in it")
@@ -81,7 +81,7 @@ class Sink:
     def write(self, data: bytes | memoryview) -> None:
         with self.guarded():
             self._file.write(data)
-            if self.path == "-":
+            if is_standard(self.path):
                 self._file.flush()
 
     def keep_as(self, path: str) -> bool:

@@ -1,6 +1,6 @@
 """The animation of the documents' home: records of the demo arrive, wait, and leave in a group of equal rows.
 
-python -m tools.shoal    # record the groups anew, from the generated stream; then python -m tools.pictures draws them
+python -m tools.animation    # record the groups anew, from the generated stream; then python -m tools.pictures draws them
 
 The picture moves once, for ten seconds, and rests where it explains itself. With reduced motion it rests from the beginning.
 """
@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).with_name("shoal.json")
+RECORDED = Path(__file__).with_name("animation.json")
 WIDTH, HEIGHT = 960, 300
 FIRST, SECOND = 236, 620  # where records wait, and where they leave
 LANES, TOP = 9, 46
