@@ -249,15 +249,12 @@ def test_a_lane_of_spark_shows_blocks() -> None:
     assert {tuple(value) for value in shown if value} == {*map(tuple, BLOCKS), ("unlisted",)}
 
 
-def test_spark_refuses_bags_and_budgets() -> None:
+def test_spark_refuses_bags() -> None:
     pytest.importorskip("pyspark")
     from shoal.errors import PolicyError
     from shoal.spark.anonymize import _with_lanes
 
-    by = policy({"stable": True, "as": "bag"}, releases={"per_person": 2, "per": 5})
+    by = policy({"stable": True, "as": "bag"})
     with pytest.raises(PolicyError) as error:
         _with_lanes(by, 2)
-    assert error.value.problems == (
-        "attributes.illness.as: a query has one output, and no place for bags; use block",
-        "releases: the tasks of a query do not share the counts of persons; remove it, or use shoal pipe",
-    )
+    assert error.value.problems == ("attributes.illness.as: a query has one output, and no place for bags; use block",)
