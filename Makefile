@@ -92,10 +92,11 @@ kernels: setup
 bench: setup  ## measure speed on this machine; SHOAL_DATA names the folder of the data
 	@$(BIN)/shoal bench
 
-figures: setup  ## measure again what docs/figures.md shows, tables and pictures; on a machine that does nothing else
+figures: setup  ## measure again what docs/figures.md and README.md show, tables and pictures; on a machine that does nothing else
 	@mkdir -p build
 	@$(TIMED); $(BIN)/shoal bench default speed files threads growth roofline $(SIZE) --json build/bench.json --plot docs/figures.svg && \
 		$(BIN)/python benchmarks/figures.py build/bench.json docs/figures.md figures.svg && \
+		$(BIN)/python benchmarks/figures.py build/bench.json README.md --between default && \
 		$(BIN)/shoal bench diversity $(SIZE) --json build/diversity.json && \
 		$(BIN)/python benchmarks/figures.py build/diversity.json docs/figures.md --between diversity && \
 		$(BIN)/python -m tools.pictures

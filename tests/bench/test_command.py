@@ -86,6 +86,12 @@ def test_figures_are_written_between_the_markers(measured: Report, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     text = page.read_text()
     assert text.startswith("<!-- speed -->\nMeasured by `shoal bench") and "| fads |" in text and "\nkept\n" in text
+    page.write_text("<!-- default -->\nold\n<!-- /default -->\n")
+    done = subprocess.run([sys.executable, script, figures, page, "--between", "default"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert text.startswith("<!-- default -->\n`tide` with `nulls_match: blurred`, on UCI Adult") and "old" not in text
+    assert "\n| | |\n|---|--:|\n| tuples per second, in memory | " in text and " ms |\n| loss" in text
     page.write_text("no markers")
     done = subprocess.run([sys.executable, script, figures, page], capture_output=True, text=True)
     assert done.returncode == 1 and "lacks <!-- figures -->" in done.stderr

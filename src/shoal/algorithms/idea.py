@@ -65,6 +65,8 @@ Tsinghua Science and Technology 27 (2022), 127-140.
 
 from __future__ import annotations
 
+import numpy as np
+
 from shoal.blocks import (
     ANY,
     CLUSTER,
@@ -77,8 +79,8 @@ from shoal.blocks import (
     choose_neighbours,
     generalize,
     is_apart,
+    jaccard,
     loss,
-    measure_similarity,
     merge,
     next_due,
     only_union,
@@ -130,12 +132,22 @@ def _widen(w, t, k, persons, scratch):
     """Alg. 5, lines 2-5: all partitions at the smallest attribute distance join at once, until k persons are there."""
     if persons >= k:
         return
-    measure_similarity(w, t, scratch)
+    pattern, key, apart = w.pattern[t], w.partitions.key, 0
+    similarity, others = scratch.similarity, scratch.first  # of the partitions outside the union, and which they are
+    for p in range(w.partitions.peak[0]):
+        if is_apart(w, scratch, p):
+            similarity[apart], others[apart] = jaccard(pattern, key[p, 0]), p
+            apart += 1
+    order = similarity.view(np.int64)  # the bits of these numbers have the same order
     while persons < k:
-        closest = -1.0
-        for p in range(w.partitions.peak[0]):
-            if is_apart(w, scratch, p):
-                closest = max(closest, scratch.similarity[p])
-        for p in range(w.partitions.peak[0]):
-            if is_apart(w, scratch, p) and scratch.similarity[p] == closest:
+        closest, left = np.int64(-1), 0
+        for i in range(apart):
+            closest = max(closest, order[i])
+        for i in range(apart):
+            p = others[i]
+            order[left], others[left] = order[i], p
+            if order[i] == closest:
                 persons += merge(w, scratch, p)
+            else:
+                left += 1
+        apart = left

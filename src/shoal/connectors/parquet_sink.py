@@ -21,7 +21,7 @@ from shoal.connectors.rolling import Rolled, RollingSink
 from shoal.connectors.settings import Folder
 from shoal.errors import ConnectorError
 from shoal.formats import reason
-from shoal.storage import force, is_address, make_durable, opened_store, store_reason
+from shoal.storage import force, is_address, opened_store, store_reason
 
 MANIFEST = "_manifest"
 LOCK = "_lock"
@@ -213,12 +213,12 @@ class ParquetSink(RollingSink):
             file.flush()
             os.fsync(file.fileno())
         os.replace(hidden, path)
-        if folder in self._named:
-            force(folder)
-        else:  # it may be new, so its own name has to be on the disk too
-            make_durable((), folder)
-            make_durable((), self._root)
+        folder, above = os.path.abspath(folder), os.path.dirname(os.path.abspath(self._root))
+        force(folder)
+        while folder not in self._named and folder != above:  # it may be new, so its own name has to be on the disk too
             self._named.add(folder)
+            folder = os.path.dirname(folder)
+            force(folder)
 
     def close(self) -> None:
         super().close()

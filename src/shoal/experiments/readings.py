@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shoal import InputError
+from shoal.datasets import known_files
 from shoal.experiments import idea, kvarp, xband
 from shoal.experiments.claim import FAILS, HOLDS, VERDICTS, Claim
 from shoal.experiments.paper import Job, Paper, Results, Scale
 from shoal.experiments.pool import OnProgress, run_all
+from shoal.experiments.report import SOURCE, machine
+from shoal.experiments.runs import SEED
+from shoal.provenance import digests, provenance
 
 READ = (kvarp.PAPER, idea.PAPER, xband.PAPER)
 SCALE = Scale("readings", tuples=10_000, points=3, passes=1)
@@ -112,7 +116,8 @@ def write(
         out.mkdir(parents=True, exist_ok=True)
         found = disputed(data, out / _KEPT, scale=scale, workers=workers, on_progress=on_progress)
         path = out / "readings.md"
-        path.write_text(markdown(found, scale), encoding="utf-8")
+        made = provenance(machine(), [SEED, SEED + 1], digests(known_files(data)))
+        path.write_text(f"{markdown(found, scale)}\n## {SOURCE}\n\n{made.markdown()}\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({(error.strerror or 'no access').lower()})") from None
     return path
