@@ -51,6 +51,7 @@ MARKS: dict[str, Callable[[str], str]] = {
     "no blank behind a comma": lambda line: line.replace(', "note"', ',"note"'),
     "an escaped key": lambda line: line.replace('"age"', r'"\u0061ge"'),
     "an escaped letter of another key": lambda line: line.replace('"note"', r'"not\u0065"'),
+    "an escaped letter of a sensitive value": lambda line: line.replace('"illness": "a', r'"illness": "\u0061'),
     "an empty line before it": lambda line: f"\n{line}",
 }  # fmt: skip
 

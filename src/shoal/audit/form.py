@@ -31,6 +31,7 @@ _LIST = rf"\[(?:{_TEXT}|{_PLAIN})*\]"
 _VALUE = rf'{_TEXT}|[^\[\]{{}}",: \t\r\n]+|{_LIST}|\{{(?:{_TEXT}|{_PLAIN}|{_LIST})*\}}'
 _CELL = r'"(?:[^"]|"")*"|[^",\r\n]*'
 _LARGE = re.compile(r"(?<![.0-9])[0-9]{16}|e\+(1[6-9]|[2-9][0-9]|[0-9]{3})")
+_ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BLANK = re.compile(r"[ \t]*")
 _FEW = 100  # lines from which the usual form is known
 
@@ -105,6 +106,7 @@ class _Form:
             lines = lines.filter(pa.array(~flags))
         if not len(lines):
             return
+        self._spell(lines)
         if self._usual is None:
             self._begin([parts for line in lines[:_FEW].to_pylist() if (parts := self._parts(line))])
         if self._usual is None:
@@ -150,6 +152,9 @@ class _Form:
             self._add(name, each.odd())
         return {name: np.unique(np.concatenate(rows)) for name, rows in self._odd.items()}
 
+    def _spell(self, lines: pa.Array) -> None:
+        """Look at how the letters of lines are written."""
+
     def _parts(self, line: bytes) -> _Parts | None:
         raise NotImplementedError
 
@@ -164,9 +169,25 @@ class _Form:
 
 
 class _Jsonl(_Form):
-    """JSON lines: the order and the spelling of keys, and all blanks, are those of most lines."""
+    """JSON lines: the order and the spelling of keys, and all blanks, are those of most lines; so are escapes without need."""
 
     quotes, value = False, _VALUE
+
+    def __init__(self, alike: Collection[str]) -> None:
+        super().__init__(alike)
+        self._escaped: list[int] = []
+
+    def _spell(self, lines: pa.Array) -> None:
+        for row in np.flatnonzero(pc.match_substring(lines, "\\").to_numpy(zero_copy_only=False)).tolist():
+            if any(map(_is_needless, _ESCAPE.findall(lines[row].as_py()))):
+                self._escaped.append(self._rows + row)
+
+    def odd(self) -> dict[str, Ints]:
+        found = super().odd()
+        if 2 * len(self._escaped) < self._rows:
+            known = [rows for name, rows in found.items() if name != ROW]  # they name the field
+            found[ROW] = np.union1d(found.get(ROW, []), np.setdiff1d(self._escaped, np.concatenate([*known, []]))).astype(int)
+        return {name: rows for name, rows in found.items() if len(rows)}
 
     def _parts(self, line: bytes) -> _Parts | None:
         with suppress(ValueError, RecursionError, IndexError):
@@ -175,6 +196,15 @@ class _Jsonl(_Form):
 
     def _names(self, usual: tuple[str, ...]) -> list[str]:
         return [json.loads(text[text.index('"') : text.rindex('"') + 1]) for text in usual[:-1]]
+
+
+def _is_needless(escape: bytes) -> bool:
+    r"""Whether a letter could be written as it is.
+
+    >>> [_is_needless(escape) for escape in (b"u0041", b"/", b"n", b"u0022", b"u001f")]
+    [True, True, False, False, False]
+    """
+    return escape == b"/" or (len(escape) == 5 and int(escape[1:], 16) >= 32 and escape.lower() not in (b"u0022", b"u005c"))
 
 
 def _parts_of(line: str) -> _Parts:
