@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from shoal.anonymizer import Snapshot, Transfer
 from shoal.columns import Budget
-from shoal.errors import RecordError
 from shoal.spark.job import Job
 from shoal.spark.message import Message, one_per_lane
 from shoal.spark.message import counts as message_counts
@@ -42,10 +41,7 @@ class Bucket:
         if self._releases.beyond == "withhold":
             own = self._withheld(own, beyond)
         elif beyond.any():
-            if self._job.strict:
-                most = self._releases.per_person
-                raise RecordError(f"a record was rejected under strict: more than releases.per_person={most}")
-            own, rejected = own.select(~beyond), rejected + int(beyond.sum())
+            own = own.select(~beyond)
         cause = messages[0]._replace(received=received, rejected=rejected)
         newest = float(own.tuples.time.max(initial=-math.inf))
         to_lanes = one_per_lane(self._job, lane_of(self._job, own), cause, newest)
