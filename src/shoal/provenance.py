@@ -56,6 +56,15 @@ class Provenance:
         found["data_sha256"] = found.pop("data, SHA-256")
         return found
 
+    def short_columns(self) -> dict[str, str]:
+        """The same for tables of many lines: one digest of all digests."""
+        return {**self.columns(), "data_sha256": self.data_sha256}
+
+    @property
+    def data_sha256(self) -> str:
+        """One digest of the names and digests of all data."""
+        return hashlib.sha256(json.dumps(dict(self.digests), sort_keys=True).encode()).hexdigest()
+
 
 def provenance(machine: str, seeds: Sequence[int] = (), digests: Mapping[str, str] | None = None) -> Provenance:
     """The provenance of what this process computes."""

@@ -155,6 +155,19 @@ def test_a_broken_promise_recommends_to_stop(folder: Path) -> None:
     assert found.advice[0].do.startswith("do not give this output away")
 
 
+def test_nothing_is_recommended_that_the_policy_has_already(folder: Path) -> None:
+    """Nulls are blurred by default; a row that lost its age is alone all the same."""
+    spoiled = folder / "alone.jsonl"
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    spoiled.write_text("".join(json.dumps({**row, "age": row["age"] if n else None}) + "\n" for n, row in enumerate(rows)))
+    found = audit(str(folder / "policy.yaml"), str(folder / "in.jsonl"), str(spoiled), str(folder / "trace.jsonl"))
+    assert "below k" in [each.label for each in found.exposures if each.is_worse]
+    told = {each.about: each.do for each in found.advice}
+    assert "do not give this output away" in next(iter(told.values()))
+    assert told["below k"].startswith("decide whether this is acceptable for these recipients")
+    assert not any("nulls_match" in do for do in told.values())
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_terminal_shows_the_verdict_first_and_the_worst_attack_on_one_screen(report: WindowReport, width: int) -> None:
     written = StringIO()

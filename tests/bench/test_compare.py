@@ -173,7 +173,9 @@ def test_every_file_says_where_its_figures_come_from(compared: Comparison, tmp_p
     own = [float(run["loss"]) for run in runs if (run["algorithm"], run["data"]) == ("fads", "adult-3")]
     assert float(loss["mean"]) == pytest.approx(np.mean(own))
     assert files["measures.png"].read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in files["comparison.html"].read_text()
+    page = files["comparison.html"].read_text()
+    assert '<svg role="img" aria-label="measures, as in the tables below"' in page
+    assert page.count("<div class=scroll tabindex=0 role=region aria-label=") == page.count("<table>") and "<main>" in page
 
 
 def test_tables_have_a_column_per_algorithm(compared: Comparison, tmp_path: Path) -> None:
@@ -222,8 +224,8 @@ def test_a_policy_and_a_file_with_windows_of_seconds(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("moon",), "data 'moon' is none; known are wearables, adult, informs, beijing, chengdu, guangzhou, shanghai, "
-         "shenyang, each but wearables also with a number of values that are taken away at most, such as adult-3; for your own "
-         "name a policy and a file\n"),
+         "shenyang, conditions, nafld, star, each but wearables also with a number of values that are taken away at most, such "
+         "as adult-3; for your own name a policy and a file\n"),
         (("--algorithms", "fads", "--against", "tide"), "against 'tide': is not compared; possible are fads\n"),
         (("--k", "1"), "--k: is no whole number from 2 on; write it like 10, or 10,50\n"),
         (("--wait", "5"), "wait 5 is below k 10: no group could ever fill; use at least 10\n"),

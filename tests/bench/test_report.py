@@ -21,7 +21,9 @@ ALGORITHMS = ["fads", "xband 4", "xband 10"]
 
 def test_json_holds_everything(measured: Report) -> None:
     told = json.loads(measured.to_json())
-    assert set(told) == {"machine", "parameters", "parts"}
+    assert set(told) == {"machine", "parameters", "parts", "provenance"}
+    assert list(told["provenance"]) == ["version", "commit", "command", "machine", "seeds", "data_sha256"]
+    assert "adult.data " in told["provenance"]["data_sha256"] and told["provenance"]["seeds"] == str(TINY.seed)
     assert set(told["machine"]) == {"cpu", "cores", "memory", "system", "versions", "core", "load"}
     assert len(told["machine"]["load"]) == 2
     assert told["parameters"]["k"] == TINY.k

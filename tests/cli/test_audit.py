@@ -57,6 +57,14 @@ def test_what_is_worse_than_accepted_ends_with_status_1(shoal: Shoal, folder: Pa
     assert "an outsider can do more than accepted: linkage " in done.stdout.splitlines()[0]
 
 
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_a_span_needs_a_manifest(shoal: Shoal, option: str) -> None:
+    """It is not passed over: the whole stream would be judged instead."""
+    done = shoal("audit", *FILES, "--trace", "trace.jsonl", option, "now")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{option}: needs the pipeline's manifest; add --manifest FILE\n"
+
+
 def test_without_a_trace_it_says_what_it_cannot_check(shoal: Shoal) -> None:
     done = shoal("audit", *FILES)
     assert done.returncode == 0

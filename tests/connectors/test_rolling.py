@@ -318,11 +318,25 @@ def test_check_says_what_will_happen_to_the_columns(store: TableStore) -> None:
     later = store.sink()
     later.schema = pa.schema([("n", pa.int64()), ("age", INTERVAL), ("height", pa.dictionary(pa.int32(), pa.string()))])
     gone = ["city", "city_or_missing"] if isinstance(store, PostgresStore) else ["city"]
-    assert later.outlook() == [
-        f"{place} gets a new column 'height': older rows are null there",
-        *(f"{place} keeps its column {name!r}: new rows are null there" for name in gone),
-        "tuples are visible at most 60 s after they left the window, and a commit",
-    ]
+    height = f"{place} gets a new column 'height': older rows are null there"
+    visible = "tuples are visible at most 60 s after they left the window, and a commit"
+    kept = [f"{place} keeps its column {name!r}: new rows are null there" for name in gone]
+    assert later.outlook() == [height, *kept, visible]
+    later = store.sink()  # fields whose types only the values tell
+    later.schema = pa.schema([("n", pa.null()), ("age", pa.null()), ("height", pa.null())])
+    height = f"{place} gets a new column 'height' with its first value: older rows are null there"
+    assert later.outlook() == [height, *kept, visible]
+
+
+def test_a_set_that_would_become_text(postgres_server: Broker) -> None:
+    store = PostgresStore(postgres_server)
+    sink = begun(store)
+    sink.write(pa.record_batch({"city": pa.array([["Oslo"]])}), 0)
+    sink.close()
+    later = store.sink()
+    later.schema = pa.schema([("city", pa.string())])
+    with pytest.raises(ConnectorError, match="'city' is JSON there, and would be string; a column never changes its meaning"):
+        later.outlook()
 
 
 def test_a_column_never_changes_its_meaning(store: TableStore) -> None:

@@ -54,9 +54,11 @@ def test_every_figure_of_every_paper(out: tuple[Path, list[Chapter]]) -> None:
         assert [figure.name for figure in findings.figures] == [f"figure-{number}" for number in FIGURES[paper.name]]
         for figure in findings.figures:
             header, *rows = csv.reader((folder / paper.name / f"{figure.name}.csv").open())
-            assert header == ["panel", "curve", "x", "y"]
+            assert header == [
+                "panel", "curve", "x", "y", "version", "commit", "command", "machine", "seeds", "data_sha256",
+            ]  # fmt: skip
             assert rows
-            assert all(math.isfinite(float(x)) and math.isfinite(float(y)) for _, _, x, y in rows)
+            assert all(math.isfinite(float(x)) and math.isfinite(float(y)) for _, _, x, y, *_ in rows)
 
 
 def test_every_claim_has_a_verdict_in_both_reports(out: tuple[Path, list[Chapter]]) -> None:
@@ -170,6 +172,14 @@ def test_the_command(data: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.stdout.startswith("FAST: ")
     assert {path.suffix for path in (tmp_path / "fast").iterdir()} == {".png", ".svg", ".csv"}
+    made = json.loads((tmp_path / "provenance.json").read_text())
+    assert list(made) == ["version", "commit", "command", "machine", "seeds", "digests", "data_sha256"]
+    assert made["seeds"] == [0] and made["digests"].keys() >= {"adult.data", "demographics05test.csv"}
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / name).read_text()
+        assert "Where the figures come from" in text and made["commit"] in text and made["digests"]["adult.data"] in text
+    first = next(csv.DictReader((tmp_path / "fast" / "figure-3.csv").open()))
+    assert (first["commit"], first["seeds"], first["data_sha256"]) == (made["commit"], "0", made["data_sha256"])
     refused = CliRunner().invoke(app, ["reproduce", "castle", "--data", str(data), "--out", str(tmp_path)])
     assert refused.exit_code == 2
     assert refused.stderr == "paper 'castle' is none; known are kvarp, idea, xband, fast, zanon, overview, and all\n"

@@ -197,6 +197,12 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(InputError) as early:
         read_manifest(path, until=1.0)
     assert str(early.value) == f"{path}: knows of no time before the end that is asked for; ask for a later one"
+    with pytest.raises(InputError) as empty:
+        read_manifest(path, since=4e9)
+    assert str(empty.value) == (
+        f"{path}: knows of nothing that left between these times; it keeps the newest moment, and one of each hour before, so "
+        "choose a longer span"
+    )
     files = (tmp_path / "policy.yaml", tmp_path / "raw.jsonl", tmp_path / "clean.jsonl")
     with pytest.raises(InputError) as untraced:
         audit(*files, span=read_manifest(path))

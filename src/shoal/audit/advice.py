@@ -112,8 +112,7 @@ def _against(report: WindowReport, each: Exposure) -> Advice:
         do = f"bound how often a person leaves, by {bound}, or rule out by contract that rows are linked"
         return Advice(each.label, because, do, {"releases": {"per_person": _TIMES, "per": "1d"}})
     if name == "null pattern":
-        change = {"privacy": {"nulls_match": "blurred"}}
-        return Advice(each.label, f"which values are missing finds persons: {right}", "set nulls_match: blurred", change)
+        return _against_nulls(report, each, f"which values are missing finds persons: {right}")
     if name == "end points":
         grids = _grids(report)
         because = f"ends of intervals are values of persons: {right}"
@@ -131,8 +130,7 @@ def _against(report: WindowReport, each: Exposure) -> Advice:
         return Advice(
             each.label, f"persons are found: {right}", f"raise k from {policy.privacy.k} to {k}", {"privacy": {"k": k}}
         )
-    do = f"decide whether this is acceptable for these recipients; if it is, write privacy: {{accept: {{{name}: …}}}}"
-    return Advice(each.label, f"it succeeds more often than its bound: {right}", do)
+    return Advice(each.label, f"it succeeds more often than its bound: {right}", _accepted(name))
 
 
 def _below_k(report: WindowReport, each: Exposure) -> Advice:
@@ -146,7 +144,22 @@ def _below_k(report: WindowReport, each: Exposure) -> Advice:
         names = ", ".join(kept)
         do = f"leave out {names}, make it a quasi-identifier, or say by because: … why it may be published"
         return Advice(each.label, f"{share}, {names} among it", do, {"attributes": dict.fromkeys(kept)})
-    return Advice(each.label, share, "set nulls_match: blurred", {"privacy": {"nulls_match": "blurred"}})
+    return _against_nulls(report, each, share)
+
+
+def _against_nulls(report: WindowReport, each: Exposure, because: str) -> Advice:
+    policy = report.policy
+    if policy.privacy.nulls_match != "blurred":
+        return Advice(each.label, because, "set nulls_match: blurred", {"privacy": {"nulls_match": "blurred"}})
+    if policy.suppressed == "publish" and report.rows["suppressed"]:
+        return Advice(
+            each.label, because, "set suppressed: blank, so that rows outside k show no value", {"suppressed": "blank"}
+        )
+    return Advice(each.label, because, _accepted(each.name))
+
+
+def _accepted(name: str) -> str:
+    return f"decide whether this is acceptable for these recipients; if it is, write privacy: {{accept: {{{name}: …}}}}"
 
 
 def _grids(report: WindowReport) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from os import PathLike, fspath
@@ -31,7 +32,9 @@ _LIST = rf"\[(?:{_TEXT}|{_PLAIN})*\]"
 _VALUE = rf'{_TEXT}|[^\[\]{{}}",: \t\r\n]+|{_LIST}|\{{(?:{_TEXT}|{_PLAIN}|{_LIST})*\}}'
 _CELL = r'"(?:[^"]|"")*"|[^",\r\n]*'
 _LARGE = re.compile(r"(?<![.0-9])[0-9]{16}|e\+(1[6-9]|[2-9][0-9]|[0-9]{3})")
+_ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BLANK = re.compile(r"[ \t]*")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FEW = 100  # lines from which the usual form is known
 
 
@@ -105,6 +108,7 @@ class _Form:
             lines = lines.filter(pa.array(~flags))
         if not len(lines):
             return
+        self._spell(lines)
         if self._usual is None:
             self._begin([parts for line in lines[:_FEW].to_pylist() if (parts := self._parts(line))])
         if self._usual is None:
@@ -150,6 +154,9 @@ class _Form:
             self._add(name, each.odd())
         return {name: np.unique(np.concatenate(rows)) for name, rows in self._odd.items()}
 
+    def _spell(self, lines: pa.Array) -> None:
+        """Look at how the letters of lines are written."""
+
     def _parts(self, line: bytes) -> _Parts | None:
         raise NotImplementedError
 
@@ -164,9 +171,25 @@ class _Form:
 
 
 class _Jsonl(_Form):
-    """JSON lines: the order and the spelling of keys, and all blanks, are those of most lines."""
+    """JSON lines: the order and the spelling of keys, and all blanks, are those of most lines; so are escapes without need."""
 
     quotes, value = False, _VALUE
+
+    def __init__(self, alike: Collection[str]) -> None:
+        super().__init__(alike)
+        self._escaped: list[int] = []
+
+    def _spell(self, lines: pa.Array) -> None:
+        for row in np.flatnonzero(pc.match_substring(lines, "\\").to_numpy(zero_copy_only=False)).tolist():
+            if any(map(_is_needless, _ESCAPE.findall(lines[row].as_py()))):
+                self._escaped.append(self._rows + row)
+
+    def odd(self) -> dict[str, Ints]:
+        found = super().odd()
+        if 2 * len(self._escaped) < self._rows:
+            known = [rows for name, rows in found.items() if name != ROW]  # they name the field
+            found[ROW] = np.union1d(found.get(ROW, []), np.setdiff1d(self._escaped, np.concatenate([*known, []]))).astype(int)
+        return {name: rows for name, rows in found.items() if len(rows)}
 
     def _parts(self, line: bytes) -> _Parts | None:
         with suppress(ValueError, RecursionError, IndexError):
@@ -175,6 +198,15 @@ class _Jsonl(_Form):
 
     def _names(self, usual: tuple[str, ...]) -> list[str]:
         return [json.loads(text[text.index('"') : text.rindex('"') + 1]) for text in usual[:-1]]
+
+
+def _is_needless(escape: bytes) -> bool:
+    r"""Whether a letter could be written as it is.
+
+    >>> [_is_needless(escape) for escape in (b"u0041", b"/", b"n", b"u0022", b"u001f")]
+    [True, True, False, False, False]
+    """
+    return escape == b"/" or (len(escape) == 5 and int(escape[1:], 16) >= 32 and escape.lower() not in (b"u0022", b"u005c"))
 
 
 def _parts_of(line: str) -> _Parts:
@@ -312,6 +344,8 @@ def meaning(text: str) -> Any:
     ['[30, 40]', '[30, 40]', '[30, 40]', '[30, 40]']
     >>> meaning('""'), meaning("null"), meaning('"Oslo "'), meaning("Oslo")
     (None, None, 'Oslo', 'Oslo')
+    >>> meaning('["1970-01-01T00:00:00Z", "1970-01-01T00:01:00Z"]'), meaning("[1970-01-01T01:00+01:00, 1970-01-01 00:01:00.0]")
+    ('[0, 60]', '[0, 60]')
     >>> [meaning(text) for text in ('["Oslo"]', '["Oslo", null]', '"Oslo or missing"', "Oslo|Rome or missing")]
     ['Oslo', '["Oslo", null]', '["Oslo", null]', '["Oslo", "Rome", null]']
     """
@@ -333,20 +367,29 @@ def _value(text: str) -> Any:
             value = json.loads(value, parse_float=Decimal, parse_int=Decimal)
     if isinstance(value, str) and ", " in value:
         ends = value.removeprefix("[").removesuffix("]").split(", ")
-        with suppress(ValueError, ArithmeticError):
-            value = [Decimal(end) for end in ends]
+        with suppress(ValueError):
+            value = [_end(end) for end in ends]
     if isinstance(value, str) and value.endswith(WORDS):
-        return [*_listed(_value(value.removesuffix(WORDS))), None]
+        sure = value.removesuffix(WORDS)
+        return [*(_value(sure) if sure.startswith("[") else sure.split(BAR)), None]
     if isinstance(value, str) and BAR in value:
         return value.split(BAR)
     if isinstance(value, dict) and value.keys() - {"or_missing"} in ({"lo", "hi"}, {"value"}):
         doubt = [None] if value.get("or_missing") else []
         value = [*(each for name, each in sorted(value.items(), reverse=True) if name != "or_missing"), *doubt]
+    if isinstance(value, list) and len(value) == 2:  # an interval, of times too
+        with suppress(ValueError):
+            value = [_end(end) if isinstance(end, str) and ":" in end else end for end in value]
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else value
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _end(text: str) -> Decimal:
+    """A number, or a time in seconds since 1970."""
+    with suppress(ArithmeticError):
+        return Decimal(text)
+    moment = datetime.fromisoformat(text)
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+    return Decimal(since // timedelta(microseconds=1)) / 1_000_000
 
 
 def _normal(value: Any) -> Any:

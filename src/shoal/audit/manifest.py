@@ -80,7 +80,11 @@ def read_manifest(path: str | PathLike[str], since: float | None = None, until: 
     end = [each for each in moments if until is None or each.at <= until]
     if not end:
         raise InputError(f"{name}: knows of no time before the end that is asked for; ask for a later one")
-    return Span(begin[-1] if begin else Moment(), end[-1], rotate)
+    first, last = begin[-1] if begin else Moment(), end[-1]
+    if begin and first.released >= last.released:
+        remedy = "it keeps the newest moment, and one of each hour before, so choose a longer span"
+        raise InputError(f"{name}: knows of nothing that left between these times; {remedy}")
+    return Span(first, last, rotate)
 
 
 def cut(found: Iterator[Block], first: int, end: int) -> Iterator[Block]:

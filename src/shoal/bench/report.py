@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,9 @@ from shoal.bench.benchmark import Benchmark, Figures, Progress
 from shoal.bench.machine import Machine, described, load, machine, one_core
 from shoal.bench.table import Table
 from shoal.bench.workload import FULL, Workload, variants
+from shoal.datasets import adult, known_files
 from shoal.errors import InputError
+from shoal.provenance import digests, provenance
 
 DEFAULT = ("speed", "files", "threads")
 
@@ -55,6 +57,7 @@ class Report:
     machine: Machine
     parameters: dict[str, Any]
     parts: dict[str, Figures]
+    provenance: dict[str, str] = field(default_factory=dict)  # version, commit, command, machine, seeds, digests of the data
 
     @property
     def headline(self) -> str:
@@ -108,7 +111,10 @@ def measure(
         found["load"] += load()
     algorithms_run = [asdict(variant) for variant in bench.variants]
     parameters = {**asdict(workload), "algorithms": algorithms_run, "parts": list(asked)}
-    return Report(found, parameters, {part: bench.results[part] for part in PARTS if part in asked})
+    results = {part: bench.results[part] for part in PARTS if part in asked}
+    data_files = digests(known_files(adult.home_of_data(data))) if on_adult else {}
+    source = provenance(described(found), [workload.seed], data_files)
+    return Report(found, parameters, results, source.columns())
 
 
 def in_order(parts: Sequence[str]) -> list[str]:

@@ -91,12 +91,15 @@ def audit(
         from shoal.audit import read_manifest
         from shoal.cli.options import moment, seconds
         from shoal.cli.terminal import errors, output, write
+        from shoal.errors import InputError
         from shoal.storage import fetched
 
         files = (source, target, trace, population, bags)
         with _shown(errors()) as on_progress, fetched(*files) as (given, published, traced, known, bagged):
             allowed = None if late is None else seconds("--late", late)
             future = None if ahead is None else seconds("--ahead", ahead)
+            if manifest is None and (since or until):
+                raise InputError(f"{'--since' if since else '--until'}: needs the pipeline's manifest; add --manifest FILE")
             span = read_manifest(manifest, moment("--since", since), moment("--until", until)) if manifest else None
             report = judged(
                 policy, given, published, traced, late=allowed, ahead=future, population=known, span=span, bags=bagged,

@@ -13,12 +13,14 @@ from typing import Annotated, ClassVar
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from shoal.column_types import DOUBT, ENDS
 from shoal.config import Count, FrozenModel, Name, Span, refusal
 from shoal.connectors.connector import Position, Sink
 from shoal.connectors.spool import Spool, Waiting
 from shoal.connectors.table_columns import Change, change, fitted, flat_schema, flat_table, plain_schema, plain_table
 from shoal.errors import ConnectorError
 
+PARTS = (*ENDS, DOUBT, "of", "had")  # of a value whose parts are columns of their own
 CLOSING = 10.0  # seconds that `close` waits for a commit
 
 _THOUSANDS = {"": 1, "k": 1_000, "M": 1_000_000}
@@ -138,18 +140,27 @@ class RollingSink(Sink):
             return Change()
         columns, new = self._columns(), plain_schema(self.schema)
         new = flat_schema(new) if self.is_flat else new
-        names = [*([self._number] if self._number else []), *self.schema.names, *new.names]
+        untyped = [part for name in self._untyped for part in (name, *(f"{name}_{end}" for end in PARTS))]
+        names = [*([self._number] if self._number else []), *new.names, *untyped]
         return change(columns, new, names, self.place) if columns is not None else Change()
+
+    @property
+    def _untyped(self) -> list[str]:
+        """Published fields whose types only their values tell."""
+        return [field.name for field in self.schema or () if pa.types.is_null(field.type)]
 
     def outlook(self) -> Sequence[str]:
         try:
             self._connect()
             found = self._change()
-            begins = self._columns() is None
+            columns = self._columns()
         finally:
             self.close()
-        lines = [f"{self.place} is created with the first tuples"] if begins else []
+        lines = [f"{self.place} is created with the first tuples"] if columns is None else []
         lines += [f"{self.place} gets a new column {field.name!r}: older rows are null there" for field in found.added]
+        there = set(self._untyped if columns is None else columns.names)
+        later = [name for name in self._untyped if not there & {name, f"{name}_{PARTS[0]}"}]
+        lines += [f"{self.place} gets a new column {name!r} with its first value: older rows are null there" for name in later]
         lines += [f"{self.place} keeps its column {name!r}: new rows are null there" for name in found.missing]
         return [*lines, f"tuples are visible at most {self.delay:g} s after they left the window, and a commit"]
 

@@ -173,9 +173,13 @@ def _fits(kind: pa.DataType, known: pa.DataType) -> bool:
 
 def _other_type(place: str, name: str, known: pa.DataType, new: pa.DataType) -> ConnectorError:
     return ConnectorError(
-        f"{place}: {name!r} is {known} there, and would be {new}; a column never changes its meaning: "
+        f"{place}: {name!r} is {_told(known)} there, and would be {_told(new)}; a column never changes its meaning: "
         "name another table, or publish it under another name"
     )
+
+
+def _told(kind: pa.DataType) -> str:
+    return "JSON" if kind == IN_JSON else str(kind)
 
 
 def flat_table(table: pa.Table) -> pa.Table:

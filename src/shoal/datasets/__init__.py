@@ -3,10 +3,10 @@
 from shoal.datasets import adult, informs, weather
 from shoal.datasets.adult import QUASI, SENSITIVE, folder
 from shoal.datasets.dataset import ORDERS, DataSet, Place, Span, found, losses, merged
-from shoal.datasets.originals import ORIGINALS, Prepared, prepare
+from shoal.datasets.originals import ORIGINALS, Prepared, known_files, prepare
 from shoal.datasets.returning import RETURNING
 
 __all__ = [
     "ORDERS", "ORIGINALS", "QUASI", "RETURNING", "SENSITIVE", "DataSet", "Place", "Prepared", "Span", "adult", "folder",
-    "found", "informs", "losses", "merged", "prepare", "weather",
+    "found", "informs", "known_files", "losses", "merged", "prepare", "weather",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from shoal.datasets import adult, informs, returning, trees, weather
-from shoal.datasets.dataset import DataSet
+from shoal.datasets.dataset import DataSet, found
 from shoal.errors import InputError
 
 NOTE = "source.json"
@@ -98,6 +98,12 @@ ORIGINALS: Mapping[str, Original] = {
 }  # fmt: skip
 
 
+def known_files(data: Path) -> list[Path]:
+    """The files of all data sets that lie in the folder of all data."""
+    places = (found(data / each.folder / file) for each in ORIGINALS.values() for file in each.files)
+    return [place for place in places if place]
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A file of a data set that lies where shoal looks for it."""
@@ -122,28 +128,28 @@ def prepare(name: str, downloads: Sequence[str | Path], data: Path, *, accept: b
     absent = [file for file in original.needed if file not in contents]
     if absent or not contents:
         raise InputError(f"{name}: lacks {', '.join(absent or original.files)}; {original.remedy} and name it")
-    found = [
+    prepared = [
         Prepared(file, digest, digest == original.files[file])
         for file, digest in ((file, hashlib.sha256(content).hexdigest()) for file, content in contents.items())
     ]
-    for each in found:
+    for each in prepared:
         if not each.known and not accept:
             raise InputError(
                 f"{each.file}: is not the file that the figures of shoal were made from (SHA-256 {each.sha256}, not "
                 f"{original.files[each.file]}); {original.remedy} again, or take it by --accept"
             )
-    _write(original, contents, found, data)
+    _write(original, contents, prepared, data)
     for file in contents:
         if file not in ("adult.test", "conditions05.csv"):
             original.check(data, file)
-    return found
+    return prepared
 
 
-def _write(original: Original, contents: Mapping[str, bytes], found: Sequence[Prepared], data: Path) -> None:
+def _write(original: Original, contents: Mapping[str, bytes], prepared: Sequence[Prepared], data: Path) -> None:
     home = data / original.folder
     note = {
         "title": original.title, "page": original.page, "licence": original.licence,
-        "files": [asdict(each) for each in found],
+        "files": [asdict(each) for each in prepared],
         "hierarchies": "written by shoal; see shoal/datasets/trees.py",
     }  # fmt: skip
     try:

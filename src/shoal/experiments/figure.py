@@ -56,13 +56,14 @@ class Figure:
     note: str = ""
     size: tuple[float, float] = field(default=(3.4, 2.5))  # inches, of a panel
 
-    def write(self, folder: Path) -> None:
-        """NAME.csv, NAME.png and NAME.svg."""
+    def write(self, folder: Path, source: Mapping[str, str] | None = None) -> None:
+        """NAME.csv, NAME.png and NAME.svg; `source` are columns that say where the figures come from."""
+        source = source or {}
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["panel", "curve", "x", "y"])
-            writer.writerows(self.rows())
+            writer.writerow(["panel", "curve", "x", "y", *source])
+            writer.writerows((*row, *source.values()) for row in self.rows())
         self._draw(folder)
 
     def rows(self) -> list[tuple[str, str, float, float]]:

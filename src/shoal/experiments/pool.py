@@ -69,17 +69,20 @@ def run_all(
 
 
 def draw_all(
-    figures: Sequence[tuple[Figure, Path]], workers: int | None = None, on_progress: OnProgress = lambda *_: None
+    figures: Sequence[tuple[Figure, Path]],
+    source: Mapping[str, str] | None = None,
+    workers: int | None = None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> None:
     """Write each figure into its folder."""
     workers = workers or os.cpu_count() or 1
     if workers == 1:
         for done, (figure, folder) in enumerate(figures):
             on_progress("drawing", done, len(figures))
-            figure.write(folder)
+            figure.write(folder, source)
         return
     with _processes(workers) as pool:
-        started = [pool.submit(figure.write, folder) for figure, folder in figures]
+        started = [pool.submit(figure.write, folder, source) for figure, folder in figures]
         for done, future in enumerate(as_completed(started)):
             on_progress("drawing", done, len(figures))
             future.result()

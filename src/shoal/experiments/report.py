@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from shoal import InputError, extras
+from shoal.datasets import known_files
 from shoal.experiments import fast, idea, kvarp, overview, xband, zanon
 from shoal.experiments.claim import FAILS, HOLDS, PARTLY, VERDICTS, Claim
 from shoal.experiments.paper import FULL, Findings, Paper, Scale
 from shoal.experiments.pool import OnProgress, draw_all, run_all
-from shoal.experiments.runs import source
+from shoal.experiments.runs import SEED, source
+from shoal.provenance import Provenance, digests, provenance
 
 _TITLE = "The papers, reproduced"
+SOURCE = "Where the figures come from"
 _RULES = (
     "Every verdict follows from the numbers by a rule. A claim about every setting holds if it is so in all that were "
     "run, partly if in at least half of them; one about most settings holds if in half, partly if in a quarter. A range "
@@ -43,10 +48,14 @@ def machine() -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
-def write(folder: Path, chapters: Sequence[Chapter], scale: Scale) -> None:
-    """report.md and report.html."""
-    (folder / "report.md").write_text(markdown(chapters, scale), encoding="utf-8")
-    (folder / "report.html").write_text(page(chapters, scale), encoding="utf-8")
+def write(folder: Path, chapters: Sequence[Chapter], scale: Scale, made: Provenance) -> None:
+    """report.md, report.html and provenance.json."""
+    (folder / "report.md").write_text(f"{markdown(chapters, scale)}\n## {SOURCE}\n\n{made.markdown()}\n", encoding="utf-8")
+    rows = "".join(f"<tr><th>{escape(name)}<td>{escape(text)}</tr>" for name, text in made.lines())
+    ending = f"<h2>{SOURCE}</h2><table>{rows}</table>\n</html>"
+    (folder / "report.html").write_text(page(chapters, scale).replace("</html>", ending), encoding="utf-8")
+    written = {**asdict(made), "data_sha256": made.data_sha256}
+    (folder / "provenance.json").write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 
 def tally(claims: Sequence[Claim]) -> str:
@@ -161,11 +170,15 @@ def reproduce(
         source(data, name)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        results = run_all([job for paper in papers for job in paper.jobs(scale)], data, out / KEPT, workers, on_progress)
+        jobs = [job for paper in papers for job in paper.jobs(scale)]
+        results = run_all(jobs, data, out / KEPT, workers, on_progress)
         chapters = [Chapter(paper, paper.findings(scale, results)) for paper in papers]
         drawn = [(figure, out / paper.name) for paper, findings in chapters for figure in findings.figures]
-        draw_all(drawn, workers, on_progress)
-        write(out, chapters, scale)
+        seeds = sorted({job.settings.get("seed", SEED) for job in jobs})
+        from_files = digests(known_files(data)) if any(paper.sources for paper in papers) else {}
+        made = provenance(machine(), seeds, from_files)
+        draw_all(drawn, made.short_columns(), workers, on_progress)
+        write(out, chapters, scale, made)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({(error.strerror or 'no access').lower()})") from None
     return chapters

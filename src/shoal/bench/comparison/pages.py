@@ -177,16 +177,25 @@ def _tex(text: str) -> str:
 def page(comparison: Comparison, pictures: Mapping[str, bytes]) -> str:
     """One page that needs nothing else."""
     parts = [f"<h1>{_TITLE}</h1>"]
-    parts += [content.decode()[content.decode().index("<svg") :] for name, content in pictures.items() if name.endswith(".svg")]
+    for name, content in pictures.items():
+        if name.endswith(".svg"):
+            drawn = content.decode()
+            label = f'<svg role="img" aria-label="{name.removesuffix(".svg").replace("-", " ")}, as in the tables below"'
+            parts.append(drawn[drawn.index("<svg") :].replace("<svg", label, 1))
     for table in tables(comparison):
-        head = "".join(f"<th>{escape(name)}" for name in table.header)
+        head = "".join(f"<th scope=col>{escape(name)}" for name in table.header)
         body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}' for cell in row)}" for row in table.rows)
-        parts.append(f"<div class=scroll><table><caption>{escape(table.title)}</caption><tr>{head}{body}</table></div>")
+        title = escape(table.title)
+        opening = f'<div class=scroll tabindex=0 role=region aria-label="{title}">'
+        parts.append(f"{opening}<table><caption>{title}</caption><tr>{head}{body}</table></div>")
         parts += [f"<p>{escape(note)}</p>" for note in table.notes]
     entries = "".join(f"<dt>{escape(name)}<dd>{escape(text)}" for name, text in comparison.provenance.lines())
     parts.append(f"<h2>Where the figures come from</h2><dl>{entries}</dl>")
     body = "\n".join(parts)
-    return f"<!doctype html><html lang=en><meta charset=utf-8><title>{_TITLE}</title><style>{_STYLE}</style>\n{body}\n</html>\n"
+    head = (
+        f"<meta charset=utf-8><meta name=viewport content='width=device-width'><title>{_TITLE}</title><style>{_STYLE}</style>"
+    )
+    return f"<!doctype html><html lang=en>{head}\n<main>\n{body}\n</main>\n</html>\n"
 
 
 def _pictures(comparison: Comparison) -> dict[str, bytes]:
