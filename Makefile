@@ -47,11 +47,11 @@ demo: $(BASE)  ## anonymize a generated stream, and show what became of it
 	@$(BIN)/shoal demo
 
 check: setup  ## after every edit: lint, types, and what needs no broker, no browser and little time
-	@$(TIMED); $(MAKE) -s lint type kernels && echo "pytest: the quick tests and doctests" && \
+	@$(TIMED); $(MAKE) -s -j2 -O lint type kernels && echo "pytest: the quick tests and doctests" && \
 		$(PYTEST) 2 -m 'not (slow or broker or browser or long)' --hypothesis-profile check
 
 test: setup  ## before a push: lint, types, then all tests and doctests but the long ones
-	@$(TIMED); $(MAKE) -s lint type kernels && echo "pytest: tests and doctests" && \
+	@$(TIMED); $(MAKE) -s -j2 -O lint type kernels && echo "pytest: tests and doctests" && \
 		$(PYTEST) 4 -m 'not long' --hypothesis-profile test
 
 test-long: setup $(SPARK)/ready  ## overnight: thousands of generated streams, kills, packages, processes of Spark that are killed

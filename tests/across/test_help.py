@@ -64,10 +64,15 @@ def test_the_command_prints_lines_for_the_policy(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout.startswith("illness:\n  sensitive: true\n  stable: true\n  as: block\n  blocks:\n    - [")
     assert "plague" not in done.stdout
-    assert "1 rare value left out, and published as unlisted" in done.stderr
+    few = "fewer than 3 and so hardly hidden: add such values to a block by hand"
+    assert f"1 rare value left out, and published as unlisted, {few}" in done.stderr
     (tmp_path / "policy.yaml").write_text("attributes: {ill: {sensitive: true, distribution: {a: 0.5, b: 0.25, c: 0.25}}}\n")
     done = CliRunner().invoke(app, ["blocks", str(tmp_path / "policy.yaml"), "ill"])
     assert done.stdout.splitlines()[-1] == "    - [a, b, c]"
+    one = "one block shows nothing of a value: a lower --least cuts more, or use as: bag"
+    assert "; 0 % of the information is kept; " in done.stderr and one in done.stderr
+    done = CliRunner().invoke(app, ["blocks", str(tmp_path / "policy.yaml"), "ill", "--most", "40%"])
+    assert "one block shows nothing of a value: a --most above 50.0 % cuts more, or use as: bag" in done.stderr
 
 
 def test_the_picture_is_what_the_code_draws() -> None:
@@ -134,3 +139,14 @@ def test_bags_of_a_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "bags: file can be written" in lines
     Pipe(pipeline(tmp_path, BAG, monkeypatch, **bags)).run()
     assert len((tmp_path / "bags.jsonl").read_text().splitlines()) == len(found)
+
+
+def test_check_warns_of_values_in_no_block(tmp_path: Path) -> None:
+    rows = people(600, persons=150, unknown=0.2)
+    illness = {"stable": True, "as": "block", "blocks": BLOCKS}
+    of = f"'illness': {rows.column('illness').to_pylist().count('plague')} of 600 rows have a value in no block, and show"
+    for more, shown in (({}, "unlisted"), ({"unknown": "null"}, "null")):
+        found = [line for line in shoal.check(policy({**illness, **more}), csv_of(rows, tmp_path)).warnings if "block" in line]
+        assert found == [f"{of} {shown}, which stands for 1 value, fewer than 2; put it into a block"]
+    named = {**illness, "blocks": [*BLOCKS, ["plague", "pox"]]}
+    assert not any("block" in line for line in shoal.check(policy(named), csv_of(rows, tmp_path)).warnings)

@@ -180,3 +180,31 @@ def test_without_what_it_needs() -> None:
     report = audit(policy(BAG), rows, found.output, found.trace)
     assert (report["bags"].verdict, report["bags"].note) == (Verdict.NOT_CHECKABLE, "needs the second output, the bags")
     assert exposure(report).obstacle == "not checkable: it needs the bags and the trace"
+
+
+@pytest.mark.parametrize(("unknown", "shown"), [("unlisted", "unlisted"), ("null", "null")])
+def test_values_in_no_block_are_too_few_to_hide_each_other(unknown: str, shown: str) -> None:
+    rows, illness = people(unknown=0.2), {**BLOCK, "unknown": unknown}
+    report = judged(illness, rows, published(policy(illness), rows))
+    assert report["blocks"].note == f"illness: 2 blocks of at least 3 values, but {shown} stands for 1 value, fewer than 2"
+    assert report.headline.colour == "amber"
+    assert f"; illness: {shown} stands for 1 value, fewer than 2; " in report.headline.text
+
+
+def test_releases_without_a_value_do_not_hide_a_person_from_the_attack() -> None:
+    """Under a budget that withholds, most persons have releases without a value."""
+    rows = people(3000)
+    more = {"releases": {"per_person": 5, "per": 150, "beyond": "withhold"}}
+    report = judged({}, rows, published(policy({}, **dict(more)), rows), **dict(more))
+    assert isinstance(report, WindowReport)
+    (found,) = [each for each in report.exposures if each.name == "values across releases"]
+    assert found.tried == 60 and found.is_worse
+
+
+def test_the_headline_names_a_trace_only_where_it_is_missing() -> None:
+    rows = people()
+    found = published(policy(BAG), rows)
+    report = audit(policy(BAG), rows, found.output, found.trace)
+    assert "; 1 attack could not be tried" in report.headline.text
+    report = audit(policy(BAG), rows, found.output)
+    assert "; without a trace " in report.headline.text

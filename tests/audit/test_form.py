@@ -164,3 +164,42 @@ def test_rows_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.Monkey
     report = judged(bad, row, reversed_fields)
     assert [each.output_row for each in report["silent"].violations] == [row]
     assert report["silent"].broken == 1
+
+
+TIMES: dict[str, Callable[[str], str]] = {
+    "another zone": lambda line: line.replace("Z", "+00:00"),
+    "a fraction": lambda line: line.replace("Z", ".000Z", 1),
+    "a blank": lambda line: line.replace("T", " "),
+    "one text": lambda line: line.replace('["', '"[').replace('", "', ", ", 1).replace('"]', ']"'),
+}
+
+
+@pytest.mark.parametrize("way", TIMES)
+def test_a_time_that_one_row_writes_in_another_way(way: str, tmp_path: Path) -> None:
+    policy = Policy.parse(
+        """
+        person: pid
+        time: {field: at, publish: generalize, grid: 60}
+        attributes: {age: {quasi: numeric, range: [0, 99]}}
+        privacy: {k: 3}
+        window: {count: 12}
+        algorithm: {name: fads}
+        """
+    )
+    source, target, trace = (tmp_path / f"{name}.jsonl" for name in ("in", "out", "trace"))
+    source.write_text("".join(json.dumps({"pid": i, "at": f"2026-01-01T00:{i:02}:00Z", "age": i}) + "\n" for i in range(30)))
+    shoal.run(policy, str(source), str(target), trace=str(trace))
+    good = target.read_text()
+    assert broken(audit(policy, source, target, trace)) == []
+    lines = good.split("\n")
+    changed = TIMES[way](lines[1])
+    assert changed != lines[1]
+    target.write_text("\n".join([lines[0], changed, *lines[2:]]))
+    report = audit(policy, source, target, trace)
+    assert broken(report) == ["alike"]
+    assert [str(each).partition(", 'at': ")[2] for each in report["alike"].violations] == [WAY]
+
+
+def test_labels_that_are_numbers_keep_their_form() -> None:
+    assert forms.meaning('["1", "5"]') != forms.meaning('["01", "5"]')
+    assert forms.meaning('["7", null]') == forms.meaning('"7 or missing"') != forms.meaning('"07 or missing"')

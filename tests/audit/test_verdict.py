@@ -122,6 +122,10 @@ def test_what_the_policy_accepts_decides(accepted: Any, fails: bool) -> None:
     assert report.accepted == (not fails)
     assert of(report, "homogeneity (illness)").fails == fails
     assert ("an outsider can do more than accepted: homogeneity" in report.headline.text) == fails
+    tolerated = [each.label for each in report.exposures if each.is_tolerated]
+    assert ("homogeneity (illness)" in tolerated) == (not fails)
+    assert ("; accepted by the policy, and more than chance: homogeneity (illness) 100.0 % (" in report.headline.text) != fails
+    assert ("More than chance, and accepted by the policy: homogeneity (illness), right in" in report.answers[1]) != fails
 
 
 def test_the_intersection_of_a_returning_person_is_found_by_persons_and_by_values() -> None:

@@ -84,3 +84,14 @@ def test_the_command_line_itself_loads_nothing_heavy() -> None:
     home = str(Path(shoal.__file__).parent)
     done = subprocess.run([sys.executable, "-c", bare, home], capture_output=True, text=True, env=ENVIRONMENT)
     assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.parametrize("command", [["check", "policy.yaml", "people.jsonl"], ["infer", "people.jsonl"]])
+def test_a_look_at_data_loads_no_frames(command: list[str], folder: Path) -> None:
+    """pyarrow imports pandas if it is installed."""
+    pytest.importorskip("pandas")
+    run = [sys.executable, "-X", "importtime", "-m", "shoal.cli", *command]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stdout
+    assert "pyarrow" in done.stderr
+    assert "pandas.core" not in done.stderr

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from cli.base import POLICY, Shoal, record, write
 from shoal.anonymizer import Anonymizer, Drift, Stats
-from shoal.cli.run_display import drift, faults, summary
+from shoal.cli.run_display import drift, faults, outside, summary
 from shoal.policy import Policy
 
 STATS = Stats(
@@ -44,6 +44,15 @@ def test_the_figures() -> None:
         "reused": "90 (9.1 %)",
         "rejected": "10 (1.0 %)",
     }
+
+
+@pytest.mark.parametrize(("beyond", "shown"), [("drop", "left out"), ("withhold", "without their sensitive values")])
+def test_records_beyond_the_budget(beyond: str, shown: str) -> None:
+    more = f"\ntime: {{field: ts}}\nreleases: {{per_person: 1, per: 1d, beyond: {beyond}}}"
+    policy, stats = Policy.parse(POLICY + more), replace(STATS, over_budget=50, suppressed=0)
+    assert figures(policy, stats)["beyond budget"] == "50 (5.0 %)"
+    assert outside(policy, stats) == [f"50 (5.0 %) records are beyond the budget of releases: {shown}"]
+    assert outside(policy, replace(stats, over_budget=0)) == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from shoal.anonymizer import TRACE, TRACE_TYPE
 from shoal.spark.lane import LAST, ROW
 from shoal.spark.message import Message, from_batch, from_pandas, to_batch
 from shoal.spark.rehearsal import job_of
-from shoal.spark.steps import DecodeStep, EncodeStep, StreamStep
+from shoal.spark.steps import BudgetStep, DecodeStep, EncodeStep, StreamStep
 
 
 class State:
@@ -53,7 +53,7 @@ class Query:
         messages: list[Message] = []
         if records is not None:
             numbered = records.append_column(ROW, pa.array(_digests(records)))
-            messages += _messages(EncodeStep(job)([numbered]))
+            messages += self._within_budget(list(_messages(EncodeStep(job)([numbered]))))
         if last or records is None:
             none = job.counts(np.zeros(job.lanes, np.int64))
             messages += [Message(key, LAST if last else -1, counts=none) for key in own]
@@ -64,11 +64,17 @@ class Query:
             left = self._step((common,), left)
         return [row for found in DecodeStep(job)([to_batch(left)]) for row in found.to_pylist()]
 
+    def _within_budget(self, messages: list[Message]) -> list[Message]:
+        return self._run(lambda: BudgetStep(self.job), 0, messages) if self.job.policy.releases else messages
+
     def _step(self, keys: tuple[int, ...], messages: list[Message]) -> list[Message]:
+        return self._run(lambda: StreamStep(self.job, keys), len(keys), messages)
+
+    def _run(self, new: Callable[[], Any], number: int, messages: list[Message]) -> list[Message]:
         found: list[Message] = []
         for key in sorted({message.key for message in messages}):
-            step = StreamStep(self.job, keys)
-            step.init(self._states.setdefault((len(keys), key), State()))
+            step = new()
+            step.init(self._states.setdefault((number, key), State()))
             frames = [to_batch([message for message in messages if message.key == key]).to_pandas()]
             for frame in step.handleInputRows((key,), iter(frames), None):
                 found += from_pandas(frame)

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from shoal.pipeline import PipelineFile
 from shoal.spark import tables
 from shoal.spark.pipe import pipe
 from spark import jars
-from spark.cluster import descendants, end
+from spark.cluster import descendants, end, wait_until
 from spark.stream import KEY, POLICY, write
 
 PIPELINE = """
@@ -78,31 +77,34 @@ def test_what_is_killed_writes_each_tuple_once(tmp_path: Path, name: str) -> Non
         (ids,) = [line for line in said.stdout.splitlines() if line.startswith("ids")] or [said.stderr[-2000:]]
         return sorted(map(int, ids.split()[1:]))
 
-    def start() -> subprocess.Popen[bytes]:
+    def start(*options: str) -> subprocess.Popen[bytes]:
         log = (tmp_path / "log").open("ab")
-        command = [sys.executable, "-m", "shoal.cli", "pipe", str(tmp_path / "pipeline.yaml"), "--on", "local[2]"]
+        command = [sys.executable, "-m", "shoal.cli", "pipe", str(tmp_path / "pipeline.yaml"), "--on", "local[2]", *options]
         return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
 
-    def run(until: int, at_rest: bool) -> None:
-        """Until so many batches are done and, `at_rest`, no other begins for some seconds; then it is killed."""
-        process, began, last, since = start(), time.monotonic(), -1, 0.0
+    def kill(process: subprocess.Popen[bytes]) -> None:
+        for pid in [*descendants(process.pid), process.pid]:
+            end(pid)
+        process.wait()
+
+    def run(until: int) -> None:
+        """Until so many batches are done; then it is killed."""
+        process = start()
         try:
-            while last < until or (at_rest and time.monotonic() - since < 15):
-                assert process.poll() is None, (tmp_path / "log").read_text()[-3000:]
-                assert time.monotonic() - began < 800, "it takes too long"
-                done = max((int(each.name) for each in commits.glob("[0-9]*")), default=-1)
-                if done > last:
-                    last, since = done, time.monotonic()
-                time.sleep(0.2)
+            wait_until(lambda: process.poll() is not None or (commits / str(until)).exists())
+            assert process.poll() is None, (tmp_path / "log").read_text()[-3000:]
         finally:
-            for pid in [*descendants(process.pid), process.pid]:
-                end(pid)
-            process.wait()
+            kill(process)
 
     write(tmp_path / "in", "0", 0, EACH, suffix="jsonl")
-    run(until=0, at_rest=False)
+    run(until=0)
     write(tmp_path / "in", "1", EACH, EACH, suffix="jsonl")
-    run(until=2, at_rest=True)
+    run(until=2)
+    process = start("--drain")
+    try:
+        assert process.wait(800) == 0, (tmp_path / "log").read_text()[-3000:]
+    finally:
+        kill(process)
     assert rows() == list(range(2 * EACH))
 
 

@@ -165,9 +165,10 @@ def test_dates_of_eight_digits(tmp_path: Path) -> None:
     assert "code: yyyymmdd" not in drafted
 
 
-def test_lines_are_named_by_their_number_in_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_named_by_their_number_in_the_file(tmp_path: Path, end: str) -> None:
     source = tmp_path / "e.csv"
-    source.write_text('pid,age\n\n1,"3"\n2,"a\nb"\n3,x\n4,5,6\n')
+    source.write_bytes('pid,age\n\n1,"3"\n2,"a\nb"\n3,x\n4,5,6\n'.replace("\n", end).encode())
     policy = "{person: pid, attributes: {age: {quasi: numeric, range: [0, 9], grid: 1}}, privacy: {k: 1}, window: {count: 9}}"
     seen: list[str] = []
     shoal.run(shoal.Policy.parse(policy), source, tmp_path / "out.csv", on_reject=lambda each: seen.append(str(each)))

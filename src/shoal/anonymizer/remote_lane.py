@@ -26,7 +26,6 @@ from shoal.blocks import ELSEWHERE, Batch, among_others, blank, concat
 from shoal.policy import Policy
 
 _STEP = 65_536  # arrivals taken in at a time
-_UNKNOWN = np.uint64(0xFFFFFFFFFFFFFFFF)  # the second word of an unknown person; each such record counts as a new person
 _MILLISECONDS = 1000  # per second
 _SAME = 19  # bits; the lowest bits of an arrival number that is made from a time count the tuples of one millisecond
 _OFFSET = 2**42  # is added to a time in milliseconds, so that it is not negative
@@ -79,7 +78,7 @@ class RemoteLane:
 
     def arrive(self, own: Transfer, counts: NDArray[np.int64], newest: float) -> Result:
         """Take in arrivals of this lane, in order; `counts` says how many arrived in each lane."""
-        own = own._replace(tuples=own.tuples._replace(person=self._numbered(own.tuples.person)))
+        own = own._replace(tuples=own.tuples._replace(person=self._numbered(own)))
         self._batch = newest
         if self._traced and self._kind == "time":
             now = np.full(len(own.rows), max(newest, self._lane.now))
@@ -162,9 +161,9 @@ class RemoteLane:
         both = concat([self._elsewhere(size)._replace(time=time), tuples])
         return both.select(np.arange(2 * size).reshape(2, size).T.ravel())
 
-    def _numbered(self, person: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _numbered(self, own: Transfer) -> NDArray[np.uint64]:
         """The persons; each unknown person gets a number of its own."""
-        unknown = person[:, 1] == _UNKNOWN
+        person, unknown = own.tuples.person, ~own.known
         if not unknown.any():
             return person
         person, found = person.copy(), int(unknown.sum())

@@ -52,9 +52,14 @@ class Stats:
     smallest_group: int | None  # persons, at the moment of publication
     longest_wait: float | None  # arrivals under count and buffer windows, seconds under time windows
     stretched: int  # tuples that waited longer than the window, because it held fewer than k persons
+    over_budget: int = 0  # records beyond `releases`: dropped, or without their sensitive values, as the policy says
     kept: Mapping[str, SingledOut] = field(default_factory=dict, compare=False)  # by kept or sensitive field
     faults: Mapping[str, int]  # releases that the door stopped, by reason; empty unless an algorithm has a bug
     drift: Drift = field(default_factory=Drift, compare=False)  # depends on how the stream is cut into batches
+
+    @property
+    def accepted(self) -> int:
+        return self.held + self.released
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +74,10 @@ class FilterStats:
     withheld: int
     z: int | None  # the current z; None while a tuned z is not known yet and nothing is released
     drift: Drift = field(default_factory=Drift, compare=False)  # depends on how the stream is cut into batches
+
+    @property
+    def accepted(self) -> int:
+        return self.received - self.rejected
 
 
 def stats(received: int, reasons: Mapping[str, int], held: int, tally: np.record, quasi: int) -> Stats:

@@ -14,6 +14,8 @@ from shoal.anonymizer.snapshot import archived, from_archive
 from shoal.blocks import Batch, concat
 from shoal.columns import Encoded
 
+_UNKNOWN = np.uint64(0xFFFFFFFFFFFFFFFF)  # the second word of an unknown person
+
 
 class Transfer(NamedTuple):
     tuples: Batch  # the rows of a payload buffer are not set
@@ -26,6 +28,11 @@ class Transfer(NamedTuple):
         """A transfer of records that were just encoded."""
         none = np.zeros(len(encoded.rows), np.int64)
         return Transfer(arrivals(encoded, none), pa.Table.from_batches([encoded.kept]), encoded.rows, none)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Whose person is known; each tuple of an unknown one counts as a new person."""
+        return self.tuples.person[:, 1] != _UNKNOWN
 
     def select(self, rows: Any) -> Transfer:
         """Some tuples, by a slice, numbers or a mask."""

@@ -132,7 +132,7 @@ class Windowed(Engine):
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> Stats:
         found = stats(received, reasons, self._lane.held, self._lane.tally, len(self._policy.quasi))
-        return replace(found, kept=self._kept.found)
+        return replace(found, kept=self._kept.found, over_budget=self._budget.exceeded if self._budget is not None else 0)
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -10,16 +10,19 @@ from shoal.audit.finding import Finding, Verdict, Violation
 from shoal.audit.judge import Progress, audit, gather, judge
 from shoal.audit.manifest import read_manifest
 from shoal.audit.observations.evidence import Observed
+from shoal.audit.parts import Whole, check_parts, judge_part, together
 from shoal.audit.plain import worst
 from shoal.audit.published import Band, Node
 from shoal.audit.record import Judged, Record, recorded
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.audit.utility import losses
-from shoal.audit.verdict import Headline, outside_k, percent
+from shoal.audit.verdict import Headline, holds, outside_k, percent
+from shoal.audit.whole_rows import WholeRows, counted_fields
 
 __all__ = [
     "ACROSS", "Advice", "Answers", "Attack", "Band", "Distribution", "Evidence", "Exposure", "FilterReport", "Finding",
     "Headline", "Judged", "Node", "Observed", "Price", "Progress", "Reading", "Record", "Report", "Verdict", "Violation",
-    "WindowReport", "across_releases", "answers", "audit", "distributions", "gather", "judge", "losses", "outside_k",
-    "percent", "promised", "read_manifest", "recorded", "worst",
+    "Whole", "WholeRows", "WindowReport", "across_releases", "answers", "audit", "check_parts", "counted_fields",
+    "distributions", "gather", "holds", "judge", "judge_part", "losses", "outside_k", "percent", "promised",
+    "read_manifest", "recorded", "together", "worst",
 ]  # fmt: skip

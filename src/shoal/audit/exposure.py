@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from shoal.audit.attacks import Attack
 from shoal.audit.whole_rows import WholeRows
@@ -59,6 +59,7 @@ class Exposure:
     tried: int
     detail: str
     obstacle: str
+    usual: float | None = None  # what would not be worse if the policy accepted nothing
 
     @property
     def label(self) -> str:
@@ -74,6 +75,17 @@ class Exposure:
     def fails(self) -> bool:
         """Whether it is worse than what the policy accepts."""
         return self.accepted is not None and self.is_worse
+
+    @property
+    def is_tolerated(self) -> bool:
+        """Whether it succeeds more often than by chance, and no more often than the policy accepts."""
+        known = self.success is not None and self.usual is not None and self.accepted is not None
+        return known and not self.is_worse and self.success > self.usual  # type: ignore[operator]
+
+    def to_dict(self) -> dict[str, Any]:
+        found = {**asdict(self), "is_worse": self.is_worse, "fails": self.fails}
+        del found["usual"]
+        return found
 
     @property
     def excess(self) -> float:
@@ -92,7 +104,7 @@ def _below_k(policy: Policy, whole: WholeRows) -> Exposure:
     share = whole.below / whole.rows if whole.rows else 0.0
     detail = f"{whole.below:,} of {whole.rows:,} rows are in classes below k with all that is published, {whole.alone:,} alone"
     return Exposure(
-        "singling out", "below k", "", share, 0.0, 0.0 if accepted is None else accepted, accepted, whole.rows, detail, ""
+        "singling out", "below k", "", share, 0.0, 0.0 if accepted is None else accepted, accepted, whole.rows, detail, "", 0.0
     )
 
 
@@ -101,15 +113,16 @@ def _of(policy: Policy, attack: Attack) -> Exposure:
     kind = KINDS.get(name, "inferring")
     accepted = policy.privacy.accept.get(name)
     by_chance = attack.baseline if attack.control is None else attack.control
-    bound = accepted
-    if bound is None and by_chance is not None:
+    usual = None
+    if by_chance is not None:
         floor = 0.0 if kind == "inferring" else 1.0 / policy.privacy.k
         noise = 1.0 / math.sqrt(attack.tried) if name in _COUNTED and attack.tried else 0.0
-        bound = bound_of(max(by_chance, floor)) + noise
+        usual = bound_of(max(by_chance, floor)) + noise
         if name == _ACROSS and attack.tried:
-            bound = by_chance + 1.96 * math.sqrt(by_chance * (1 - by_chance) / attack.tried) + _LEAST
+            usual = by_chance + 1.96 * math.sqrt(by_chance * (1 - by_chance) / attack.tried) + _LEAST
+    bound = usual if accepted is None else accepted
     return Exposure(
-        kind, name, of, attack.success, by_chance, bound, accepted, attack.tried, attack.detail, attack.obstacle
+        kind, name, of, attack.success, by_chance, bound, accepted, attack.tried, attack.detail, attack.obstacle, usual
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from os import PathLike, fspath
@@ -33,6 +34,7 @@ _CELL = r'"(?:[^"]|"")*"|[^",\r\n]*'
 _LARGE = re.compile(r"(?<![.0-9])[0-9]{16}|e\+(1[6-9]|[2-9][0-9]|[0-9]{3})")
 _ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BLANK = re.compile(r"[ \t]*")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FEW = 100  # lines from which the usual form is known
 
 
@@ -342,6 +344,8 @@ def meaning(text: str) -> Any:
     ['[30, 40]', '[30, 40]', '[30, 40]', '[30, 40]']
     >>> meaning('""'), meaning("null"), meaning('"Oslo "'), meaning("Oslo")
     (None, None, 'Oslo', 'Oslo')
+    >>> meaning('["1970-01-01T00:00:00Z", "1970-01-01T00:01:00Z"]'), meaning("[1970-01-01T01:00+01:00, 1970-01-01 00:01:00.0]")
+    ('[0, 60]', '[0, 60]')
     >>> [meaning(text) for text in ('["Oslo"]', '["Oslo", null]', '"Oslo or missing"', "Oslo|Rome or missing")]
     ['Oslo', '["Oslo", null]', '["Oslo", null]', '["Oslo", "Rome", null]']
     """
@@ -363,20 +367,29 @@ def _value(text: str) -> Any:
             value = json.loads(value, parse_float=Decimal, parse_int=Decimal)
     if isinstance(value, str) and ", " in value:
         ends = value.removeprefix("[").removesuffix("]").split(", ")
-        with suppress(ValueError, ArithmeticError):
-            value = [Decimal(end) for end in ends]
+        with suppress(ValueError):
+            value = [_end(end) for end in ends]
     if isinstance(value, str) and value.endswith(WORDS):
-        return [*_listed(_value(value.removesuffix(WORDS))), None]
+        sure = value.removesuffix(WORDS)
+        return [*(_value(sure) if sure.startswith("[") else sure.split(BAR)), None]
     if isinstance(value, str) and BAR in value:
         return value.split(BAR)
     if isinstance(value, dict) and value.keys() - {"or_missing"} in ({"lo", "hi"}, {"value"}):
         doubt = [None] if value.get("or_missing") else []
         value = [*(each for name, each in sorted(value.items(), reverse=True) if name != "or_missing"), *doubt]
+    if isinstance(value, list) and len(value) == 2:  # an interval, of times too
+        with suppress(ValueError):
+            value = [_end(end) if isinstance(end, str) and ":" in end else end for end in value]
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else value
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _end(text: str) -> Decimal:
+    """A number, or a time in seconds since 1970."""
+    with suppress(ArithmeticError):
+        return Decimal(text)
+    moment = datetime.fromisoformat(text)
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+    return Decimal(since // timedelta(microseconds=1)) / 1_000_000
 
 
 def _normal(value: Any) -> Any:

@@ -55,8 +55,11 @@ def _outsider(report: WindowReport) -> str:
     untried = len(report.exposures) - len(tried)
     missing = f" {untried} attacks could not be tried." if untried else ""
     if not worse:
+        tolerated = [f"{each.label}, right in {percent(each.success)}" for each in tried if each.is_tolerated]
+        told = f" More than chance, and accepted by the policy: {'; '.join(tolerated)}." if tolerated else ""
         return (
-            f"{len(tried)} attacks were run on this output. None did clearly better than chance, or than is accepted.{missing}"
+            f"{len(tried)} attacks were run on this output. None did clearly better than chance, or than is accepted."
+            f"{told}{missing}"
         )
     first = worst(report)
     assert first is not None

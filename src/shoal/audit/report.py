@@ -165,7 +165,7 @@ class WindowReport(Report):
             **self._signed(),
             "questions": {
                 "promises": [{"promise": each.promise, "verdict": str(each.verdict)} for each in self.promises],
-                "outsider": [{**asdict(each), "is_worse": each.is_worse, "fails": each.fails} for each in self.exposures],
+                "outsider": [each.to_dict() for each in self.exposures],
                 "data": {
                     "loss": self.figures.utility.loss.mean,
                     "in_doubt": self.figures.utility.doubt,

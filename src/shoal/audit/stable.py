@@ -47,6 +47,16 @@ def compared(policy: Policy, before: Original, after: Published) -> Compared:
     return Compared(before._replace(passed=old), after._replace(passed=new), exact)
 
 
+def unlisted_values(policy: Policy, name: str, exact: pa.ChunkedArray) -> int:
+    """How many different values of the input are in no block."""
+    listed = {value for block in policy.blocks[name].values for value in block}
+    texts: set[str | None] = set()
+    for value in exact.unique().to_pylist():
+        with suppress(ValueError):
+            texts.add(canonical(value))
+    return len(texts - listed - {None, *policy.nulls_of(name)})
+
+
 def _block_of(of: dict[str, str], rest: str | None, nulls: Collection[str]) -> Callable[[object], str | None]:
     def label(value: object) -> str | None:
         try:

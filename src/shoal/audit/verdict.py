@@ -37,18 +37,23 @@ def headline(report: WindowReport) -> Headline:
     policy = report.policy
     broken, open_ones = _of(report.promises, Verdict.BROKEN), _of(report.promises, Verdict.NOT_CHECKABLE)
     worse = [each for each in report.exposures if each.is_worse]
+    gaps = _gaps(report.promises)
     outside = outside_k(policy, report.rows["suppressed"], report.rows["accepted"])
     if broken:
         colour: Colour = "red"
         parts = [f"{_counted(len(broken), 'promise')} broken: {', '.join(broken)}"]
     else:
-        colour = "amber" if worse or open_ones else "green"
+        colour = "amber" if worse or open_ones or gaps else "green"
         parts = [holds(policy, report.whole)] if "k persons" not in open_ones else ["no promise was seen to be broken"]
         parts += [f"not checkable: {', '.join(open_ones)}"] if open_ones else []
+    parts += gaps
     parts += [_worse(worse)] if worse else []
+    if tolerated := [each for each in report.exposures if each.is_tolerated]:
+        parts.append(f"accepted by the policy, and more than chance: {_few(tolerated)}")
     untried = sum(each.success is None and "trace" in each.obstacle for each in report.exposures)
     if untried:
-        parts.append(f"without a trace {_counted(untried, 'attack')} could not be tried")
+        without = "without a trace " if any("without the trace" in each.obstacle for each in report.exposures) else ""
+        parts.append(f"{without}{_counted(untried, 'attack')} could not be tried")
     elif not worse and not broken:
         parts.append("no attack that was tried did clearly better than chance or than accepted")
     parts += _not_counted(report.whole)
@@ -92,10 +97,14 @@ def outside_k(policy: Policy, suppressed: int, accepted: int) -> str:
 
 
 def _worse(worse: Sequence[Exposure]) -> str:
-    named = [_one(each) for each in worse[:_NAMED]]
-    more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
     than = "accepted" if any(each.fails for each in worse) else "chance"
-    return f"an outsider can do more than {than}: {', '.join(named)}{more}"
+    return f"an outsider can do more than {than}: {_few(worse)}"
+
+
+def _few(found: Sequence[Exposure]) -> str:
+    named = [_one(each) for each in found[:_NAMED]]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"{', '.join(named)}{more}"
 
 
 def _one(each: Exposure) -> str:
@@ -119,6 +128,14 @@ def _not_counted(whole: WholeRows) -> list[str]:
         return []
     noun = "field, published as it is, was" if len(names) == 1 else "fields, published as they are, were"
     return [f"{_number(len(names))} {noun} not counted, by the policy's own reasons: {_listed(names)}"]
+
+
+def _gaps(promises: Sequence[Finding]) -> list[str]:
+    """Blocks that protect less than the policy asks for."""
+    blocks = [each.figures for each in promises if each.promise == "blocks"]
+    return [
+        f"{name}: {figures['gap'].removeprefix('but ')}" for each in blocks for name, figures in each.items() if figures["gap"]
+    ]
 
 
 def _of(promises: Sequence[Finding], verdict: Verdict) -> list[str]:

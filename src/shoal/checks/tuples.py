@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from shoal.checks.kept import KeptCheck
 from shoal.checks.sample import KEY, SampleCheck
 from shoal.columns import Encoder, Rejection, column, texts
 from shoal.formats import Block
-from shoal.policy import Attribute, Policy
+from shoal.policy import UNLISTED, Attribute, Policy
 
 FAR_OFF = 16_725_225_600  # seconds from 1970 to 2500
 FEW_GROUPS = 10
@@ -50,6 +51,8 @@ class _Column:
         self.rejected: list[Rejection] = []
         self.missing = 0
         self.is_there = False
+        self._blocks = policy.blocks.get(field)
+        self.unlisted: Counter[str] = Counter()  # rows by value, of values in no block
 
     def take(self, block: Block) -> None:
         batch = block.batch.select([self.field])
@@ -64,6 +67,10 @@ class _Column:
             return
         text = texts(column(batch, self.field), self._nulls)
         self.missing += text.null_count
+        if self._blocks:
+            for value, rows in zip(*text.drop_null().value_counts().flatten(), strict=True):
+                if self._blocks.label_of(value.as_py()) == UNLISTED:
+                    self.unlisted[value.as_py()] += rows.as_py()
 
 
 class TupleCheck(SampleCheck):
@@ -114,10 +121,20 @@ class TupleCheck(SampleCheck):
             yield f"missing in part of the rows: {', '.join(shares)}; {_NULLS[reading]}"
         yield from (line for line, is_problem in self._kept.found(self._policy.privacy.k, self.complete) if not is_problem)
         yield from self._kept.unstated()
+        yield from (self._unlisted(each) for each in self._columns if each.unlisted)
         yield from (line for line, is_certain in self._window() if not is_certain)
         k = self._policy.privacy.k
         if self.complete and 0 < self.rows < FEW_GROUPS * k:
             yield f"only {self.rows:,} rows in all: few groups of k={k} can form, and those will be wide"
+
+    def _unlisted(self, each: _Column) -> str:
+        values, least = len(each.unlisted), self._policy.privacy.across or 2
+        shown = "null" if each.attribute and each.attribute.unknown == "null" else "unlisted"
+        line = f"'{each.field}': {each.unlisted.total():,} of {self._records:,} rows have a value in no block, and show {shown}"
+        if values >= least:
+            return line
+        few = f"which stands for {values} value{'' if values == 1 else 's'}, fewer than {least}"
+        return f"{line}, {few}; put it into a block" if values == 1 else f"{line}, {few}; put them into a block"
 
     def _is_empty(self, each: _Column) -> bool:
         return 0 < self._records == each.missing and each.field not in self._policy.input.optional

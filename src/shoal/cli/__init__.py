@@ -50,6 +50,9 @@ COMMANDS = {
 _OBJECTS = 50_000
 """Python looks for garbage after so many new objects: starting makes hardly any, and looking took a tenth of its time."""
 
+_LEAN = {"check", "infer"}
+"""Commands that need none of the packages that pyarrow imports only if they are installed; `run` and `pipe` see to that."""
+
 app: typer.Typer
 
 
@@ -112,6 +115,10 @@ def main() -> None:
     if completion.VARIABLE in os.environ:
         completion.prepare()
         names = COMMANDS
+    if {*names} <= _LEAN:
+        from shoal.cli.startup import skip_unused
+
+        skip_unused()
     try:
         with_commands(names)(prog_name="shoal")
     except SystemExit as end:

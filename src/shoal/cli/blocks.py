@@ -56,7 +56,8 @@ def blocks(
             except OSError:
                 raise InputError(f"{hierarchy}: cannot be read; check that it is a file and its permissions") from None
         shares, rare = shares_of(source, field, person)
-        found = draft_blocks(shares, least, share_of(most, "--most"), tree, rare)
+        top = share_of(most, "--most")
+        found = draft_blocks(shares, least, top, tree, rare)
         typer.echo("\n".join(block_entry(field, found)))
         parts = [
             f"{counted(len(found.blocks), 'block')} of at least {min(map(len, found.blocks))} values",
@@ -65,5 +66,9 @@ def blocks(
             f"the largest share of a block is {percent(found.largest)}",
         ]
         if rare:
-            parts.append(f"{counted(rare, 'rare value')} left out, and published as unlisted")
+            few = f", fewer than {least} and so hardly hidden: add such values to a block by hand" if rare < least else ""
+            parts.append(f"{counted(rare, 'rare value')} left out, and published as unlisted{few}")
+        if len(found.blocks) == 1:
+            why = f"a --most above {percent(found.largest)} cuts more" if found.largest > top else "a lower --least cuts more"
+            parts.append(f"one block shows nothing of a value: {why}, or use as: bag")
         say(errors(), "; ".join(parts))

@@ -115,7 +115,8 @@ def tried(each: Exposure) -> str:
     """What came of an attack, in one line."""
     if each.success is None:
         return each.obstacle
-    mark = "FAILS" if each.fails else "worse than chance" if each.is_worse else "no worse"
+    calm = "worse than chance, as accepted" if each.is_tolerated else "no worse"
+    mark = "FAILS" if each.fails else "worse than chance" if each.is_worse else calm
     accepted = "" if each.accepted is None else f", accepted {percent(each.accepted)}"
     detail = f"; {each.detail}" if each.detail else ""
     return f"right in {percent(each.success)}, by chance in {percent(each.chance)}{accepted}: {mark}{detail}"

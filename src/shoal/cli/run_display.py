@@ -171,6 +171,7 @@ def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, st
         *([("stretched", share(stats.stretched, stats.released), longer)] if policy.stretch > 1 else []),
         ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
         ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
+        *_over_budget(policy, stats),
         *_drifted(stats),
     ]
 
@@ -183,9 +184,23 @@ def _outside(policy: Policy) -> str:
 
 
 def outside(policy: Policy, stats: Stats | FilterStats) -> list[str]:
-    """A line about rows outside k, for runs without a summary; none if there are none."""
-    suppressed = getattr(stats, "suppressed", 0)
-    return [f"{share(suppressed, stats.released)} rows are OUTSIDE k: suppressed, {_outside(policy)}"] if suppressed else []
+    """Lines about rows outside k, and records beyond a budget, for runs without a summary; none if there are none."""
+    from shoal.anonymizer import FilterStats
+
+    if isinstance(stats, FilterStats):
+        return []
+    rows = f"{share(stats.suppressed, stats.released)} rows are OUTSIDE k: suppressed, {_outside(policy)}"
+    beyond = [f"{number} records are beyond the budget {meaning}" for _, number, meaning in _over_budget(policy, stats)]
+    return [*([rows] if stats.suppressed else []), *(beyond if stats.over_budget else [])]
+
+
+_BEYOND = {"drop": "of releases: left out", "withhold": "of releases: without their sensitive values"}
+
+
+def _over_budget(policy: Policy, stats: Stats) -> list[tuple[str, str, str]]:
+    if policy.releases is None:
+        return []
+    return [("beyond budget", share(stats.over_budget, stats.received), _BEYOND[policy.releases.beyond])]
 
 
 def singled_out(policy: Policy, stats: Stats | FilterStats) -> list[str]:

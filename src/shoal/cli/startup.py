@@ -33,8 +33,13 @@ def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
 
 def save_memory() -> None:
     """Skip imports that no run needs, and use the memory pool that returns memory."""
-    sys.meta_path.insert(0, _Absent())
+    skip_unused()
     use_pool()
+
+
+def skip_unused() -> None:
+    """Let pyarrow and numba not find what no command needs."""
+    sys.meta_path.insert(0, _Absent())
 
 
 def use_pool() -> None:

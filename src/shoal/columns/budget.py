@@ -23,10 +23,14 @@ class Budget:
     >>> one = np.array([[1, 1]] * 5, np.uint64)
     >>> budget.beyond(one, np.array([0.0, 4.0, 9.0, 10.0, 11.0])).tolist()
     [False, False, True, False, True]
+    >>> budget.exceeded
+    2
     """
 
     def __init__(self, releases: Releases) -> None:
         self.releases = releases
+        self.exceeded = 0
+        """How many tuples were beyond the budget so far."""
         self._now = -math.inf
         self._held: deque[tuple[float, int]] = deque()
         self._counts: dict[int, int] = {}
@@ -52,6 +56,7 @@ class Budget:
                 counts[key] = count + 1
                 held.append((now, key))
         self._now = now
+        self.exceeded += int(found.sum())
         return found
 
     def _forget(self, key: int) -> None:
@@ -69,11 +74,16 @@ class Budget:
 
     def saved(self) -> dict[str, NDArray[Any]]:
         moments, keys = zip(*self._held, strict=True) if self._held else ((), ())
-        return {"budget.time": np.array([self._now, *moments]), "budget.person": np.array(keys, np.uint64)}
+        return {
+            "budget.time": np.array([self._now, *moments]),
+            "budget.person": np.array(keys, np.uint64),
+            "budget.exceeded": np.array([self.exceeded]),
+        }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._now, *moments = arrays["budget.time"].tolist()
         self._held = deque(zip(moments, arrays["budget.person"].tolist(), strict=True))
+        self.exceeded = int(sum(arrays.get("budget.exceeded", ())))  # snapshots of earlier builds do not have it
         self._counts = {}
         for _, key in self._held:
             self._counts[key] = self._counts.get(key, 0) + 1

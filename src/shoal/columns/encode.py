@@ -72,7 +72,7 @@ class Encoder:
     """Checks records against a policy and encodes those that pass.
 
     With `typed`, a field that is passed through must keep its type, since its values are buffered in one column. With a
-    `budget`, records beyond it are rejected, or lose their sensitive values.
+    `budget`, records beyond it are left out, or lose their sensitive values.
     """
 
     def __init__(
@@ -140,12 +140,12 @@ class Encoder:
         self, budget: Budget, kept: pa.RecordBatch, sensitive: NDArray[np.uint64], person: NDArray[np.uint64],
         time: NDArray[np.float64], rejections: Rejections,
     ) -> pa.RecordBatch:  # fmt: skip
-        """Reject the records beyond the budget, or blank their sensitive values."""
+        """Leave out the records beyond the budget, or blank their sensitive values."""
         accepted = rejections.accepted
         beyond = np.zeros(len(time), bool)
         beyond[accepted] = budget.beyond(person[accepted], time[accepted])
         if budget.releases.beyond == "drop":
-            rejections.add(beyond, self._policy.person or "", f"more than releases.per_person={budget.releases.per_person}")
+            rejections.leave_out(beyond)
         elif beyond.any():
             sensitive[beyond] = 0
             rows = pa.array(np.arange(len(time)), mask=beyond)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_LEFT_OUT = -1
+
 
 class Rejection(NamedTuple):
     """A record that was not accepted.
@@ -48,6 +50,10 @@ class Rejections:
             self._texts.append((field, reason))
             self._reason[mask & (self._reason == 0)] = len(self._texts) - 1
 
+    def leave_out(self, mask: NDArray[np.bool_]) -> None:
+        """Records that are neither accepted nor rejected: nothing is wrong with them."""
+        self._reason[mask & (self._reason == 0)] = _LEFT_OUT
+
     def __bool__(self) -> bool:
         return len(self._texts) > 1
 
@@ -59,4 +65,4 @@ class Rejections:
         """The rejections in order; `rows` gives the row number of each record."""
         if not self:
             return []
-        return [Rejection(int(rows[i]), *self._texts[self._reason[i]]) for i in np.flatnonzero(self._reason)]
+        return [Rejection(int(rows[i]), *self._texts[self._reason[i]]) for i in np.flatnonzero(self._reason > 0)]

@@ -79,11 +79,16 @@ class Stream(NamedTuple):
 
     @property
     def domains(self) -> list[Numeric | Categorical | Sets]:
-        return [d if isinstance(d, Numeric) else categorical(d) for d in self.attributes]
+        return [d if isinstance(d, Numeric) else categorical(d, self.k) for d in self.attributes]
 
 
-def categorical(name: str) -> Categorical | Sets:
-    return Sets(TREES[name], **SETS[name]) if name in SETS else Categorical(TREES[name])
+def categorical(name: str, k: int) -> Categorical | Sets:
+    return Sets(TREES[name], **_set(name, k)) if name in SETS else Categorical(TREES[name])
+
+
+def _set(name: str, k: int) -> dict[str, int]:
+    """What a set is asked for; a support above k is no policy."""
+    return {key: min(value, k) if key == "min_support" else value for key, value in SETS[name].items()}
 
 
 def policy_of(name: str, stream: Stream) -> Policy:
@@ -93,7 +98,7 @@ def policy_of(name: str, stream: Stream) -> Policy:
             grid = {"grid": stream.grids[i]} if stream.grids and stream.grids[i] else {}
             attributes[f"q{i}"] = {"quasi": "numeric", "range": [domain.low, domain.high], **grid}
         else:
-            sets = {"generalize": {"set": SETS[domain]}} if domain in SETS else {}
+            sets = {"generalize": {"set": _set(domain, stream.k)}} if domain in SETS else {}
             attributes[f"q{i}"] = {"quasi": "categorical", "hierarchy": Hierarchy.of(TREES[domain].values()), **sets}
     asked = [_asked(stream, i) for i in stream.sensitive]
     shared = {key: asked[0][key] for key in ("l", "t") if asked and all(one.get(key) == asked[0].get(key, 0) for one in asked)}

@@ -94,7 +94,7 @@ def _hidden(column: Column, context: Context) -> str | None:
         return f"by its name it holds {kind}; never publish it"
     shape = "dates" if column.is_moment else column.shape if column.numbers is None else None
     if shape == "dates":
-        return "some values are dates of different forms; bring them to one form, such as 2025-03-31"
+        return "some values look like dates, and not all can be read in one form; write all of them like 2025-03-31"
     if shape:
         return f"some values look like {shape}; never publish it"
     if len(column.values) == 1:

@@ -86,7 +86,7 @@ def _measured(blocks: Sequence[Sequence[str]], shares: Mapping[str, float]) -> t
     tops = [max(shares[value] for value in block) / total for block in blocks]
     entropy = _entropy([share / total for share in shares.values()])
     largest = max((top / weight for top, weight in zip(tops, weights, strict=True) if weight), default=1.0)
-    return _entropy(weights) / entropy if entropy else 0.0, sum(tops), largest
+    return max(0.0, _entropy(weights) / entropy) if entropy else 0.0, sum(tops), largest
 
 
 def _entropy(shares: Sequence[float]) -> float:

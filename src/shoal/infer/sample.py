@@ -56,6 +56,7 @@ def sample(path: str, rows: int, written: Detected | None = None) -> Sample:
     found = first_rows(path, rows, written.dialect)
     if not found.rows:
         remedy = "give one object per line" if kind(path) == "jsonl" else "correct them"
+        remedy += ", or name a file of another format" if path == "-" else ""
         broken = f"none of its first {found.bad:,} rows can be read; {remedy}" if found.bad else "has no records"
         raise InputError(f"{path}: {broken}, since a draft needs some to look at")
     often = [field for field in found.fields if field.records >= min(RARE, found.rows)]

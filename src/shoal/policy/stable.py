@@ -203,5 +203,6 @@ class Releases(FrozenModel):
     per_person: Count = Field(description="the largest number of tuples of one person")
     per: Span = Field(gt=0, description="the length of the span, such as 1d")
     beyond: Literal["drop", "withhold"] = Field(
-        default="drop", description="further records: drop rejects them; withhold publishes them without their sensitive values"
+        default="drop",
+        description="further records: drop leaves them out; withhold publishes them without their sensitive values",
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, GroupedData, Observation
 from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor
 
 from shoal.anonymizer import TRACE, TRACE_TYPE, Filter, SplitTree, Windowed, learned_tree, sample_size, secret
 from shoal.columns import Encoder
@@ -30,7 +31,7 @@ from shoal.spark.late import allowed_delay, with_watermark
 from shoal.spark.message import SCHEMA
 from shoal.spark.routing import Routing, keys
 from shoal.spark.state_file import load, save
-from shoal.spark.steps import BatchStep, DecodeStep, EncodeStep, StreamStep, plain
+from shoal.spark.steps import BatchBudgetStep, BatchStep, BudgetStep, DecodeStep, EncodeStep, StreamStep, plain
 from shoal.spark.types import arrow_schema, column_at, digest, published_types
 
 VARIABLE = "SHOAL_KEY"
@@ -122,8 +123,6 @@ def _with_lanes(policy: Policy, lanes: int) -> tuple[Policy, int]:
         problems.append("privacy.t: compares with the values of the whole stream; give a distribution, or lanes=1")
     for name in policy.bags:
         problems.append(f"attributes.{name}.as: a query has one output, and no place for bags; use block")
-    if policy.releases:
-        problems.append("releases: the tasks of a query do not share the counts of persons; remove it, or use shoal pipe")
     k, room = policy.privacy.k, policy.window.buffer
     if room and room < k * lanes:
         problems.append(f"lanes: leave each lane {room // lanes} tuples of the buffer, below k={k}; use at most {room // k}")
@@ -203,18 +202,26 @@ def _learned(records: DataFrame, policy: Policy) -> SplitTree | None:
 
 def _streaming(records: DataFrame, job: Job, counted: Observation | str, drain: Drain) -> DataFrame:
     def step(rows: DataFrame, here: tuple[int, ...]) -> DataFrame:
-        grouped: GroupedData = rows.groupBy("key")
-        return grouped.transformWithStateInPandas(StreamStep(job, here), SCHEMA, "Append", "None")
+        return _stateful(rows, StreamStep(job, here))
+
+    def budget(messages: DataFrame) -> DataFrame:
+        return _stateful(messages, BudgetStep(job))
 
     if job.policy.is_filter:
-        return _run_lanes(records, job, counted, step)
+        return _run_lanes(records, job, counted, step, budget)
     if job.policy.window is None or job.policy.window.kind != "time":
         lasts = ticks(records.sparkSession, job, "", drain.file)
-        return _run_lanes(records, job, counted, step, lambda messages: messages.union(lasts))
+        return _run_lanes(records, job, counted, step, budget, lambda messages: messages.union(lasts))
     reports = Reports()
     records.sparkSession.streams.addListener(reports)
     beats = ticks(records.sparkSession, job, reports.file, drain.file)
-    return observed(_run_lanes(records, job, counted, step, lambda messages: at_batch_time(messages.union(beats))), reports)
+    left = _run_lanes(records, job, counted, step, budget, lambda messages: at_batch_time(messages.union(beats)))
+    return observed(left, reports)
+
+
+def _stateful(messages: DataFrame, processor: StatefulProcessor) -> DataFrame:
+    grouped: GroupedData = messages.groupBy("key")
+    return grouped.transformWithStateInPandas(processor, SCHEMA, "Append", "None")
 
 
 def _batch(records: DataFrame, job: Job, counted: Observation | str) -> DataFrame:
@@ -225,16 +232,22 @@ def _batch(records: DataFrame, job: Job, counted: Observation | str) -> DataFram
         ordered = rows.repartition(len(job.routing.keys), "key").sortWithinPartitions("key", "part", "seq")
         return ordered.mapInArrow(BatchStep(job, here).__call__, SCHEMA)
 
-    return _run_lanes(records, job, counted, step)
+    def budget(messages: DataFrame) -> DataFrame:
+        ordered = messages.repartition(len(job.routing.keys), "key").sortWithinPartitions("key", "part", "seq")
+        return ordered.mapInArrow(BatchBudgetStep(job).__call__, SCHEMA)
+
+    return _run_lanes(records, job, counted, step, budget)
 
 
 def _run_lanes(
     records: DataFrame, job: Job, counted: Observation | str, step: Callable[[DataFrame, tuple[int, ...]], DataFrame],
-    clocked: Callable[[DataFrame], DataFrame] = lambda messages: messages,
+    budget: Callable[[DataFrame], DataFrame], clocked: Callable[[DataFrame], DataFrame] = lambda messages: messages,
 ) -> DataFrame:  # fmt: skip
     """Run the records through the lanes and, if there are several windows, through the common lane."""
     *own, common = job.routing.keys
     messages = records.mapInArrow(EncodeStep(job).__call__, SCHEMA)
+    if job.policy.releases:
+        messages = budget(messages)
     if job.policy.is_filter:  # counted after the lanes, which reject late observations
         return _counted(step(messages, tuple(own)), counted)
     left = step(clocked(_counted(messages, counted)), tuple(own))

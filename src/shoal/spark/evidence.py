@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -15,11 +15,15 @@ from shoal.anonymizer import TRACE
 from shoal.columns import Rejections, event_times
 from shoal.errors import InputError
 from shoal.policy import Policy
-from shoal.spark.given import given_policy, named, named_columns, with_dots
+from shoal.spark.given import given_policy, named, named_columns, refuse_connect, with_dots
 from shoal.spark.lane import ROW
 from shoal.spark.types import digest
 
-_TIME = "shoal_time"
+TIME, COPY, SEEN = "shoal_time", "shoal_copy", "shoal_seen"
+ORDER = ("released", "lane", "place")
+"""Tuples in the order in which they left."""
+
+_NO_ROW = 2**52  # the number of a record that is not in the input
 _TRACE = ("row", "how", "cluster", "arrived", "released")
 
 
@@ -45,25 +49,48 @@ def evidence(df: DataFrame, traced: DataFrame, policy: Policy | Mapping[str, Any
         A policy, its YAML text, or the mapping or the path of one.
     """
     policy = given_policy(policy)
-    if TRACE not in traced.columns:
-        raise InputError(f"traced: has no column {TRACE}; make it with anonymize(…, trace=True)")
-    names = named(df, policy)
-    safe = df.select(*named_columns(df, policy), digest(df, policy))
-    seen = safe.mapInArrow(TimeStep(policy).__call__, StructType([*safe.schema.fields]).add(_TIME, "double"))
-    seen = seen.withColumn("copy", F.row_number().over(Window.partitionBy(ROW).orderBy(ROW)))
-    left = traced.select(f"{TRACE}.*").withColumnRenamed("record", ROW)
-    copies = Window.partitionBy(ROW).orderBy("arrived", "released", "lane", "place")
-    left = left.withColumn("copy", F.row_number().over(copies))
-    arrival = Window.orderBy(F.col("arrived").asc_nulls_last(), F.desc(_TIME), "lane", ROW, "copy")
-    both = seen.join(left, [ROW, "copy"], "left").withColumn("row", F.row_number().over(arrival) - 1)
-    columns = [F.col(f"`{column}`").alias(name) for column, name in zip(safe.columns, names, strict=False)]
-    released = [F.col(f"{TRACE}.{name}") for name in ("released", "lane", "place")]
+    if policy.releases:
+        raise InputError("releases: a trace of Spark does not show which records the budget held back; judge without a trace")
+    left = traced_lines(traced)
+    both, names = paired(df, left, policy)
+    columns = [F.col(f"`{column}`").alias(name) for column, name in names]
+    arrival = Window.partitionBy(SEEN).orderBy(F.col("arrived").asc_nulls_last(), F.desc(TIME), "lane", ROW, COPY)
+    row = F.when(F.col(SEEN), F.row_number().over(arrival) - 1).otherwise(_NO_ROW)
+    both = both.withColumn("row", row)
+    released = [F.col(f"{TRACE}.{name}") for name in ORDER]
     shown = traced.where(F.col(f"{TRACE}.how") != "suppressed") if policy.suppressed == "drop" else traced
     return Evidence(
-        both.coalesce(1).sortWithinPartitions("row").select(*columns),
+        both.where(SEEN).coalesce(1).sortWithinPartitions("row").select(*columns),
         shown.coalesce(1).sortWithinPartitions(*released).drop(TRACE),
-        both.where("how IS NOT NULL").coalesce(1).sortWithinPartitions("released", "lane", "place").select(*_TRACE),
+        both.where("how IS NOT NULL").coalesce(1).sortWithinPartitions(*ORDER).select(*_TRACE),
     )
+
+
+def traced_lines(traced: DataFrame, *columns: Column) -> DataFrame:
+    """The lines of the trace, with the digest of the record of each, and with these columns.
+
+    Raises
+    ------
+    InputError
+        There is no trace.
+    """
+    refuse_connect(traced)
+    if TRACE not in traced.columns:
+        raise InputError(f"traced: has no column {TRACE}; make it with anonymize(…, trace=True)")
+    left = traced.select(f"{TRACE}.*", *columns).withColumnRenamed("record", ROW)
+    return left.withColumn(COPY, F.row_number().over(Window.partitionBy(ROW).orderBy("arrived", "released", "lane", "place")))
+
+
+def paired(df: DataFrame, left: DataFrame, policy: Policy) -> tuple[DataFrame, list[tuple[str, str]]]:
+    """Each record with its line of the trace, and each that is alone. `SEEN` are records.
+
+    Also the columns of the records: as they are called here, and in the policy.
+    """
+    names = named(df, policy)
+    safe = df.select(*named_columns(df, policy), digest(df, policy))
+    seen = safe.mapInArrow(TimeStep(policy).__call__, StructType([*safe.schema.fields]).add(TIME, "double"))
+    seen = seen.withColumn(COPY, F.row_number().over(Window.partitionBy(ROW).orderBy(ROW))).withColumn(SEEN, F.lit(True))
+    return seen.join(left, [ROW, COPY], "full"), list(zip(safe.columns, names, strict=False))
 
 
 class TimeStep:
@@ -76,4 +103,4 @@ class TimeStep:
         for batch in batches:
             records = batch.rename_columns(with_dots(batch.schema.names))
             seconds = event_times(records, self._policy, Rejections(len(batch)))
-            yield batch.append_column(_TIME, pa.array(seconds, from_pandas=True))
+            yield batch.append_column(TIME, pa.array(seconds, from_pandas=True))

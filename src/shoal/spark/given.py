@@ -54,9 +54,13 @@ def named_columns(df: DataFrame, policy: Policy) -> list[Column]:
     InputError
         The DataFrame lacks one, or it is one of Spark Connect.
     """
+    refuse_connect(df)
+    return [F.col(f"`{name}`").alias(name.replace(".", _DOT)) for name in named(df, policy)]
+
+
+def refuse_connect(df: DataFrame) -> None:
     if type(df).__module__.startswith("pyspark.sql.connect"):
         raise InputError("df: is a DataFrame of Spark Connect, which is not there for shoal; use a session with a master")
-    return [F.col(f"`{name}`").alias(name.replace(".", _DOT)) for name in named(df, policy)]
 
 
 def with_dots(names: list[str]) -> list[str]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.anonymizer import streamed
+
+if TYPE_CHECKING:
+    from shoal.spark.job import Job
 
 SCHEMA = (
     "key int, part int, seq bigint, newest double, counts binary, tuples binary, published binary, "
@@ -65,6 +68,21 @@ def from_pandas(frame: Any) -> Iterator[Message]:
 def counts(messages: Sequence[Message]) -> tuple[int, int]:
     """How many records were received and rejected."""
     return sum(message.received for message in messages), sum(message.rejected for message in messages)
+
+
+def one_per_lane(
+    job: Job, lane: NDArray[np.int64], cause: Message, newest: float
+) -> Iterator[tuple[Message, NDArray[np.int64]]]:
+    """A message for each lane, and the numbers of its records; `lane` says where each record goes.
+
+    Part, sequence number and what was received are those of `cause`; the first message has what was received.
+    """
+    counts = np.bincount(lane, minlength=job.lanes)
+    order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
+    lane_counts = job.counts(counts)
+    for number, own in enumerate(order):
+        seen = (cause.received, cause.rejected) if number == 0 else (0, 0)
+        yield Message(job.routing.keys[number], cause.part, cause.seq, newest, lane_counts, None, None, *seen), own
 
 
 def streams(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

@@ -15,10 +15,11 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from shoal.anonymizer import Transfer, streamed
 from shoal.columns import Encoder, ObservationEncoder
+from shoal.spark.budget import Bucket, bucket_of, lane_of
 from shoal.spark.given import with_dots
 from shoal.spark.job import Job
 from shoal.spark.lane import LAST, ROW, KeyedLane, lane
-from shoal.spark.message import Message, counts, from_batch, from_pandas, to_batch
+from shoal.spark.message import Message, counts, from_batch, from_pandas, one_per_lane, to_batch
 from shoal.spark.rejected import check_share, refuse_strictly
 
 CHUNK = 65_536
@@ -49,11 +50,12 @@ class EncodeStep:
         encoded = encoder.encode(records, rows)
         if self._job.strict:
             refuse_strictly(encoded.rejected)
-        tree, size = self._job.routing.tree, len(encoded.rows)
-        lane = tree.lanes(encoded.values) if tree else np.zeros(size, np.int64)
-        newest = float(encoded.time.max()) if size else -np.inf
+        size = len(encoded.rows)
         transfer = Transfer.of(encoded)
-        for message, own in self._messages(lane, seq, newest, len(rows), len(rows) - size):
+        to = bucket_of if self._job.policy.releases else lane_of
+        cause = Message(0, _part(), seq, received=len(rows), rejected=len(rows) - size)
+        newest = float(encoded.time.max()) if size else -np.inf
+        for message, own in one_per_lane(self._job, to(self._job, transfer), cause, newest):
             yield message._replace(tuples=transfer.select(own).to_bytes())
 
     def _observed(
@@ -63,21 +65,47 @@ class EncodeStep:
         if self._job.strict:
             refuse_strictly(observed.rejected)
         lane = (observed.item[:, 0] % np.uint64(self._job.lanes)).astype(np.int64)
-        for message, own in self._messages(lane, seq, -np.inf, len(rows), len(rows) - len(observed.rows)):
+        cause = Message(0, _part(), seq, received=len(rows), rejected=len(rows) - len(observed.rows))
+        for message, own in one_per_lane(self._job, lane, cause, -np.inf):
             if len(own) or message.received:
                 some = observed.batch.take(pa.array(own)).append_column(ROW, pa.array(observed.rows[own]))
                 yield message._replace(tuples=bytes(streamed(pa.Table.from_batches([some]))))
 
-    def _messages(
-        self, lane: NDArray[np.int64], seq: int, newest: float, received: int, rejected: int
-    ) -> Iterator[tuple[Message, NDArray[np.int64]]]:
-        """One message per lane, and the numbers of its records."""
-        counts = np.bincount(lane, minlength=self._job.lanes)
-        order = np.split(np.argsort(lane, kind="stable"), np.cumsum(counts)[:-1])
-        lane_counts = self._job.counts(counts)
-        for number, own in enumerate(order):
-            message = Message(self._job.routing.keys[number], _part(), seq, newest, lane_counts)
-            yield (message._replace(received=received, rejected=rejected) if number == 0 else message), own
+
+class BudgetStep(StatefulProcessor):  # type: ignore[misc]
+    """The budgets of a streaming query, between the first step and the lanes; each bucket has a state."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState("budget", _STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        here = Bucket(self._job)
+        if self._state.exists():
+            (sealed,) = self._state.get()
+            here.restore(self._job.opened(bytes(sealed))[1])
+        answer = here.take_in([message for frame in rows for message in from_pandas(frame)])
+        self._state.update((self._job.sealed({}, here.snapshot()),))
+        yield from _frames(answer)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class BatchBudgetStep:
+    """The budgets of a batch query."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        messages = (message for batch in batches for message in from_batch(batch))
+        for _, some in groupby(messages, lambda message: message.key):
+            here = Bucket(self._job)
+            for _, together in groupby(some, lambda message: (message.part, message.seq)):
+                yield to_batch(here.take_in(list(together)))
 
 
 class StreamStep(StatefulProcessor):  # type: ignore[misc]
@@ -151,7 +179,7 @@ class BatchStep:
         for _, together in groupby(messages, lambda message: (message.part, message.seq)):
             some = list(together)
             received, rejected = (a + b for a, b in zip((received, rejected), counts(some), strict=True))
-            yield here.take_in(some, in_order=True)
+            yield here.take_in(some, in_order=not self._job.policy.releases)  # buckets know no common order
         check_share(received, rejected, self._job.max_rejected, never_all=True)
         yield here.close()
 

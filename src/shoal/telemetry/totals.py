@@ -19,7 +19,8 @@ def totals(stats: Stats | FilterStats) -> dict[str, float]:
         return {**common, "generalized": stats.generalized, "withheld": stats.withheld}
     return {
         **common, "groups": stats.groups, "clustered": stats.clustered, "reused": stats.reused,
-        "suppressed": stats.suppressed, "stretched": stats.stretched, "lost": stats.loss * stats.released,
+        "suppressed": stats.suppressed, "stretched": stats.stretched, "over_budget": stats.over_budget,
+        "lost": stats.loss * stats.released,
     }  # fmt: skip
 
 

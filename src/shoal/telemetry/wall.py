@@ -36,7 +36,7 @@ class WallWaits:
         self._arrivals = Arrivals(coarsest=max(0.1, self.deadline / 100) if self.is_bound else 1.0)
         edges = [deadline * n / _BINS for n in range(1, _BINS + 1)] if self.is_bound else list(_UNBOUND)
         self._histogram = Histogram([*edges, deadline + self.tolerance] if self.is_bound else edges)
-        self._received, self._rejected, self._stretched = 0, 0, 0
+        self._received, self._accepted, self._stretched = 0, 0, 0
         self._since_stretched = _MINUTE  # seconds since a tuple waited on because fewer than k persons were there
         self.last_second = math.nan  # the longest wait of the second that runs
         self._longest: list[float] = []  # of the last seconds
@@ -60,16 +60,15 @@ class WallWaits:
 
     def begin(self, stats: Stats | FilterStats) -> None:
         """What came until now has no known arrival."""
-        self._received, self._rejected = stats.received, stats.rejected
+        self._received, self._accepted = stats.received, stats.accepted
         self._stretched = getattr(stats, "stretched", 0)
         self._arrivals.begin(stats.received)
 
     def note(self, stats: Stats | FilterStats, rows: NDArray[np.int64] | None, read: float, now: float) -> None:
         """After a step: records that were read at a time, and the rows of those that left."""
         if stats.received > self._received:
-            accepted = stats.received - self._received - (stats.rejected - self._rejected)
-            self._arrivals.came(stats.received, accepted, read)
-            self._received, self._rejected = stats.received, stats.rejected
+            self._arrivals.came(stats.received, stats.accepted - self._accepted, read)
+            self._received, self._accepted = stats.received, stats.accepted
         stretched = getattr(stats, "stretched", 0)
         if stretched > self._stretched:
             self._stretched, self._since_stretched = stretched, 0

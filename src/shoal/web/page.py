@@ -75,6 +75,7 @@ def _groups(figures: dict[str, Any]) -> Iterator[Metric]:
     yield left
     yield CounterMetricFamily("shoal_groups", "Groups that were published.", totals.get("groups", 0))
     yield CounterMetricFamily("shoal_stretched", "Tuples that waited longer, since few were there.", totals.get("stretched", 0))
+    yield CounterMetricFamily("shoal_over_budget", "Records beyond the budget of releases.", totals.get("over_budget", 0))
     yield SummaryMetricFamily(
         "shoal_loss", "Loss of the released tuples: 0 is exact, 1 is all hidden.",
         count_value=totals.get("released", 0), sum_value=totals.get("lost", 0.0),

@@ -138,11 +138,14 @@ class _Attacker:
 
 
 def _persons(found: Releases) -> list[Ints]:
-    """The releases of each person with one value in at least two releases, in the order in which they left."""
-    there = np.flatnonzero((found.person >= 0) & (found.group >= 0))
+    """The releases of each person with one value in at least two releases, in the order in which they left.
+
+    A release without a value, such as one beyond the budget, is none: the value of the person is not among those of its group.
+    """
+    there = np.flatnonzero((found.person >= 0) & (found.group >= 0) & (found.value >= 0))
     there = there[np.argsort(found.person[there], kind="stable")]
     parts = np.split(there, np.flatnonzero(np.diff(found.person[there])) + 1) if len(there) else []
-    return [rows for rows in parts if len(rows) > 1 and found.value[rows[0]] >= 0 and len(np.unique(found.value[rows])) == 1]
+    return [rows for rows in parts if len(rows) > 1 and len(np.unique(found.value[rows])) == 1]
 
 
 def _coded(column: pa.ChunkedArray, nulls: tuple[str, ...]) -> Ints:

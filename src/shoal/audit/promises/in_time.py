@@ -60,6 +60,8 @@ def in_time(evidence: Evidence) -> Finding:
 
 def clock(evidence: Evidence) -> Floats:
     """When each record arrived: its number, or the newest time seen by then."""
+    if evidence.clock is not None:
+        return evidence.clock
     if not evidence.policy.window.timed or evidence.time is None:
         return np.arange(evidence.accepted, dtype=np.float64)
     return np.maximum.accumulate(evidence.time)

@@ -12,7 +12,7 @@ from shoal.audit.bags import Bag, Leaving, leaving
 from shoal.audit.equality import is_nothing, joint, no_more
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
-from shoal.audit.stable import NO_BLOCK
+from shoal.audit.stable import NO_BLOCK, unlisted_values
 from shoal.audit.trace import NO_ROW
 from shoal.audit.withheld import withheld
 
@@ -46,13 +46,28 @@ def in_blocks(evidence: Evidence) -> Finding:
             shown = np.flatnonzero(evidence.suppressed & ~is_nothing(after))
             docket.rows(shown, "the tuple is suppressed, but its block is shown", name)
         docket.rows(rows[wrong], "is not the block of the value that came", name)
-    figures = {name: {"blocks": len(policy.blocks[name].values), "least": min(map(len, policy.blocks[name].values))}
-               for name in names}  # fmt: skip
+    figures = {name: _figures(evidence, name) for name in names}
     if trace is None:
         note = "needs a trace; without one only what is shown, and how often, can be compared"
         return docket.finding("blocks", _BLOCKS, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
-    note = "; ".join(f"{name}: {each['blocks']} blocks of at least {each['least']} values" for name, each in figures.items())
+    note = "; ".join(
+        f"{name}: {each['blocks']} blocks of at least {each['least']} values" + (f", {each['gap']}" if each["gap"] else "")
+        for name, each in figures.items()
+    )
     return docket.finding("blocks", _BLOCKS, checked=evidence.released * len(names), note=note, figures=figures)
+
+
+def _figures(evidence: Evidence, name: str) -> dict[str, Any]:
+    """`gap` says that values in no block are too few to hide each other."""
+    policy, values = evidence.policy, evidence.policy.blocks[name].values
+    unlisted, least = unlisted_values(policy, name, evidence.exact[name]), policy.privacy.across or 2
+    shown = "null" if policy.attributes[name].unknown == "null" else "unlisted"
+    gap = (
+        f"but {shown} stands for {unlisted} value{'' if unlisted == 1 else 's'}, fewer than {least}"
+        if 0 < unlisted < least
+        else ""
+    )
+    return {"blocks": len(values), "least": min(map(len, values)), "unlisted": unlisted, "gap": gap}
 
 
 def in_bags(evidence: Evidence) -> Finding:

@@ -120,6 +120,7 @@ class CsvParser:
         if not ends.first and not ends.closed:
             raise InputError(f"{self._path}: {UNCLOSED}")
         end = ends.first or len(chunk)
+        end += chunk[end - 1 : end + 1] == b"\r\n"
         header = io.StringIO(chunk[:end].decode(errors="replace"), newline="")
         self.name(next(record for record in self._records(header) if record))
         self._line += _count_lines(chunk[:end])
