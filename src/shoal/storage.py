@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from shoal.errors import InputError
 
 PIECE = 4 << 20  # bytes that are copied at a time
+PATIENCE = 20  # seconds for which a store is asked again
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://(.+)", re.DOTALL)
 
 
@@ -71,18 +72,19 @@ def opened_store(address: str) -> tuple[Any, str]:
     match = _ADDRESS.fullmatch(address)
     assert match
     scheme = match[1]
+    bounded = scheme in ("gs", "gcs") and "?" not in address  # Google's client tries for 15 minutes, deaf to signals
     try:
-        return fs.FileSystem.from_uri(address)
-    except (ValueError, OSError, NotImplementedError):
-        pass
+        return fs.FileSystem.from_uri(f"{address}?retry_limit_seconds={PATIENCE}" if bounded else address)
+    except OSError:
+        why = "the store does not answer, or has no such place; check the address, the network, and the store's own settings"
+    except (ValueError, NotImplementedError):
+        why = "no file system opens this address; install the fsspec package of this store, or correct the address"
     try:
         from fsspec.core import url_to_fs
 
         system, path = url_to_fs(address)
     except (ImportError, ValueError, OSError):
-        raise InputError(
-            f"{scheme}://: no file system opens this address; install the fsspec package of this store, or correct the address"
-        ) from None
+        raise InputError(f"{scheme}://: {why}") from None
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
 
 

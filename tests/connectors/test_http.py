@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -29,6 +30,7 @@ from shoal.connectors.http import HttpSink, HttpSource
 from shoal.errors import ConnectorError
 
 pytestmark = pytest.mark.slow
+post = partial(httpx.post, timeout=60)  # on a busy machine
 
 
 class HttpFeed(Feed):
@@ -72,40 +74,40 @@ class TestSource(SourceConformance):
     def test_answers_when_it_is_safe(self, feed: HttpFeed) -> None:
         source = feed.source()
         source.begin(None)
-        answer: Future[httpx.Response] = feed.pool.submit(httpx.post, feed.url, content='{"n": 1}\n')
-        delivery = source.read(5)
+        answer: Future[httpx.Response] = feed.pool.submit(post, feed.url, content='{"n": 1}\n')
+        delivery = source.read(60)
         assert delivery is not None
         time.sleep(0.2)
         assert not answer.done()
         source.acknowledge(delivery.position)
-        assert answer.result(5).status_code == 200
+        assert answer.result(60).status_code == 200
         source.close()
 
     def test_what_is_not_safe_when_it_ends_is_not_taken(self, feed: HttpFeed) -> None:
         source = feed.source()
         source.begin(None)
-        answer = feed.pool.submit(httpx.post, feed.url, content='{"n": 1}\n')
-        assert source.read(5) is not None
+        answer = feed.pool.submit(post, feed.url, content='{"n": 1}\n')
+        assert source.read(60) is not None
         source.close()
-        assert (answer.result(5).status_code, answer.result().headers["retry-after"]) == (503, "1")
+        assert (answer.result(60).status_code, answer.result().headers["retry-after"]) == (503, "1")
 
     def test_a_key_is_taken_in_once(self, feed: HttpFeed) -> None:
         source = feed.source()
         source.begin(None)
         key = {"Idempotency-Key": "a"}
-        first = feed.pool.submit(httpx.post, feed.url, content='{"n": 1}\n', headers=key)
-        delivery = source.read(5)
+        first = feed.pool.submit(post, feed.url, content='{"n": 1}\n', headers=key)
+        delivery = source.read(60)
         assert delivery is not None
-        second = feed.pool.submit(httpx.post, feed.url, content='{"n": 1}\n', headers=key)
+        second = feed.pool.submit(post, feed.url, content='{"n": 1}\n', headers=key)
         assert source.read(0.3) is None
         assert not second.done()
         source.acknowledge(delivery.position)
-        assert first.result(5).status_code == second.result(5).status_code == 200
-        assert httpx.post(feed.url, content='{"n": 1}\n', headers=key).status_code == 200
+        assert first.result(60).status_code == second.result(60).status_code == 200
+        assert post(feed.url, content='{"n": 1}\n', headers=key).status_code == 200
         source.close()
         again = feed.source()
         again.begin(json.loads(json.dumps(delivery.position)))
-        assert httpx.post(feed.url, content='{"n": 1}\n', headers=key).status_code == 200
+        assert post(feed.url, content='{"n": 1}\n', headers=key).status_code == 200
         assert again.read(0.1) is None
         again.close()
 
@@ -120,31 +122,31 @@ class TestSource(SourceConformance):
     def test_a_full_queue(self, feed: HttpFeed) -> None:
         source = feed.source(waiting=2)
         source.begin(None)
-        waiting = [feed.pool.submit(httpx.post, feed.url, content=json.dumps({"n": n})) for n in range(2)]
+        waiting = [feed.pool.submit(post, feed.url, content=json.dumps({"n": n})) for n in range(2)]
         time.sleep(0.5)
-        refused = httpx.post(feed.url, content='{"n": 2}')
+        refused = post(feed.url, content='{"n": 2}')
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert sorted(number for some in deliveries(source, 2) for number in numbers_of(some.payloads)) == [0, 1]
-        assert [answer.result(5).status_code for answer in waiting] == [200, 200]
+        assert [answer.result(60).status_code for answer in waiting] == [200, 200]
         source.close()
 
     def test_a_delivery_is_bounded(self, feed: HttpFeed, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("shoal.connectors.connector.MOST", 20)
         source = feed.source()
         source.begin(None)
-        answers = [feed.pool.submit(httpx.post, feed.url, content=f'{{"n": {n}}}\n') for n in range(5)]
+        answers = [feed.pool.submit(post, feed.url, content=f'{{"n": {n}}}\n') for n in range(5)]
         while (source.lag or 0) < 5:
             time.sleep(0.01)
         sizes = [len(delivery.payloads) for delivery in deliveries(source, 5)]
         assert sizes == [3, 2]  # of 9 bytes each
-        assert [answer.result(5).status_code for answer in answers] == [200] * 5
+        assert [answer.result(60).status_code for answer in answers] == [200] * 5
         source.close()
 
     @pytest.mark.parametrize("body", [b"x" * 101, iter([b"x" * 60, b"x" * 60])])
     def test_a_body_that_is_too_large(self, feed: HttpFeed, body: Any) -> None:
         source = feed.source(largest=100)
         source.begin(None)
-        answer = httpx.post(feed.url, content=body)
+        answer = post(feed.url, content=body)
         assert (answer.status_code, answer.text) == (413, "more than 100 bytes; send fewer records at a time\n")
         assert source.read(0.1) is None
         source.close()
@@ -152,7 +154,7 @@ class TestSource(SourceConformance):
     def test_another_kind_of_content(self, feed: HttpFeed) -> None:
         source = feed.source()
         source.begin(None)
-        answer = httpx.post(feed.url, content=b"a,b", headers={"Content-Type": "text/csv"})
+        answer = post(feed.url, content=b"a,b", headers={"Content-Type": "text/csv"})
         assert (answer.status_code, answer.text) == (415, "content must be application/x-ndjson\n")
         assert httpx.get(feed.url).status_code == 405
         source.close()
@@ -164,11 +166,11 @@ class TestSource(SourceConformance):
         with pa.ipc.new_stream(target, batch(range(3)).schema) as writer:
             writer.write_batch(batch(range(3)))
         kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
-        answer = feed.pool.submit(httpx.post, feed.url, content=target.getvalue().to_pybytes(), headers=kind)
-        delivery = source.read(5)
+        answer = feed.pool.submit(post, feed.url, content=target.getvalue().to_pybytes(), headers=kind)
+        delivery = source.read(60)
         assert delivery is not None
         source.acknowledge(delivery.position)
-        assert answer.result(5).status_code == 200
+        assert answer.result(60).status_code == 200
         source.close()
         assert pa.ipc.open_stream(delivery.payloads[0]).read_all()["n"].to_pylist() == [0, 1, 2]
 
@@ -178,10 +180,10 @@ class TestSource(SourceConformance):
         source.begin(None)
         for said in (b"", b"Bearer wrong", b"Bearer \xff", b"Bearer correctly", b"Bearer correc"):
             headers = {"Authorization": said} if said else {}
-            assert httpx.post(feed.url, content='{"n": 1}', headers=headers).status_code == 401
-        answer = feed.pool.submit(httpx.post, feed.url, content='{"n": 1}', headers={"Authorization": "Bearer correct"})
+            assert post(feed.url, content='{"n": 1}', headers=headers).status_code == 401
+        answer = feed.pool.submit(post, feed.url, content='{"n": 1}', headers={"Authorization": "Bearer correct"})
         drained(source, 1)
-        assert answer.result(5).status_code == 200
+        assert answer.result(60).status_code == 200
         source.close()
 
     def test_beyond_loopback_a_token_is_needed(self) -> None:

@@ -39,7 +39,7 @@ class TestSource(SourceConformance):
         expected = []
         for number in range(4):
             consumer.assign([TopicPartition(feed.name, number, 0)])
-            expected += [json.loads(m.value())["n"] for m in consumer.consume(position["offsets"][str(number)], 5)]
+            expected += [json.loads(m.value())["n"] for m in consumer.consume(position["offsets"][str(number)], 60)]
         consumer.close()
         assert whole == expected
 

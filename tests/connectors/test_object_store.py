@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from shoal.connectors.connector import Sink
 from shoal.connectors.delta_sink import DeltaSink
 from shoal.connectors.parquet_sink import ParquetSink
 from shoal.errors import ConnectorError, InputError, RejectedError
-from shoal.storage import fetched
+from shoal.storage import fetched, opened_store
 
 pytestmark = pytest.mark.slow
 _names = map("t{}".format, itertools.count())
@@ -116,3 +117,10 @@ def test_a_draft_is_stored_as_one(s3_address: str, tmp_path: Path) -> None:
     assert str(error.value).endswith("the output is kept as a draft, s3://lake/out/odd.draft.csv")
     found = boto3.client("s3").list_objects_v2(Bucket="lake", Prefix="out/odd")["Contents"]
     assert [each["Key"] for each in found] == ["out/odd.draft.csv"]
+
+
+def test_an_address_of_google_is_tried_for_a_bounded_time() -> None:
+    system, path = opened_store("gs://lake/people.parquet")
+    assert (type(system).__name__, path) == ("GcsFileSystem", "lake/people.parquet")
+    _, (settings,) = system.__reduce__()
+    assert settings["retry_time_limit"] == timedelta(seconds=20)

@@ -79,7 +79,7 @@ def test_values(feed: PostgresFeed) -> None:
     )
     source = feed.source()
     source.begin(None)
-    delivery = source.read(5)
+    delivery = source.read(60)
     source.close()
     assert delivery
     assert [bytes(payload) for payload in delivery.payloads if isinstance(payload, bytes)] == [
@@ -121,7 +121,7 @@ def test_changed_rows_are_read_if_the_publication_has_them(feed: PostgresFeed) -
     assert drained(source, 2)[0] == [8, 9]
     feed.run(f"alter table {feed.name} replica identity full", f"update {feed.name} set n = 10 where n = 9")
     source.fields = ["n", "note"]
-    delivery = source.read(5)
+    delivery = source.read(60)
     source.close()
     assert delivery and [len(payload) > 9000 for payload in delivery.payloads if isinstance(payload, bytes)] == [True]
 

@@ -39,6 +39,7 @@ def failures(rows: list[dict[str, object]], k: int) -> int:
         (ALIKE, 4, 1),
         (ALIKE + BLANK, 3, 0),
         ([*ALIKE, {"t_lo": 0, "age_lo": 30, "city": None}], 3, 1),  # a null is a value of its own
+        ([{**row, "city": ["Oslo", "Rome"]} for row in ALIKE] + [{**ALIKE[0], "city": ["Oslo"]}], 3, 1),  # sets
     ],
 )
 def test_rows_that_are_too_few(rows: list[dict[str, object]], k: int, expected: int) -> None:
