@@ -227,7 +227,9 @@ def test_a_run_writes_bags_beside_its_output(tmp_path: Path) -> None:
     shoal.run(by, tmp_path / "in.parquet", tmp_path / "out.csv")
     lines = (tmp_path / "out.bags.csv").read_text().splitlines()
     assert lines[0] == "attribute,bag,value" and len(lines) > 200
-    with pytest.raises(InputError, match=r"^-: is no file, beside which the bags of illness could go; name one for them$"):
+    with pytest.raises(
+        InputError, match=r"^-: is no file, beside which the bags of illness could go; name one for them \(--bags\)$"
+    ):
         shoal.run(by, tmp_path / "in.parquet", "-")
     with pytest.raises(InputError, match=r"^bags: no attribute of the policy is published in bags; leave it out$"):
         shoal.run(policy({}), tmp_path / "in.parquet", tmp_path / "out.csv", bags=tmp_path / "bags.csv")

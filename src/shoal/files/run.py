@@ -259,7 +259,9 @@ def _second(policy: Policy, target: str, bags: Name | None) -> str | None:
             raise InputError("bags: no attribute of the policy is published in bags; leave it out")
         return None
     if bags is None and bags_name(target) == target:
-        raise InputError(f"{target}: is no file, beside which the bags of {', '.join(policy.bags)} could go; name one for them")
+        raise InputError(
+            f"{target}: is no file, beside which the bags of {', '.join(policy.bags)} could go; name one for them (--bags)"
+        )
     return bags_name(target) if bags is None else fspath(bags)
 
 
