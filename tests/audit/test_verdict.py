@@ -71,6 +71,14 @@ def test_a_good_output_is_green_and_says_for_what_k_holds() -> None:
     assert report.headline.outside == "0 of 40 rows are outside k."
 
 
+def test_an_output_without_rows_proves_nothing() -> None:
+    people, rows, trace = (table(part).slice(0, 0) for part in output())
+    report = audit(policy(), people, rows, trace)
+    assert isinstance(report, WindowReport)
+    assert report.headline.text == "no row shows values, so there was nothing for which k = 4 could hold"
+    assert report.answers[1] == "No attack could be tried on this output."
+
+
 @pytest.mark.parametrize(("note", "below", "alone"), [("own", 40, 40), ("pair", 40, 0), ("same", 0, 0)])
 def test_a_kept_field_counts(note: str, below: int, alone: int) -> None:
     report = judged(policy(), output(note=note))

@@ -25,7 +25,7 @@ from connectors.table_stores import (
     made,
 )
 from shoal.column_types import JSON, SET
-from shoal.connectors.parquet_sink import ParquetSink
+from shoal.connectors.parquet_sink import ParquetSink, _partitions
 from shoal.connectors.rolling import Roll
 from shoal.connectors.spool import Spool, Waiting
 from shoal.errors import ConnectorError
@@ -440,6 +440,13 @@ def test_partitions_by_the_published_time(tmp_path: Path) -> None:
     assert sorted(str(path.relative_to(tmp_path / "clean")) for path in (tmp_path / "clean").rglob("*.parquet")) == sorted(
         entry["files"]
     )
+
+
+def test_partitions_of_the_hour_that_comes_twice() -> None:
+    utc = pa.chunked_array([pa.array([1792888200, 1792891800, None], pa.timestamp("s", "UTC"))])
+    here = utc.cast(pa.timestamp("s", "Europe/Berlin"))
+    assert _partitions(here, "hour", "").to_pylist()[:2] == ["2026-10-25T02"] * 2
+    assert _partitions(here, "day", "").to_pylist() == ["2026-10-25", "2026-10-25", "__HIVE_DEFAULT_PARTITION__"]
 
 
 def test_an_interrupted_commit_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

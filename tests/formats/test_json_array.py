@@ -52,6 +52,12 @@ def test_what_is_named_json_may_be_lines(tmp_path: Path) -> None:
     assert read(tmp_path / "x.json") == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
 
 
+@pytest.mark.parametrize("text", ["", " \n\n", "[]", "[\n]\n"])
+def test_what_is_named_json_may_be_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    assert read(tmp_path / "x.json") == []
+
+
 REMEDY = "correct it there, or write one record per line and name it .jsonl"
 
 

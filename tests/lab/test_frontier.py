@@ -33,6 +33,15 @@ def test_columns_say_how_identifying_they_are(tmp_path: Path) -> None:
     assert (plain["city"]["together"], with_city["age"]["together"], with_city["city"]["together"]) == (0, 1, 0)
 
 
+@pytest.mark.parametrize("values", [["100000000000000000"] * 2, ["1e308", "-1e308"]])
+def test_numbers_without_bars_are_counted_one_by_one(tmp_path: Path, values: list[str]) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("pid,x\n" + "".join(f"p{n},{value}\n" for n, value in enumerate(values)))
+    with Lab(path) as lab:
+        bars = next(column["bars"] for column in lab.columns(lab.draft()) if column["name"] == "x")
+    assert (sum(bars["before"]), bars["edges"]) == (2, [])
+
+
 def test_persons_who_come_back_count_once(tmp_path: Path) -> None:
     path = tmp_path / "twice.csv"
     path.write_text("pid,code\n" + "".join(f"p{n % 30},{n % 30 if n % 30 < 3 else 99}\n" for n in range(60)))

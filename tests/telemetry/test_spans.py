@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from shoal import Anonymizer, Policy
-from shoal.telemetry import HISTORY, Telemetry, keeping
+from shoal.telemetry import HISTORY, Bounds, Telemetry, keeping
 from shoal.telemetry.arrivals import Arrivals
+from shoal.telemetry.checks import sink_check
 from shoal.telemetry.spans import SPANS, Spans
 from tests.web.base import POLICY, Clock, people, policy
 
@@ -128,6 +129,10 @@ def test_rejects_above_a_bound_are_amber_then_red_then_fine() -> None:
     told = [(level, text.split("%")[1]) for level, text in day.log() if "rejected" in text]
     assert [level for level, _ in told] == ["amber", "red", "info"]
     assert {text for _, text in told} == {" of the last minute's records were rejected."}
+
+
+def test_a_share_just_below_all_is_not_written_as_a_power_of_ten() -> None:
+    assert sink_check(0.997, Bounds()).text == "The pipeline waits for its sink 99.7 % of the time."
 
 
 def test_a_lost_connection_is_red_and_said_once() -> None:

@@ -50,10 +50,12 @@ def _kept(report: Report) -> str:
 
 
 def _outsider(report: WindowReport) -> str:
-    tried = [each for each in report.exposures if each.success is not None]
+    tried = [each for each in report.exposures if each.success is not None and each.tried]
     worse = [each for each in tried if each.is_worse]
     untried = len(report.exposures) - len(tried)
     missing = f" {untried} attacks could not be tried." if untried else ""
+    if not tried:
+        return "No attack could be tried on this output."
     if not worse:
         tolerated = [f"{each.label}, right in {percent(each.success)}" for each in tried if each.is_tolerated]
         told = f" More than chance, and accepted by the policy: {'; '.join(tolerated)}." if tolerated else ""

@@ -54,9 +54,9 @@ def headline(report: WindowReport) -> Headline:
     if untried:
         without = "without a trace " if any("without the trace" in each.obstacle for each in report.exposures) else ""
         parts.append(f"{without}{_counted(untried, 'attack')} could not be tried")
-    elif not worse and not broken:
+    elif not worse and not broken and any(each.tried for each in report.exposures):
         parts.append("no attack that was tried did clearly better than chance or than accepted")
-    parts += _not_counted(report.whole)
+    parts += not_counted(report.whole)
     return Headline(colour, "; ".join(parts), outside)
 
 
@@ -74,9 +74,11 @@ def filter_headline(report: FilterReport) -> Headline:
 def holds(policy: Policy, whole: WholeRows) -> str:
     """For what k holds.
 
-    A field that is published and not counted is named by `_not_counted`.
+    A field that is published and not counted is named by `not_counted`.
     """
     k, quasi = policy.privacy.k, [name for name, _ in policy.quasi]
+    if not whole.rows:
+        return f"no row shows values, so there was nothing for which k = {k} could hold"
     if not whole.below:
         return f"k = {k} holds for {_listed([*quasi, *whole.counted])}"
     if whole.counted:
@@ -122,7 +124,8 @@ def percent(share: float | None) -> str:
     return "0 %" if share == 0 else "under 0.1 %" if share < 0.001 else f"{100 * share:.1f} %"
 
 
-def _not_counted(whole: WholeRows) -> list[str]:
+def not_counted(whole: WholeRows) -> list[str]:
+    """The fields that are published and not counted, in words."""
     names = list(whole.reasons)
     if not names:
         return []

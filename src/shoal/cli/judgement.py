@@ -206,7 +206,9 @@ def _worst(report: Report) -> str:
     if not isinstance(report, WindowReport):
         return "Attacks on pseudonyms:" if attacked(report) else "No attack was tried."
     worse = sum(each.is_worse for each in report.exposures)
-    untried = sum(each.success is None for each in report.exposures)
+    untried = sum(each.success is None or not each.tried for each in report.exposures)
+    if untried == len(report.exposures):
+        return "No attack could be tried."
     first = (
         f"{worse} of {len(report.exposures) - untried} attacks are worse than their bound" if worse else "No more than chance"
     )

@@ -241,6 +241,7 @@ def _partitions(column: pa.ChunkedArray, every: str, place: str) -> pa.Array:
         raise ConnectorError(f"{place}: partition.by: is {column.type}, and no time; name a field that is one")
     zone = column.type.tz if pa.types.is_timestamp(column.type) else None
     moments = column.cast(pa.timestamp("s", zone), safe=False)
+    moments = pc.local_timestamp(moments) if zone else moments  # in a zone, an hour that comes twice a year has no floor
     begins = pc.floor_temporal(moments, unit=every).combine_chunks().dictionary_encode()
     names = pc.strftime(begins.dictionary, _FORMS[every])
     return pc.fill_null(names.take(begins.indices), MISSING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,9 @@ def _type(column: Column) -> str:
 def _bars(column: Column) -> dict[str, Any]:
     numbers = None if column.nested else column.numbers
     if numbers is not None and len(numbers) and np.isfinite(numbers).all():
-        counts, edges = np.histogram(numbers, BARS)
-        return {"edges": edges.tolist(), "labels": [], "before": counts.tolist()}
+        with np.errstate(all="ignore"), suppress(ValueError):  # the range is too large, or too small, for so many bars
+            counts, edges = np.histogram(numbers, BARS)
+            return {"edges": edges.tolist(), "labels": [], "before": counts.tolist()}
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
     order = np.argsort(-counts, kind="stable")
     best, rest = (order[: BARS - 1], order[BARS - 1 :]) if len(order) > BARS else (order, order[:0])

@@ -18,7 +18,19 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from shoal.anonymizer import TRACE
-from shoal.audit import Finding, Verdict, Violation, Whole, WholeRows, check_parts, counted_fields, holds, judge_part, together
+from shoal.audit import (
+    Finding,
+    Verdict,
+    Violation,
+    Whole,
+    WholeRows,
+    check_parts,
+    counted_fields,
+    holds,
+    judge_part,
+    not_counted,
+    together,
+)
 from shoal.policy import Policy
 from shoal.spark.evidence import COPY, ORDER, SEEN, TIME, paired, traced_lines
 from shoal.spark.given import given_policy
@@ -63,6 +75,7 @@ class JobReport:
         )
         parts = [f"broken: {', '.join(broken)}" if broken else holds(self.policy, self.whole)]
         parts += [f"not checkable: {', '.join(unknown)}"] if unknown else []
+        parts += not_counted(self.whole)
         return "; ".join(
             [*parts, "what an outsider can still do was not tried: shoal audit does that with all rows on one machine"]
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from shoal.telemetry.log import Level
+from shoal.text import percent
 
 _CALM = 10  # seconds for which a check is lower before it counts as lower
 _FEWEST = 20  # tuples, before a share of them says anything
@@ -79,10 +80,10 @@ def stream_checks(minute: Mapping[str, float], bounds: Bounds, is_filter: bool) 
     """Of the sums of the last minute: shares of what was rejected, and of what left outside k."""
     if minute["in"] >= _FEWEST:
         part = minute["rejected"] / minute["in"]
-        yield "rejected", Check(bounds.rejected.level(part), f"{_percent(part)} of the last minute's records were rejected.")
+        yield "rejected", Check(bounds.rejected.level(part), f"{percent(part)} of the last minute's records were rejected.")
     if not is_filter and minute["out"] >= _FEWEST:
         part = minute["suppressed"] / minute["out"]
-        yield "suppressed", Check(bounds.outside.level(part), f"{_percent(part)} of the last minute's tuples left outside k.")
+        yield "suppressed", Check(bounds.outside.level(part), f"{percent(part)} of the last minute's tuples left outside k.")
 
 
 def wait_check(longest: float, deadline: float, tolerance: float, bounds: Bounds) -> Check:
@@ -124,7 +125,7 @@ def link_checks(links: Mapping[str, bool | None]) -> Iterable[tuple[str, Check]]
 def sink_check(share: float, bounds: Bounds) -> Check:
     """Back-pressure: the part of the time that the sink takes."""
     level = bounds.sink.level(share)
-    said = "The sink keeps up." if level == "info" else f"The pipeline waits for its sink {_percent(share)} of the time."
+    said = "The sink keeps up." if level == "info" else f"The pipeline waits for its sink {percent(share)} of the time."
     return Check(level, said)
 
 
@@ -133,11 +134,3 @@ def checkpoint_check(age: float, every: float, bounds: Bounds) -> Check:
     level = bounds.checkpoint.level(max(age - 5, 0) / every)
     due = f"The last checkpoint is older than {age:.0f} s; one is due every {every:g} s."
     return Check(level, "Checkpoints are written." if level == "info" else due)
-
-
-def _percent(share: float) -> str:
-    """
-    >>> _percent(0.0123), _percent(0.5)
-    ('1.2 %', '50 %')
-    """
-    return f"{100 * share:.2g} %" if share < 1 else "100 %"

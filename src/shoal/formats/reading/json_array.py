@@ -59,7 +59,7 @@ class ArrayLines:
 
     def _rest(self) -> Iterator[str]:
         first = self._text[self._at :].partition("\n")[0].strip(_BLANK)
-        if first in ("{", "") or (first.endswith((",", "[", "{")) and first.startswith("{")):
+        if first == "{" or (first.endswith((",", "[", "{")) and first.startswith("{")):
             raise InputError(
                 f"{self.path}: is one JSON object, not an array or lines of records; "
                 "take the records out of it, as jq -c '.data[]' in.json > out.jsonl does with those under data"
