@@ -54,9 +54,10 @@ def test_a_packed_file_has_the_digest_of_its_content(tmp_path: Path) -> None:
     assert digests([plain, packed]) == {"a.csv": expected, "b.csv": expected}
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [10, 20])
+def test_a_damaged_file_is_refused(tmp_path: Path, place: int) -> None:
     broken = tmp_path / "a.csv.gz"
-    broken.write_bytes(gzip.compress(b"1" * 1000)[:20])
+    broken.write_bytes(gzip.compress(b"1" * 1000)[:place] + (b"\xff" * 20 if place == 10 else b""))
     with pytest.raises(InputError, match="cannot be read; check that it is a whole file, and its permissions"):
         digest(broken)
 

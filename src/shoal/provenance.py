@@ -7,6 +7,7 @@ import json
 import shlex
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, distribution
@@ -106,7 +107,7 @@ def digest(path: Path) -> str:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             while block := stream.read(2**20):
                 found.update(block)
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         raise InputError(f"{path}: cannot be read; check that it is a whole file, and its permissions") from None
     return found.hexdigest()
 

@@ -13,8 +13,9 @@ pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'sh
 from pyspark.sql import functions as F
 
 from shoal import Policy, PolicyError
+from shoal.audit import WholeRows
 from shoal.audit import audit as local_audit
-from shoal.spark import anonymize, audit, evidence
+from shoal.spark import JobReport, anonymize, audit, evidence
 from spark import visits
 from spark.stream import POLICY, SCHEMA, write
 
@@ -52,6 +53,12 @@ def outputs(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.spark.judge.ROWS", 300)
+
+
+def test_the_verdict_names_what_was_not_counted() -> None:
+    reasons = {"note": "needed"}
+    report = JobReport(policy("{count: 100}"), (), {}, WholeRows((), reasons, rows=10, below=0, alone=0, smallest=2))
+    assert "one field, published as it is, was not counted, by the policy's own reasons: note" in report.headline
 
 
 @pytest.mark.parametrize(

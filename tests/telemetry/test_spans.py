@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import stat
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,28 @@ def test_what_is_kept_outlives_the_process_and_no_other(tmp_path: Path) -> None:
     file.write_text("{")
     with keeping(Telemetry(policy()), tmp_path):
         pass  # what cannot be read is left
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"log": [{"text": "The pipeline has started."}]},
+        {"log": "none"},
+        {"at": math.inf},
+        {"losses": [1]},
+        {"history": {"names": list(HISTORY), "next": 5000, "rows": [], "spans": {}}},
+    ],
+)
+def test_damaged_figures_are_left_as_a_whole(tmp_path: Path, damage: dict[str, Any]) -> None:
+    day = Day()
+    day.take(7)
+    (tmp_path / "figures").write_text(json.dumps({**day.telemetry.saved(), **damage}))
+    later = Day()
+    with keeping(later.telemetry, tmp_path):
+        for second in range(4):
+            later.take(7, seed=second)
+        history = later.telemetry.snapshot()["history"]
+        assert (history["first"], [row[IN] for row in history["rows"]]) == (0, [7] * 4)
 
 
 def test_rejects_above_a_bound_are_amber_then_red_then_fine() -> None:

@@ -47,7 +47,7 @@ def keeping(telemetry: Telemetry, folder: Path | None = None) -> Iterator[None]:
 
 def _load(telemetry: Telemetry, path: Path) -> None:
     """What cannot be read, or has another form, is left: figures are no state."""
-    with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
+    with suppress(OSError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError):
         telemetry.restore(json.loads(path.read_text(encoding="utf-8")))
 
 

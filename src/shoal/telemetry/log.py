@@ -9,6 +9,7 @@ from typing import Any, Literal
 Level = Literal["info", "amber", "red"]
 
 _MOST = 200
+_KEYS = ("at", "until", "level", "text", "times")
 _AGAIN = 600  # seconds within which the same entry is counted, not repeated
 
 
@@ -42,5 +43,6 @@ class Log:
 
     def restore(self, entries: Iterable[Mapping[str, Any]]) -> None:
         """Put entries that were kept before these."""
-        self._entries = deque([*map(dict, entries), *self._entries], self._entries.maxlen)
+        kept = [{key: entry[key] for key in _KEYS} for entry in entries]
+        self._entries = deque([*kept, *self._entries], self._entries.maxlen)
         self.version += 1

@@ -283,12 +283,14 @@ class Telemetry:
         """Go on from what was kept, before the first step; figures of other columns, such as another policy's, are left out."""
         with self._lock:
             gap = max(int(self._wall - saved["at"]), 0)
-            if tuple(saved["history"]["names"]) == HISTORY:
-                self._history.restore(saved["history"], gap)
-                self._first = self._history.next
-            if self._losses:
-                self._losses.restore(saved["losses"] or {}, gap, self._history.next)
+            history, losses = Spans(HISTORY, PEAKS), Losses(self.policy) if self._losses else None
+            is_alike = tuple(saved["history"]["names"]) == HISTORY
+            if is_alike:
+                history.restore(saved["history"], gap)
+            if losses:
+                losses.restore((is_alike and saved["losses"]) or {}, gap, history.next)
             self.log.restore(saved["log"])
+            self._history, self._losses, self._first = history, losses, history.next  # all of it, or nothing
 
     @property
     def _origin(self) -> float:
