@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -176,5 +177,5 @@ def _unpacked(place: Path) -> Iterator[tuple[str, bytes]]:
             yield place.name.removesuffix(".gz"), gzip.decompress(place.read_bytes())
         else:
             yield place.name, place.read_bytes()
-    except (OSError, EOFError, zipfile.BadZipFile, RuntimeError):
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError):
         raise InputError(f"{place}: cannot be read; check the path, or download it again") from None
