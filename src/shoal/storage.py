@@ -84,11 +84,31 @@ def opened_store(address: str) -> tuple[Any, str]:
 
         system, path = url_to_fs(address)
     except (ImportError, ValueError, OSError):
-        raise InputError(f"{scheme}://: {why}") from None
+        raise InputError(f"{without_login(address)}: {why}") from None
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
 
 
-def store_reason(error: BaseException) -> str:
+def without_login(address: str) -> str:
+    """An address without what may be secret in it.
+
+    >>> without_login("s3://key:secret@lake/people?session=secret"), without_login("s3://lake/people")
+    ('s3://lake/people', 's3://lake/people')
+    """
+    scheme, _, place = address.partition("://")
+    host, slash, path = place.partition("?")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def refuse_missing_bucket(system: Any, path: str) -> None:
+    """Raises OSError if the bucket of a path is not there. A listing of it is only empty."""
+    if system.type_name in ("s3", "gcs", "abfs"):
+        from pyarrow import fs
+
+        if system.get_file_info(path.partition("/")[0]).type == fs.FileType.NotFound:
+            raise OSError("no_such_bucket")
+
+
+def store_reason(error: BaseException, otherwise: str = "the store does not answer as it should") -> str:
     """Why a store refused, without addresses and without data."""
     text = str(error).lower()
     for words, said in (
@@ -96,10 +116,13 @@ def store_reason(error: BaseException) -> str:
         (("no_such_bucket", "nosuchbucket", "bucket does not exist"), "there is no such bucket"),
         (("not found", "no such", "path does not exist"), "it is not there"),
         (("credentials",), "there are no credentials"),
+        (("no space left", "database or disk is full"), "no space left on device"),
+        (("permission denied", "readonly database"), "permission denied"),
+        (("read-only file system",), "read-only file system"),
     ):
         if any(word in text for word in words):
             return said
-    return "the store does not answer as it should"
+    return otherwise
 
 
 @contextmanager

@@ -103,9 +103,16 @@ class PostgresStore(TableStore):
         return self.query(f"select * from {self.table} order by nr")
 
     def query(self, text: str) -> list[dict[str, Any]]:
+        with self._connection() as connection:
+            return connection.execute(text).fetchall()  # type: ignore[call-overload]
+
+    def execute(self, text: str) -> None:
+        with self._connection() as connection:
+            connection.execute(text)  # type: ignore[call-overload]
+
+    def _connection(self) -> Any:
         server = {("dbname" if key == "database" else key): value for key, value in self.server.items()}
-        with psycopg.connect(**server, row_factory=psycopg.rows.dict_row) as connection:
-            return connection.execute(text).fetchall()  # type: ignore[arg-type]
+        return psycopg.connect(**server, row_factory=psycopg.rows.dict_row)
 
 
 KINDS = ["parquet", "delta", "iceberg", "postgres"]

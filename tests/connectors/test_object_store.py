@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 import shoal
 from connectors.conformance import SinkConformance
-from connectors.table_stores import TableStore
+from connectors.table_stores import IcebergStore, TableStore
 from shoal.audit import audit
 from shoal.connectors.connector import Sink
 from shoal.connectors.delta_sink import DeltaSink
@@ -69,16 +70,30 @@ class TestDelta(SinkConformance):
         return DeltaS3(s3_address)
 
 
-def test_a_bucket_that_is_not_there(s3_address: str) -> None:
-    sink = ParquetSink(ParquetSink.Settings.model_validate({"path": "s3://nowhere/clean"}))
+class TestIceberg(SinkConformance):
+    @pytest.fixture
+    def store(self, s3_address: str, tmp_path: Path) -> TableStore:
+        store = IcebergStore(tmp_path)
+        store.catalog |= {"warehouse": f"{s3_address}/{next(_names)}", "s3.endpoint": os.environ["AWS_ENDPOINT_URL"]}
+        return store
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (ParquetSink, "parquet: folder {} cannot be written (there is no such bucket); check the address and the rights"),
+        (
+            DeltaSink,
+            "delta: table {} cannot be read or written (there is no such bucket); check the address, the rights and the "
+            "options",
+        ),
+    ],
+)
+def test_a_bucket_that_is_not_there(s3_address: str, kind: Any, said: str) -> None:
+    sink = kind(kind.Settings.model_validate({"path": "s3://nowhere/clean"}))
     with pytest.raises(ConnectorError) as error:
-        sink.begin(None, 0)
-        sink.write(pa.record_batch({"n": [1]}), 0)
-        sink.store_waiting(everything=True)
-    sink.close()
-    assert str(error.value) == (
-        "parquet: folder 's3://nowhere/clean' cannot be written (there is no such bucket); check the address and the rights"
-    )
+        sink.probe(None, 0)
+    assert str(error.value) == said.format("'s3://nowhere/clean'")
 
 
 def test_a_run_and_its_audit(s3_address: str, tmp_path: Path) -> None:

@@ -308,9 +308,15 @@ def test_a_schema_of_another_kind_and_one_that_is_not_there(place: dict[str, Any
 
 
 def test_a_registry_that_does_not_answer(kafka_cluster: Cluster) -> None:
-    sink = KafkaSink(
-        KafkaSink.Settings(brokers=kafka_cluster.brokers, topic="t", format="avro", registry={"url": "http://127.0.0.1:9"})
-    )
-    with pytest.raises(ConnectorError) as error:
-        sink.begin(None, 0)
-    assert str(error.value) == ("registry: http://127.0.0.1:9 does not answer; check its address, and start the pipeline again")
+    settings: dict[str, Any] = {
+        "brokers": kafka_cluster.brokers, "topic": "t", "format": "avro", "registry": {"url": "http://127.0.0.1:9"}
+    }  # fmt: skip
+    for start in (
+        lambda: KafkaSink(KafkaSink.Settings(**settings)).begin(None, 0),
+        lambda: KafkaSource(KafkaSource.Settings(**settings, group="g")).probe(None),
+    ):
+        with pytest.raises(ConnectorError) as error:
+            start()
+        assert str(error.value) == (
+            "registry: http://127.0.0.1:9 does not answer; check its address, and start the pipeline again"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from concurrent.futures import wait
@@ -25,6 +26,7 @@ from connectors.table_stores import (
     made,
 )
 from shoal.column_types import JSON, SET
+from shoal.connectors.delta_sink import DeltaSink
 from shoal.connectors.parquet_sink import ParquetSink, _partitions
 from shoal.connectors.rolling import Roll
 from shoal.connectors.spool import Spool, Waiting
@@ -399,6 +401,91 @@ def test_a_second_pipeline_is_noticed(store: TableStore) -> None:
     assert store.held() == pairs(range(9))
 
 
+def test_a_table_that_somebody_removed(postgres_server: Broker) -> None:
+    """Its number is still there. It is not made anew, neither at a start nor while the pipeline runs."""
+    store = PostgresStore(postgres_server)
+    sink = begun(store)
+    sink.write(batch(range(5)), 0)
+    mark = sink.mark
+    sink._link.connection.execute(f"drop table {store.table}")
+    sink._link.connection.commit()
+    said = (
+        f"postgres: table 'public.{store.table}' is not there any more, though 5 tuples were stored in it; bring it back, or "
+        "begin anew with another table and state"
+    )
+    with pytest.raises(ConnectorError) as error:
+        sink.write(batch(range(5, 8)), 5)
+    sink.close()
+    assert str(error.value) == said
+    again = store.sink()
+    again.schema = pa.schema([("n", pa.int64())])
+    with pytest.raises(ConnectorError) as error:
+        again.probe(mark, 5)
+    assert str(error.value) == said
+
+
+MAY_NOT = "postgres: table 'theirs.t': "
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        ("drop schema theirs cascade", MAY_NOT + "there is no schema 'theirs'; create it, or name another one"),
+        (
+            "grant insert, select on theirs.t to somebody",
+            MAY_NOT + "the user lacks a right; grant create on schema theirs, or create both tables: t and shoal_progress",
+        ),
+        (
+            "grant create on schema theirs to somebody",
+            MAY_NOT + "the user lacks a right; grant insert and select on t",
+        ),
+        (
+            "grant insert, select on all tables in schema theirs to somebody; "
+            "create table theirs.shoal_progress (sink text primary key, next bigint not null)",
+            MAY_NOT + "the user lacks a right; grant select, insert and update on shoal_progress",
+        ),
+        (
+            "grant create on schema theirs to somebody; grant insert, select on theirs.t to somebody; "
+            "alter table theirs.t rename n to m",
+            MAY_NOT + "column 'n' is missing, and the user may not add it; add it",
+        ),
+        (
+            "alter table theirs.t add note text not null; alter table theirs.t owner to somebody; "
+            "grant create on schema theirs to somebody",
+            MAY_NOT + "column 'note' must not be null, and no field is written to it; give it a default, or let it be null",
+        ),
+        (
+            "create table theirs.shoal_progress (sink text primary key, next bigint not null); "
+            "grant select, insert, update on all tables in schema theirs to somebody",
+            None,
+        ),
+    ],
+)
+def test_rights_are_checked_before_anything_is_taken_in(
+    postgres_server: Broker, monkeypatch: pytest.MonkeyPatch, statements: str, said: str | None
+) -> None:
+    store = PostgresStore(postgres_server)
+    store.execute("drop schema if exists theirs cascade; drop role if exists somebody; create role somebody login")
+    store.execute("create schema theirs; grant usage on schema theirs to somebody; create table theirs.t (nr bigint, n bigint)")
+    store.execute(statements)
+    store.table = "theirs.t"
+    monkeypatch.setattr(PostgresStore, "server", {**store.server, "user": "somebody"})
+    for start in ("probe", "begin"):
+        sink = store.sink()
+        sink.schema = pa.schema([("n", pa.int64())])
+        if said is None:
+            getattr(sink, start)(None, 0)
+        else:
+            with pytest.raises(ConnectorError) as error:
+                getattr(sink, start)(None, 0)
+            assert str(error.value) == said
+        if said is None and start == "begin":
+            sink.caught_up(0)
+            sink.write(batch(range(3)), 0)
+            assert store.held() == pairs(range(3))
+        sink.close()
+
+
 def test_another_table_than_the_state_knows(store: TableStore, tmp_path: Path) -> None:
     sink = store.sink()
     with pytest.raises(ConnectorError) as error:
@@ -421,6 +508,50 @@ def test_a_torn_spool(tmp_path: Path) -> None:
     (tmp_path / "spool").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert [each.first for each in Spool(tmp_path / "spool").read()] == [0]
     assert (tmp_path / "spool").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+@pytest.mark.parametrize("kind", [ParquetStore, DeltaStore])
+def test_a_folder_that_cannot_be_one(tmp_path: Path, kind: Any) -> None:
+    store = kind(tmp_path)
+    store.path = Path("/dev/full/clean")
+    sink = store.sink()
+    with pytest.raises(ConnectorError) as error:
+        sink.probe(None, 0)
+    assert str(error.value) == f"{sink.place} cannot be written; check the address and the rights of '/dev/full'"
+
+
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so, and what waited is written when there is room."""
+    monkeypatch.setattr("shoal.connectors.lake_sink.ATTEMPTS", 1)
+    monkeypatch.setattr("shoal.connectors.lake_sink.PAUSE", 0.0)
+    for store in (ParquetStore(tmp_path), DeltaStore(tmp_path), IcebergStore(tmp_path)):
+        sink = begun(store)
+        sink.write(batch(range(5)), 0)
+
+        def full(*arguments: Any) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        step = "_write_local" if isinstance(store, ParquetStore) else "_append"
+        with monkeypatch.context() as patch, pytest.raises(ConnectorError) as error:
+            patch.setattr(sink, step, full)
+            sink.write(batch(range(5, 8)), 5)
+        sink.close()
+        done = "written" if isinstance(store, ParquetStore) else "read or written"
+        assert str(error.value) == f"{sink.place} cannot be {done} (no space left on device); make room, and start again"
+        again = store.sink()
+        again.begin(sink.mark, 5)
+        again.write(batch(range(5, 8)), 5)
+        again.close()
+        assert store.held() == pairs(range(8))
+
+
+def test_a_delta_table_is_partitioned_by_plain_fields(tmp_path: Path) -> None:
+    sink = DeltaStore(tmp_path).opened(DeltaSink, path=tmp_path / "delta", partition=["age"])
+    sink.fields, sink.schema = ("age", "note"), pa.schema([("age", INTERVAL), ("note", pa.null())])
+    with pytest.raises(ConnectorError) as error:
+        sink.probe(None, 0)
+    assert str(error.value) == f"{sink.place}: partition: 'age' is generalized; choose among note"
 
 
 def test_partitions_by_the_published_time(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from shoal.audit import audit
-from shoal.errors import ConnectorError
+from shoal.errors import ConnectorError, PolicyError
 from shoal.pipeline import Pipe, PipelineFile, readiness
 from tests.docs.base import blocks, read
 
@@ -74,7 +74,7 @@ TIMED = POLICY.replace("person: pid", "person: pid\ntime: {field: t, publish: ge
         ("partition: {by: pid}", "parquet: folder '{path}': partition.by: 'pid' is not published; choose among t, ill, note"),
         (
             "partition: {by: age}",
-            "parquet: folder '{path}': partition.by: 'age' is generalized, and no time; choose among t, ill, note",
+            "parquet: folder '{path}': partition.by: 'age' is generalized; choose among t, ill, note",
         ),
     ],
 )  # fmt: skip
@@ -90,6 +90,39 @@ def test_check_says_what_readers_get_and_what_does_not_fit(
     except ConnectorError as error:
         last = str(error)
     assert last == found.format(path=tmp_path / "clean")
+
+
+def test_an_iceberg_table_needs_a_namespace(tmp_path: Path) -> None:
+    text = PIPELINE.format(name="iceberg").replace("path: clean", "table: people, catalog: {type: sql}")
+    with pytest.raises(PolicyError) as error:
+        PipelineFile.parse(text, tmp_path)
+    assert str(error.value).endswith("sink.iceberg.table: has no namespace; write it like clean.people")
+
+
+@pytest.mark.parametrize(
+    ("publish", "form", "given", "found"),
+    [
+        ("generalize", None, "2026-03-01T{i:02}:10:00+01:00", "2026-02-28T23"),
+        ("{keep: true, because: a test}", None, "2026-03-01T{i:02}:10:00Z", "2026-03-01T00"),
+        ("{keep: true, because: a test}", "ms", "{i}00000", "1970-01-01T00"),
+        ("{keep: true, because: a test}", "dd.mm.yyyy hh:mm", "01.03.2026 {i:02}:10", "2026-03-01T00"),
+    ],
+)
+def test_partitions_of_times_however_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, publish: str, form: str | None, given: str, found: str
+) -> None:
+    monkeypatch.setenv("SHOAL_KEY", "k" * 40)
+    monkeypatch.chdir(tmp_path)
+    time = f"time: {{field: t, publish: {publish}}}\n" + (f"input: {{times: {{t: {form}}}}}\n" if form else "")
+    Path("policy.yaml").write_text(POLICY.replace("attributes:", f"{time}attributes:").replace("{count: 10}", "{time: 25s}"))
+    Path("pipeline.yaml").write_text(
+        PIPELINE.format(name="parquet").replace("path: clean", "path: clean, partition: {by: t, every: hour}")
+    )
+    rows = [{**json.loads(record(i)), "t": given.format(i=i // 3)} for i in range(30)]
+    numbers = [{**row, "t": int(row["t"])} for row in rows] if form == "ms" else rows
+    Path("raw.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in numbers))
+    Pipe(PipelineFile.load("pipeline.yaml")).run()
+    assert min(folder.name for folder in Path("clean").glob("hour=[0-9]*")) == f"hour={found}"
 
 
 def test_a_table_is_audited_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,7 @@ class Sink(ABC):
     fields: Sequence[str] = ()  # the fields of the tuples
     shape: Shape = Shape(())  # what these hold
     schema: pa.Schema | None = None  # their types, as far as the policy tells; null for others
+    forms: Mapping[str, str] = {}  # of times that are published as they came, unless they are ISO 8601 or seconds
     spool: Path | None = None  # a file of the state for tuples that were written and are not stored yet
     remembers: bool
     """Whether it knows which numbers it has, so that no tuple is in it twice. If not, a replay writes tuples again."""

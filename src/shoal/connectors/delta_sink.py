@@ -12,8 +12,9 @@ from pydantic import Field
 from shoal.config import Name
 from shoal.connectors.lake_sink import LakeSink
 from shoal.connectors.registry import library
-from shoal.connectors.rolling import Rolled
+from shoal.connectors.rolling import Rolled, refuse_unwritable
 from shoal.connectors.settings import Folder, Options, with_secrets
+from shoal.connectors.table_columns import plain_type
 from shoal.errors import ConnectorError
 from shoal.storage import local_path, make_durable
 
@@ -22,6 +23,7 @@ class DeltaSink(LakeSink):
     """The log of the table tells the last number of each application."""
 
     identity = ("path", "id")
+    _check = "the address, the rights and the options"
 
     class Settings(Rolled):
         path: Folder = Field(description="the folder of the table, or its address in an object store")
@@ -37,6 +39,12 @@ class DeltaSink(LakeSink):
         self.place = f"delta: table {self._path!r}"
 
     def _connect(self) -> None:
+        nested = {field.name for field in self.schema or () if pa.types.is_nested(plain_type(field.type))}
+        for field in self._settings.partition:
+            self._refuse_partition("partition", field, nested | self._of("period"))
+        if (folder := local_path(self._path)) is not None:
+            refuse_unwritable(folder, self.place)
+        os.environ.setdefault("RUST_LOG", "off")  # its log is not shown, like that of other clients
         self._delta = library("deltalake", "delta")
         self._errors = library("deltalake.exceptions", "delta")
         self._failures = (self._errors.DeltaError, OSError)
@@ -71,11 +79,6 @@ class DeltaSink(LakeSink):
         written += [f"{root}/_delta_log/{number:020}.checkpoint.parquet" for number in range(first, version + 1)]
         written.append(f"{root}/_delta_log/_last_checkpoint")
         make_durable([path for path in written if os.path.exists(path)], root)
-
-    def _refused(self, error: Exception) -> ConnectorError:
-        return ConnectorError(
-            f"{self.place} cannot be read or written ({type(error).__name__}); check the address, the rights and the options"
-        )
 
     def _committed(self) -> int | None:
         if self._table is None:

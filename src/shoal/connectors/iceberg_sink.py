@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from shoal.config import Name
+from shoal.config import Name, refusal
 from shoal.connectors.lake_sink import LakeSink
 from shoal.connectors.registry import library
 from shoal.connectors.rolling import Rolled
 from shoal.connectors.settings import Options, with_secrets
-from shoal.errors import ConnectorError
 
 NEXT = "shoal.next"  # the property: the number after the last tuple
 RETRIES = "commit.retry.num-retries"
@@ -25,11 +24,19 @@ class IcebergSink(LakeSink):
     """
 
     identity = ("table",)
+    _check = "the catalogue and the rights"
     _failures = (Exception,)  # each catalogue raises the errors of its own client
 
     class Settings(Rolled):
         table: Name = Field(description="the table with its namespace, such as clean.people")
         catalog: Options = Field(description="properties of the catalogue, such as {type: sql, uri: …, warehouse: …}")
+
+        @field_validator("table")
+        @classmethod
+        def _has_namespace(cls, table: str) -> str:
+            if not all(table.rpartition(".")[::2]):
+                raise refusal("has no namespace; write it like clean.people")
+            return table
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -51,11 +58,6 @@ class IcebergSink(LakeSink):
             self._table = None
         except self._failures as error:
             raise self._refused(error) from None
-
-    def _refused(self, error: Exception) -> ConnectorError:
-        return ConnectorError(
-            f"{self.place} cannot be read or written ({type(error).__name__}); check the catalogue and the rights"
-        )
 
     def _committed(self) -> int | None:
         if self._table is None:

@@ -88,7 +88,9 @@ class KafkaSource(Source):
     def begin(self, position: Position | None) -> Position:
         self._kafka = library("confluent_kafka", "kafka")
         if self._settings.registry and self._settings.format in FORMATS:
-            self._wire = self._opened(SchemaRegistry(self._settings.registry))
+            registry = SchemaRegistry(self._settings.registry)
+            registry.refuse_absence()
+            self._wire = self._opened(registry)
         mine = {
             "group.id": self._settings.group,
             "enable.auto.commit": False,

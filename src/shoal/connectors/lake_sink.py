@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.connectors.rolling import RollingSink
+from shoal.connectors.rolling import RollingSink, remedy
 from shoal.connectors.table_columns import plain_type
 from shoal.errors import ConnectorError
+from shoal.storage import store_reason
 
 PAUSE = 0.5
 ATTEMPTS = 20  # to commit while others change the table, such as by compaction
@@ -21,15 +22,17 @@ class LakeSink(RollingSink):
     """Appends to a table, which it creates."""
 
     _failures: tuple[type[Exception], ...] = ()  # what the client raises
+    _check = ""  # what to check if it cannot be read or written
     _table: Any = None  # None if there is none yet
 
     @abstractmethod
     def _append(self, table: pa.Table, adds: bool, end: int) -> None:
         """Append rows, and the number after them, in one commit. `adds`: there are new columns."""
 
-    @abstractmethod
     def _refused(self, error: Exception) -> ConnectorError:
         """What to say of an error that stays."""
+        why = store_reason(error, type(error).__name__)
+        return ConnectorError(f"{self.place} cannot be read or written ({why}); {remedy(why, self._check)}")
 
     @abstractmethod
     def _schema(self) -> pa.Schema:

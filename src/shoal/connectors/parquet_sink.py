@@ -16,12 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
+from shoal.columns import times
 from shoal.config import FrozenModel, Name
-from shoal.connectors.rolling import Rolled, RollingSink
+from shoal.connectors.rolling import Rolled, RollingSink, refuse_unwritable, remedy
 from shoal.connectors.settings import Folder
 from shoal.errors import ConnectorError
 from shoal.formats import reason
-from shoal.storage import force, is_address, opened_store, store_reason
+from shoal.storage import force, is_address, opened_store, refuse_missing_bucket, store_reason
 
 MANIFEST = "_manifest"
 LOCK = "_lock"
@@ -63,26 +64,23 @@ class ParquetSink(RollingSink):
         self.place = f"parquet: folder {self._folder!r}"
 
     def _connect(self) -> None:
-        if self._partition and self.fields:
-            self._refuse_partition(self._partition.by)
+        if self._partition:
+            self._refuse_partition("partition.by", self._partition.by, self._of("interval", "node"))
         if self._is_local:
             from pyarrow import fs
 
             self._system, self._root = fs.LocalFileSystem(), self._folder
-        else:
-            self._system, self._root = opened_store(self._folder)
-
-    def _refuse_partition(self, by: str) -> None:
-        kinds = {field.name: field.kind for field in self.shape.fields}
-        known = ", ".join(name for name in self.fields if kinds.get(name) not in ("interval", "node"))
-        if by not in self.fields:
-            raise ConnectorError(f"{self.place}: partition.by: {by!r} is not published; choose among {known}")
-        if kinds.get(by) in ("interval", "node"):
-            raise ConnectorError(f"{self.place}: partition.by: {by!r} is generalized, and no time; choose among {known}")
+            refuse_unwritable(self._folder, self.place)
+            return
+        self._system, self._root = opened_store(self._folder)
+        try:
+            refuse_missing_bucket(self._system, self._root)
+        except OSError as error:
+            raise self._refused(error) from None
 
     def _refused(self, error: Exception) -> ConnectorError:
         why = reason(error) if self._is_local and isinstance(error, OSError) else store_reason(error)
-        return ConnectorError(f"{self.place} cannot be written ({why}); check the address and the rights")
+        return ConnectorError(f"{self.place} cannot be written ({why}); {remedy(why)}")
 
     def _entries(self) -> list[str]:
         """The names of the manifest's entries, in the order of their numbers."""
@@ -168,13 +166,14 @@ class ParquetSink(RollingSink):
         if self._partition is None or self._partition.by not in table.schema.names:
             yield "", table
             return
-        names = _partitions(table.column(self._partition.by), self._partition.every, self.place).dictionary_encode()
+        by, every = self._partition.by, self._partition.every
+        names = _partitions(table.column(by), every, self.place, self.forms.get(by)).dictionary_encode()
         codes = names.indices.to_numpy()
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary))).tolist()
         ordered = table if len(ends) == 1 else table.take(pa.array(order))
         for name, begin, end in zip(names.dictionary.to_pylist(), [0, *ends], ends, strict=False):
-            yield f"{self._partition.every}={name}/", ordered.slice(begin, end - begin)
+            yield f"{every}={name}/", ordered.slice(begin, end - begin)
 
     def _put(self, name: str, table: pa.Table) -> None:
         import pyarrow.parquet
@@ -227,18 +226,25 @@ class ParquetSink(RollingSink):
             self._lock = None
 
 
-def _partitions(column: pa.ChunkedArray, every: str, place: str) -> pa.Array:
-    """The partition of each value, or of the beginning of its interval: seconds since 1970, or times.
+def _partitions(column: pa.ChunkedArray, every: str, place: str, form: str | None = None) -> pa.Array:
+    """The partition of each value, or of the beginning of its interval: times, or numbers and texts that are times.
 
     >>> _partitions(pa.chunked_array([[3600.0, None]]), "hour", "").to_pylist()
     ['1970-01-01T01', '__HIVE_DEFAULT_PARTITION__']
+    >>> _partitions(pa.chunked_array([["2026-03-01T08:59:59.5Z", "2026-03-01T00:30:00+01:00"]]), "day", "").to_pylist()
+    ['2026-03-01', '2026-02-28']
+    >>> _partitions(pa.chunked_array([[3_600_000]]), "hour", "", "ms").to_pylist()
+    ['1970-01-01T01']
     """
     if pa.types.is_struct(column.type):
-        column = pc.struct_field(column, "lo")
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        column = pc.floor(column).cast(pa.int64()).cast(pa.timestamp("s"))
+        column, form = pc.struct_field(column, "lo"), None  # a generalized time has no form of its own
     if not pa.types.is_timestamp(column.type) and not pa.types.is_date(column.type):
-        raise ConnectorError(f"{place}: partition.by: is {column.type}, and no time; name a field that is one")
+        coded = column.combine_chunks().dictionary_encode()
+        found = times(coded.dictionary, (), form)
+        if found.wrong.any():
+            raise ConnectorError(f"{place}: partition.by: a value is no time (value withheld); name a field that is one")
+        moments = pa.array(np.floor(found.values), pa.float64()).cast(pa.int64()).cast(pa.timestamp("s"))
+        column = pa.chunked_array([moments.take(coded.indices)])
     zone = column.type.tz if pa.types.is_timestamp(column.type) else None
     moments = column.cast(pa.timestamp("s", zone), safe=False)
     moments = pc.local_timestamp(moments) if zone else moments  # in a zone, an hour that comes twice a year has no floor

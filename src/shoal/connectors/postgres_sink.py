@@ -17,6 +17,20 @@ from shoal.errors import ConnectorError
 
 PROGRESS = "shoal_progress"  # the table of numbers, in the schema of the table that is written
 PIECE = 4 << 20  # bytes of COPY that are sent at a time
+_RIGHTS = """
+select has_schema_privilege(n.oid, 'create'), t.oid is not null,
+       has_any_column_privilege(t.oid, 'insert') and has_any_column_privilege(t.oid, 'select'),
+       pg_has_role(t.relowner, 'usage'), p.oid is not null,
+       has_table_privilege(p.oid, 'select') and has_table_privilege(p.oid, 'insert') and has_table_privilege(p.oid, 'update')
+from pg_namespace n left join pg_class t on t.relnamespace = n.oid and t.relname = %s
+     left join pg_class p on p.relnamespace = n.oid and p.relname = %s
+where n.nspname = %s
+"""
+_NEEDED = """
+select column_name from information_schema.columns
+where table_schema = %s and table_name = %s and is_nullable = 'NO' and column_default is null and is_identity = 'NO'
+  and is_generated = 'NEVER'
+"""
 _TYPES = {"bool": "boolean", "int64": "bigint", "double": "double precision", "string": "text", "date32[day]": "date"}
 _KINDS = {
     "boolean": pa.bool_(), "bigint": pa.int64(), "integer": pa.int64(), "smallint": pa.int64(),
@@ -73,6 +87,38 @@ class PostgresSink(RollingSink):
             query = self._link.psycopg.sql.SQL("select exists (select from {})").format(self._table)
             return bool(connection.execute(query).fetchone()[0])
 
+    def _prepare(self, is_probe: bool) -> None:
+        if self.schema is not None:
+            self._link.patiently(self._refuse_rights, self.place)
+
+    def _refuse_rights(self, connection: Any) -> None:
+        """Before anything is taken in: the schema is there, and the user may do what the first commit does."""
+        schema, table = self._names
+        with connection.transaction():
+            found = connection.execute(_RIGHTS, (table, PROGRESS, schema)).fetchone()
+            needed = connection.execute(_NEEDED, self._names).fetchall()
+        if found is None:
+            raise ConnectorError(f"{self.place}: there is no schema {schema!r}; create it, or name another one")
+        creates, has_table, inserts, owns, has_progress, counts = found
+        change = self._change()
+        fields = [field.name for field in change.added]
+        if not (creates or (has_table and has_progress)):
+            lacks = f"create on schema {schema}, or create both tables: {table} and {PROGRESS}"
+        elif has_table and not inserts:
+            lacks = f"insert and select on {table}"
+        elif has_progress and not counts:
+            lacks = f"select, insert and update on {PROGRESS}"
+        elif has_table and fields and not owns:
+            raise ConnectorError(f"{self.place}: column {fields[0]!r} is missing, and the user may not add it; add it")
+        elif filled := [name for (name,) in needed if name in change.missing]:
+            raise ConnectorError(
+                f"{self.place}: column {filled[0]!r} must not be null, and no field is written to it; give it a default, or "
+                "let it be null"
+            )
+        else:
+            return
+        raise ConnectorError(f"{self.place}: the user lacks a right; grant {lacks}")
+
     def _columns(self) -> pa.Schema | None:
         return self._link.patiently(self._read_columns, self.place)
 
@@ -105,7 +151,8 @@ class PostgresSink(RollingSink):
         sql, run = self._link.psycopg.sql.SQL, self._link.connection.execute
         if self._has == self._begun:
             run("select pg_advisory_xact_lock(hashtext('shoal'))")  # two sinks must not create the table at the same time
-            run(sql("create table if not exists {} (sink text primary key, next bigint not null)").format(self._progress))
+            if not self._exists(self._link.connection, PROGRESS):
+                run(sql("create table {} (sink text primary key, next bigint not null)").format(self._progress))
             query = sql("insert into {} values (%s, %s) on conflict do nothing").format(self._progress)
             is_first = run(query, (self._names[1], end)).rowcount
             if is_first:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import Future, wait
 from typing import Annotated, ClassVar
 
@@ -19,7 +20,9 @@ from shoal.connectors.connector import Position, Sink
 from shoal.connectors.spool import Spool, Waiting
 from shoal.connectors.table_columns import Change, change, fitted, flat_schema, flat_table, plain_schema, plain_table
 from shoal.errors import ConnectorError
+from shoal.shapes import Kind
 
+NO_ROOM = "no space left on device"
 PARTS = (*ENDS, DOUBT, "of", "had")  # of a value whose parts are columns of their own
 CLOSING = 10.0  # seconds that `close` waits for a commit
 
@@ -44,6 +47,19 @@ Rows = Annotated[
     BeforeValidator(_rows),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9]+[kM]?$"}]}),
 ]
+
+
+def remedy(why: str, check: str = "the address and the rights") -> str:
+    """What to do if a place cannot be written."""
+    return "make room, and start again" if why == NO_ROOM else f"check {check}"
+
+
+def refuse_unwritable(folder: str, place: str) -> None:
+    """Before anything is taken in: a local folder that is there, or the nearest one above it, must be writable."""
+    while not os.path.exists(folder) and folder != (above := os.path.dirname(os.path.abspath(folder))):
+        folder = above
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
+        raise ConnectorError(f"{place} cannot be written; check the address and the rights of {folder!r}")
 
 
 class Roll(FrozenModel):
@@ -104,6 +120,17 @@ class RollingSink(Sink):
         Waits while the other side is away. Raises ConnectorError if it holds another number than `_has`.
         """
 
+    def _of(self, *kinds: Kind) -> set[str]:
+        """The published fields of some kinds."""
+        return {field.name for field in self.shape.fields if field.kind in kinds}
+
+    def _refuse_partition(self, key: str, field: str, unfit: Container[str]) -> None:
+        """Refuse to partition by a field that is not published, or by one of the unfit ones, which are generalized."""
+        if self.fields and (field not in self.fields or field in unfit):
+            why = "is generalized" if field in self.fields else "is not published"
+            known = ", ".join(name for name in self.fields if name not in unfit) or "none"
+            raise ConnectorError(f"{self.place}: {key}: {field!r} {why}; choose among {known}")
+
     def _prepare(self, is_probe: bool) -> None:
         """After it is known that this is the right place: lock it, and clear what an interrupted commit left."""
 
@@ -139,10 +166,19 @@ class RollingSink(Sink):
         if self.schema is None:
             return Change()
         columns, new = self._columns(), plain_schema(self.schema)
+        self._refuse_loss(columns)
         new = flat_schema(new) if self.is_flat else new
         untyped = [part for name in self._untyped for part in (name, *(f"{name}_{end}" for end in PARTS))]
         names = [*([self._number] if self._number else []), *new.names, *untyped]
         return change(columns, new, names, self.place) if columns is not None else Change()
+
+    def _refuse_loss(self, columns: pa.Schema | None) -> None:
+        """A table that somebody removed is not made anew without a word."""
+        if columns is None and self._has > self._begun:
+            raise ConnectorError(
+                f"{self.place} is not there any more, though {self._has - self._begun} tuples were stored in it; "
+                "bring it back, or begin anew with another table and state"
+            )
 
     @property
     def _untyped(self) -> list[str]:
@@ -253,6 +289,7 @@ class RollingSink(Sink):
             table = table.add_column(0, self._number, pa.chunked_array(numbers))
         table = flat_table(table) if self.is_flat else table
         columns = self._columns()
+        self._refuse_loss(columns)
         found = change(columns or pa.schema([]), table.schema, table.schema.names, self.place)
         whole = pa.schema([*(columns or []), *found.added])
         self._commit(fitted(table, whole, self.place), found.added, first, end)

@@ -48,6 +48,15 @@ class SchemaRegistry:
             raise ConnectorError("registry: the client refuses its options; check their names and values") from None
         self._known: dict[int, Found] = {}
 
+    def refuse_absence(self) -> None:
+        """Before anything is read: it answers, whatever it says."""
+        try:
+            self._client.get_config()
+        except self._module.error.SchemaRegistryError:
+            pass
+        except Exception:
+            raise self._away() from None
+
     def schema(self, number: int) -> Found:
         """The schema with an id."""
         if number not in self._known:

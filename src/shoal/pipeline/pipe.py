@@ -117,7 +117,7 @@ class Pipe:
         self.source = self._new_source()
         self.sink: Sink = connector_class(SINKS, file.sink.name)(file.sink.settings)
         self.sink.fields, self.sink.schema = self.policy.published, published_schema(self.policy)
-        self.sink.shape = shape(self.policy)
+        self.sink.shape, self.sink.forms = shape(self.policy), self.policy.input.times
         self.sink.spool = file.state.dir / SPOOL
         self._bags: Sink | None = None
         if file.bags:
