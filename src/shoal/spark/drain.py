@@ -61,6 +61,7 @@ class Drain:
                 break
             query, again = writer.start(), True
             started(query)
+        query.processAllAvailable()  # the last tuples move a watermark on, by which what follows may still end windows
         query.stop()
         if not _has_left(query, since):
             raise StateError("drain: the query was stopped before everything had left; start it again")
