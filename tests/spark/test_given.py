@@ -84,7 +84,7 @@ def apart(program: str, folder: Path) -> str:
     """What a program prints in a process of its own."""
     known = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK", "SHOAL"))}
     told = {**known, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=told, capture_output=True, text=True, timeout=380)
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=told, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

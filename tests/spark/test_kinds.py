@@ -24,7 +24,7 @@ def streamed(spark: Any, folder: Path, schema: str, policy: Policy) -> tuple[lis
     writer = found.writeStream.format("parquet").option("path", f"{home}/out").option("checkpointLocation", f"{home}/state")
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    counted = [each["observedMetrics"]["shoal"].asDict() for each in query.recentProgress]
+    counted = [each["observedMetrics"]["shoal"].asDict() for each in query.recentProgress if each["observedMetrics"]]
     return spark.read.schema(found.schema).parquet(f"{home}/out").collect(), counted
 
 

@@ -105,7 +105,7 @@ def shown(port: int) -> bytes:
     """All that the UI tells of the application."""
 
     def get(path: str) -> bytes:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=300) as answer:
             return bytes(answer.read())
 
     (application,) = json.loads(get("/api/v1/applications"))
@@ -137,10 +137,10 @@ def test_nothing_that_was_planted_is_found(tmp_path: Path) -> None:
         return sum(file.stat().st_size for file in sink.glob("part-*"))
 
     try:
-        wait_until(lambda: ended() or left() > 0, 300)
+        wait_until(lambda: ended() or left() > 0)
         before = left()
         write(tmp_path / "in", 1)
-        wait_until(lambda: ended() or left() > before, 300)
+        wait_until(lambda: ended() or left() > before)
         time.sleep(2)  # the batch is told of
         assert not ended(), log.read_text()[-2000:]
         ui = shown(port)

@@ -153,10 +153,19 @@ def _pipe_on(path: str, master: str, drain: bool) -> None:
         raise InputError("--on: pyspark is not installed; pip install 'shoal-stream[spark]'") from None
     from shoal.pipeline import PipelineFile
 
+    stopped = threading.Event()
+
     def stop_on_signals(query: Any) -> None:
         """In a thread of its own: the main thread waits for an answer of Spark, and cannot ask for something else."""
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            stopped.set()
+            threading.Thread(target=query.stop, daemon=True).start()
+
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, frame: threading.Thread(target=query.stop, daemon=True).start())
+            signal.signal(number, stop)
+        if stopped.is_set():  # the query before it, of which a drain starts two
+            query.stop()
 
     pipe.pipe(PipelineFile.load(path), master, stop_on_signals, drain)
 
