@@ -4,6 +4,11 @@ BASE := .venv/base
 SPARK := .venv-spark
 OLDEST := .venv-spark-jars
 PYTEST := $(BIN)/python -m pytest --dist loadgroup -n
+# in CI, tests that failed run once more; one that fails twice is an error
+TWICE = $(1) || { test "$$CI" = true && echo "pytest: those that failed, once more" && $(1) --last-failed --last-failed-no-failures none; }
+# of make test-long: how many examples and kills, and which tests
+PROFILE ?= long
+LONG ?= long or streams or hypothesis
 TIMED = start=$$(date +%s); trap 'echo "make $@ took $$(($$(date +%s) - start)) s"' EXIT
 # of make figures; SIZE=--quick to try it
 SIZE ?= --rounds 3
@@ -52,18 +57,18 @@ check: setup  ## after every edit: lint, types, and what needs no broker, no bro
 
 test: setup  ## before a push: lint, types, then all tests and doctests but the long ones
 	@$(TIMED); $(MAKE) -s -j2 -O lint type kernels && echo "pytest: tests and doctests" && \
-		$(PYTEST) 4 -m 'not long' --hypothesis-profile test
+		$(call TWICE,$(PYTEST) 4 -m 'not long' --hypothesis-profile test)
 
 test-long: setup $(SPARK)/ready  ## overnight: thousands of generated streams, kills, packages, processes of Spark that are killed
-	@$(TIMED); $(MAKE) -s kernels && echo "pytest: the long tests, and all generated ones at length" && \
-		$(PYTEST) 3 -m 'long or streams or hypothesis' --hypothesis-profile long --timeout 3000 && \
-		echo "pytest: the long tests on Spark" && $(SPARK)/bin/python -m pytest tests/spark -m long
+	@$(TIMED); $(MAKE) -s kernels && echo "pytest: $(LONG), as often as $(PROFILE) says" && \
+		$(call TWICE,$(PYTEST) 3 -m '$(LONG)' --hypothesis-profile $(PROFILE) --timeout 3000) && \
+		echo "pytest: the long tests on Spark" && $(call TWICE,$(SPARK)/bin/python -m pytest tests/spark -m long)
 
 test-spark: $(SPARK)/ready kafka spark-jars  ## the tests on Spark (Java 17, Maven) but the long ones, in a .venv-spark, since it needs pandas below 3
 	@echo "pytest: Spark"
-	@$(SPARK)/bin/python -m pytest tests/spark src/shoal/spark
+	@$(call TWICE,$(SPARK)/bin/python -m pytest tests/spark src/shoal/spark)
 	@echo "pytest: Spark 4.0 with Kafka, Delta Lake and Iceberg"
-	@SHOAL_SPARK_JARS=required $(OLDEST)/bin/python -m pytest -m jars tests/spark
+	@export SHOAL_SPARK_JARS=required; $(call TWICE,$(OLDEST)/bin/python -m pytest -m jars tests/spark)
 
 $(SPARK)/ready: pyproject.toml
 	@echo "setting up $(SPARK) (once)"

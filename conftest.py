@@ -15,7 +15,7 @@ collect_ignore_glob = (
 if find_spec("hypothesis"):  # the environment of Spark does without
     from hypothesis import HealthCheck, settings
 
-    for tier, number in (("check", 50), ("test", 75), ("long", 300)):
+    for tier, number in (("ci", 30), ("check", 50), ("test", 75), ("long", 300)):
         settings.register_profile(
             tier, max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True,
             derandomize=tier != "long",

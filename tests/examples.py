@@ -1,4 +1,4 @@
-"""How many examples a test draws: as many as the tier's profile in conftest.py says, times a weight of its own."""
+"""How much a test does: as much as the tier's profile in conftest.py says, times a weight or a number of its own."""
 
 from __future__ import annotations
 
@@ -11,3 +11,9 @@ def count(weight: float = 1.0) -> int:
 
 def examples(weight: float) -> settings:
     return settings(max_examples=count(weight))
+
+
+def times(number: int) -> int:
+    """How often a long test does something that it does so many times in `make test-long`."""
+    share = settings.default.max_examples / settings.get_profile("long").max_examples
+    return max(2, round(number * min(1.0, share)))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from examples import times
 from shoal.audit import audit
 
 from .base import kill, lines, place, record, start, wait_until
@@ -68,5 +69,5 @@ def test_nothing_is_lost_or_twice(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path) -> None:
-    assert survives(tmp_path, kills=200, seed=2) == 0
+def test_nothing_is_lost_or_twice_over_many_kills(tmp_path: Path) -> None:
+    assert survives(tmp_path, kills=times(200), seed=2) == 0

@@ -19,6 +19,7 @@ from connectors.conftest import kafka_program  # noqa: F401
 from connectors.kafka_broker import QUIET, Cluster, cluster
 from connectors.test_kafka_secure import server
 from connectors.test_tls import pair  # noqa: F401
+from examples import times
 from shoal.audit import Verdict, audit
 from shoal.connectors import kafka_link, kafka_sink
 from shoal.connectors.connector import Payload
@@ -172,8 +173,8 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, alone: Cluster) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path, alone: Cluster) -> None:
-    survives(tmp_path, alone, kills=200, of_broker=20, seed=2)
+def test_nothing_is_lost_or_twice_over_many_kills(tmp_path: Path, alone: Cluster) -> None:
+    survives(tmp_path, alone, kills=times(200), of_broker=times(20), seed=2)
 
 
 @pytest.mark.long
@@ -191,7 +192,7 @@ def test_mutual_tls(
     }  # fmt: skip
     settings = {**server(folder, pair), "ssl.client.auth": "required"}
     with cluster(folder, listener="SSL", settings=settings, client=options) as found:
-        survives(tmp_path, found, kills=40, of_broker=2, seed=3)
+        survives(tmp_path, found, kills=times(40), of_broker=2, seed=3)
 
 
 @pytest.mark.long

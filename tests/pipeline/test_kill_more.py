@@ -22,6 +22,7 @@ import pytest
 from connectors.conftest import mosquitto_program  # noqa: F401
 from connectors.processes import Broker, free_port, mosquitto, running
 from connectors.test_tls import pair  # noqa: F401
+from examples import times
 from shoal.audit import audit
 from shoal.connectors import FileSink
 from shoal.connectors.mqtt import HELD
@@ -110,7 +111,7 @@ def test_l_and_lanes(tmp_path: Path, algorithm: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm(tmp_path: Path, algorithm: str, kind: str) -> None:
-    survives(tmp_path, algorithm, kind, kills=8)
+    survives(tmp_path, algorithm, kind, kills=times(8))
 
 
 def table_killed(folder: Path, suffix: str, rows: int, kills: int) -> None:
@@ -157,7 +158,7 @@ def test_a_table_as_source(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_a_table_as_source_over_many_kills(tmp_path: Path, suffix: str) -> None:
-    table_killed(tmp_path, suffix, rows=60_000, kills=30)
+    table_killed(tmp_path, suffix, rows=times(60_000), kills=times(30))
 
 
 @pytest.mark.long
@@ -217,7 +218,7 @@ def test_tls(tmp_path: Path, pair: tuple[Path, Path]) -> None:  # noqa: F811
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_tls_over_many_kills(tmp_path: Path, pair: tuple[Path, Path]) -> None:  # noqa: F811
-    tls_killed(tmp_path, pair, kills=40)
+    tls_killed(tmp_path, pair, kills=times(40))
 
 
 @pytest.fixture
@@ -324,7 +325,7 @@ def test_mqtt(tmp_path: Path, broker: Broker) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_mqtt_over_many_kills(tmp_path: Path, broker: Broker) -> None:
-    mqtt_killed(tmp_path, broker, kills=40)
+    mqtt_killed(tmp_path, broker, kills=times(40))
 
 
 @pytest.mark.long
@@ -338,4 +339,4 @@ def test_mqtt_over_tls(
     cert, key = pair
     lines = ("allow_anonymous true", f"certfile {cert}", f"keyfile {key}")
     with running(mosquitto(mosquitto_program, tmp_path_factory.mktemp("mosquitto"), *lines)) as broker:
-        mqtt_killed(tmp_path, broker, kills=20, authority=cert)
+        mqtt_killed(tmp_path, broker, kills=times(20), authority=cert)

@@ -20,6 +20,7 @@ from nats.js.api import AckPolicy, ConsumerConfig
 from connectors.conftest import nats_program  # noqa: F401
 from connectors.processes import Broker, nats_server, running
 from connectors.test_tls import pair  # noqa: F401
+from examples import times
 from shoal.audit import Verdict, audit
 
 from .base import kill, place, record, start, wait_until
@@ -163,8 +164,8 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, broker: Broker) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_nothing_is_lost_or_twice_over_200_kills(tmp_path: Path, broker: Broker) -> None:
-    survives(tmp_path, broker, kills=200, seed=2)
+def test_nothing_is_lost_or_twice_over_many_kills(tmp_path: Path, broker: Broker) -> None:
+    survives(tmp_path, broker, kills=times(200), seed=2)
 
 
 @pytest.mark.long
@@ -178,4 +179,4 @@ def test_tls(
     cert, key = pair
     options = ("--tls", "--tlscert", str(cert), "--tlskey", str(key))
     with running(nats_server(nats_program, tmp_path_factory.mktemp("nats"), *options)) as broker:
-        survives(tmp_path, broker, kills=40, seed=3, authority=cert)
+        survives(tmp_path, broker, kills=times(40), seed=3, authority=cert)

@@ -19,6 +19,7 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from connectors.conftest import postgres_program, postgres_server  # noqa: F401
 from connectors.processes import Broker
+from examples import times
 from shoal.audit import audit
 
 from .base import _FORKS, kill, lines, place, start, wait_until
@@ -161,5 +162,5 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, kind: str, server: Broker | No
 @pytest.mark.long
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_lost_or_twice_over_100_kills(tmp_path: Path, kind: str, server: Broker | None) -> None:
-    survives(tmp_path, kind, server, kills=100, seed=2)
+def test_nothing_is_lost_or_twice_over_many_kills(tmp_path: Path, kind: str, server: Broker | None) -> None:
+    survives(tmp_path, kind, server, kills=times(100), seed=2)

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from examples import times
+
 from .base import Crash, outputs, place
 from .pipes import COUNT, Small
 
@@ -127,9 +129,9 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_over_many_losses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    total = 0
-    for seed in range(30):
+    seeds, total = times(30), 0
+    for seed in range(seeds):
         (tmp_path / str(seed)).mkdir()
         total += survives(tmp_path / str(seed), monkeypatch, losses=30, seed=seed)
         shutil.rmtree(tmp_path / str(seed))
-    assert total > 100
+    assert total > 3 * seeds
