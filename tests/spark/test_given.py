@@ -17,7 +17,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from shoal import InputError, Policy
-from shoal.spark import anonymize, configure
+from shoal.spark import anonymize, audit, configure, evidence, rejected
 from shoal.spark.given import given_policy
 from spark.stream import KEY, POLICY, SCHEMA, write
 
@@ -95,7 +95,20 @@ def test_the_first_lines_of_the_page_run_in_a_fresh_session(spark: Any, tmp_path
     assert re.search(r"\|\s*age\|\s*ill\|", apart(found[1], tmp_path))
 
 
+CONNECT = "df: is a DataFrame of Spark Connect, which is not there for shoal; use a session with a master"
+
+
 def test_spark_connect_is_refused_by_name(spark: Any, tmp_path: Path) -> None:
     pytest.importorskip("grpc_status", reason="Spark Connect is not installed; pip install 'pyspark[connect]'")
-    text = "df: is a DataFrame of Spark Connect, which is not there for shoal; use a session with a master"
-    assert f"InputError {text}" in apart(APART, tmp_path)
+    (tmp_path / "policy.yaml").write_text(TEXT)
+    assert f"InputError {CONNECT}" in apart(APART, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "call", [anonymize, rejected, lambda df, policy: audit(df, df, policy), lambda df, policy: evidence(df, df, policy)]
+)
+def test_a_data_frame_of_spark_connect_is_refused(call: Any) -> None:
+    remote = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe", "select": None, "columns": ()})
+    with pytest.raises(InputError) as raised:
+        call(remote(), TEXT)
+    assert str(raised.value) == CONNECT

@@ -55,6 +55,9 @@ class Plan:
         for what, given in (("data", self.subjects), ("algorithm", self.variants), ("k", self.ks), ("wait", self.waits)):
             if not given:
                 raise InputError(f"no {what} is given; name at least one")
+        if self.tuples < max(self.ks):
+            most = max(self.ks)
+            raise InputError(f"tuples {self.tuples} are fewer than k {most}: no group could ever fill; use at least {most}")
         for k, wait in product(self.ks, self.waits):
             if any(not subject.is_timed for subject in self.subjects) and wait < k:
                 raise InputError(f"wait {wait:g} is below k {k}: no group could ever fill; use at least {k}")
