@@ -43,6 +43,7 @@ class Evidence(Judged):
         Flags  # of each accepted record: it may have left before the span that is judged, or leaves with what is not judged
     )
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
+    written: Mapping[str, Ints] = field(default_factory=dict)  # of kept fields: which values are written alike
     clock: Floats | None = None  # when the records of a part of a stream came, which do not say so themselves
     cache: dict[str, Any] = field(default_factory=dict, repr=False)  # results that several checks need
 
@@ -157,6 +158,7 @@ def gather(
         absent=after.absent,
         spare=after.spare,
         forms=after.forms,
+        written=after.written,
         span=span,
         trace=matched,
         releases=releases,
