@@ -71,6 +71,17 @@ def test_a_good_output_is_green_and_says_for_what_k_holds() -> None:
     assert report.headline.outside == "0 of 40 rows are outside k."
 
 
+def test_it_says_that_rows_were_counted_as_persons() -> None:
+    people, rows, trace = output()
+    report = judged(policy(person="none"), (people, rows, trace))
+    assert "k = 4 holds for age and note; each row counts as a person, since the policy names none; " in report.headline.text
+    for person in people[:3]:
+        person["pid"] = None
+    report = judged(policy(person_missing="own"), (people, rows, trace))
+    assert "k = 4 holds for age and note; 3 rows without a person count as one each; " in report.headline.text
+    assert report["k persons"].note == "3 records name no person, and each is counted as one"
+
+
 def test_an_output_without_rows_proves_nothing() -> None:
     people, rows, trace = (table(part).slice(0, 0) for part in output())
     report = audit(policy(), people, rows, trace)

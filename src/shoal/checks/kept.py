@@ -85,10 +85,10 @@ class KeptCheck:
             return
         if persons < least:
             return
-        if name in self._policy.counted and pc.count_distinct(column, "all").as_py() > 1:
+        rare = int((_support(code, person) < least).sum()) - (len(code) - known)
+        if rare < MOST * known and name in self._policy.counted and pc.count_distinct(column, "all").as_py() > 1:
             differ = f"rows of a group that differ in it look like fewer than {least} persons"
             yield Found(f"'{name}': is published as it is, and no group hides it: {differ}; {self._remedy(name)}", False)
-        rare = int((_support(code, person) < least).sum()) - (len(code) - known)
         if not rare:
             return
         line = f"'{name}': {rare:,} of {known:,} rows have a value that fewer than {least} persons have"

@@ -25,6 +25,7 @@ from shoal.audit import (
     Whole,
     WholeRows,
     check_parts,
+    counted_as_persons,
     holds,
     judge_part,
     not_counted,
@@ -74,6 +75,7 @@ class JobReport:
         )
         parts = [f"broken: {', '.join(broken)}" if broken else holds(self.policy, self.whole)]
         parts += [f"not checkable: {', '.join(unknown)}"] if unknown else []
+        parts += counted_as_persons(self.policy, self.promises)
         parts += not_counted(self.whole)
         return "; ".join(
             [*parts, "what an outsider can still do was not tried: shoal audit does that with all rows on one machine"]
