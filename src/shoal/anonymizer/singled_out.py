@@ -82,6 +82,13 @@ class KeptField:
         while self._pairs + len(self._rows) > self._room:
             self._look_at_half()
 
+    def see_each(self, values: NDArray[np.uint64], person: NDArray[np.uint64]) -> None:
+        """Take in rows by the fingerprints of their values, none of them 0; only those that are looked at are sorted."""
+        looked_at = np.flatnonzero(self._looked_at(values))
+        self._total += len(values) - len(looked_at)
+        different, code = np.unique(values[looked_at], return_inverse=True)
+        self.see(different, code.ravel(), person[looked_at])
+
     def _looked_at(self, values: NDArray[np.uint64]) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = (values != 0) & (values & np.uint64((1 << self._level) - 1) == 0)
         return found

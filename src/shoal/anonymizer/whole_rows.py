@@ -58,8 +58,7 @@ class WholeRows:
         for name in self.names:
             values, code = words_as_written(kept.column(name).take(pa.array(rows)).combine_chunks(), self._key)
             word = _mixed(word * np.uint64(_ODD) + values[code])
-        values, code = np.unique(np.maximum(word, np.uint64(1)), return_inverse=True)
-        self._field.see(values, code.ravel(), person[rows])
+        self._field.see_each(np.maximum(word, np.uint64(1)), person[rows])
 
     def _look(self, tuples: ReleasedTuples, groups: ReleasedGroups) -> Words:
         """A word for what each row shows besides the kept fields."""
