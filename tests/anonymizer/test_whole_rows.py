@@ -88,6 +88,18 @@ def test_it_is_what_the_audit_counts(sections: dict[str, Any]) -> None:
         assert (stats.below_k.rows, stats.below_k.of, stats.below_k.exact) == (report.whole.below, report.whole.rows, True)
 
 
+def test_bytes_that_are_no_text_differ() -> None:
+    draw = np.random.default_rng(5)
+    plan = [bytes([0xFF, n % 2]) if n % 50 else b"\xfe" for n in range(300)]
+    batch = people(4).set_column(4, "plan", pa.array(plan, pa.binary()))
+    for kind in (pa.binary(), pa.large_binary()):
+        kept = batch.set_column(4, "plan", batch.column(4).cast(kind))
+        rows, trace, stats = published(policy(), kept, cuts=int(draw.integers(1, 5)))
+        report = audit(policy(), pa.Table.from_batches([kept]), rows, trace)
+        assert isinstance(report, WindowReport) and stats.below_k is not None
+        assert stats.below_k.rows == report.whole.below > 0
+
+
 def test_a_snapshot_carries_it() -> None:
     for sections in ({}, {"lanes": 2}):
         straight, resumed = (published(policy(**sections), people(1), 6, restored)[2] for restored in (False, True))

@@ -175,7 +175,10 @@ def as_written(column: pa.Array) -> pa.Array:
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    kind = column.type
+    if any(test(kind) for test in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)):
+        return column.cast(pa.large_binary()).view(pa.large_string())  # compared byte by byte, text or not
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return texts(column, ())
     return column.cast(pa.large_string())
 
