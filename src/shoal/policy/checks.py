@@ -91,6 +91,7 @@ def _holders(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) -
     hidden = [name for name, each in attributes.items() if each.quasi or (each.stable and each.shown_as != "exact")]
     shown = {f"attributes.{name}": name for name in attributes if name not in hidden}
     shown |= {f"item.{item.place}": name for name in item.names} if item else {}
+    hidden = [] if sections.get("nesting") == "keep" else hidden  # there, none holds any other that is published
     hidden += [time.field] if time and time.publish != "keep" else []
     hidden += [person] if isinstance(person, str) else []
     for place, name in shown.items():
