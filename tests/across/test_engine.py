@@ -15,7 +15,7 @@ import pytest
 import shoal
 from shoal.anonymizer import RemoteLane, Transfer
 from shoal.columns import Encoder
-from shoal.errors import InputError
+from shoal.errors import InputError, RejectedError
 from shoal.formats import open_writer
 from tests.across.stream import BLOCKS, VALUES, K, Published, people, policy, published
 
@@ -294,3 +294,17 @@ def test_spark_refuses_bags() -> None:
     with pytest.raises(PolicyError) as error:
         _with_lanes(by, 2)
     assert error.value.problems == ("attributes.illness.as: a query has one output, and no place for bags; use block",)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
+@pytest.mark.parametrize(
+    "illness", [BLOCK, BLOCK | {"blocks": NAMES}, {"stable": True, "as": "bag"}], ids=["lists", "names", "bag"]
+)
+def test_a_stream_without_records_has_an_output_without_rows(illness: dict[str, Any], form: str, tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("pid,ts,age,illness\n")
+    stats = shoal.run(policy(illness), source, tmp_path / f"out.{form}")
+    assert (stats.received, stats.released) == (0, 0)
+    source.write_text("pid,ts,age,illness\na,1,200,flu\n")
+    with pytest.raises(RejectedError):
+        shoal.run(policy(illness), source, tmp_path / f"out.{form}", max_rejected=0.05)
