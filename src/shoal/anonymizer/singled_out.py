@@ -177,7 +177,8 @@ def as_written(column: pa.Array) -> pa.Array:
         column = column.cast(column.type.value_type)
     kind = column.type
     if any(test(kind) for test in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)):
-        return column.cast(pa.large_binary()).view(pa.large_string())  # compared byte by byte, text or not
+        letters = [None if value is None else value.decode("latin-1") for value in column.to_pylist()]  # text or not
+        return pa.array(letters, pa.large_string())
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return texts(column, ())
     return column.cast(pa.large_string())
