@@ -71,7 +71,8 @@ def anonymize(
         What counts the received and the rejected records: an `Observation` of Spark for a batch DataFrame, or the name that
         the counts have in `observedMetrics`. By default shoal-1, shoal-2 and so on.
     drain
-        A `Drain`: it tells a streaming query that its input has ended, so that everything leaves.
+        A `Drain`: it tells a streaming query that its input has ended, so that everything leaves. Not for z-anonymity, which
+        holds no tuple back.
     late
         For a streaming query with a `time` window: how far the time of a record may be behind the newest time of the batches
         before, such as 10s; other records are rejected. By default none is. The result has a watermark then, if the time is
@@ -92,6 +93,8 @@ def anonymize(
     if df.isStreaming and isinstance(observation, Observation):
         raise InputError("observation: Spark has no Observation of a streaming query; give a name, and read observedMetrics")
     allowed = None if late is None else allowed_delay(late, df, policy)
+    if drain and policy.is_filter:
+        raise InputError("drain: z-anonymity holds no tuple back; leave it out, and use trigger(availableNow=True)")
     if trace and policy.is_filter:
         raise InputError("trace: is not there for z-anonymity, whose output shoal audit judges without one; leave it out")
     if trace and lanes > 1 and policy.window is not None and policy.window.kind == "buffer":

@@ -65,17 +65,18 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
         sink.write(shaped(anonymize(records, policy, lanes, key=key)))
         return
     stream = source.read(spark.readStream, schema)
-    ending = Drain()
+    ending = Drain() if drain and not policy.is_filter else None  # z-anonymity holds nothing back
     late = file.late.allow if file.late and file.late.then == "reject" else None
     found = anonymize(
         stream, policy, lanes, sample=records, split_tree=f"{home}/split_tree", key=key, observation="shoal", drain=ending,
         late=late,
     )  # fmt: skip
     writer = sink.writer(shaped(found)).option("checkpointLocation", f"{home}/checkpoint")
-    if drain and not policy.is_filter:
+    if ending:
         ending.run(writer.trigger(availableNow=True), started)
         return
-    query = writer.trigger(processingTime=f"{file.state.checkpoint} seconds").start()
+    trigger = {"availableNow": True} if drain else {"processingTime": f"{file.state.checkpoint} seconds"}
+    query = writer.trigger(**trigger).start()
     started(query)
     query.awaitTermination()
 
