@@ -14,6 +14,7 @@ _KNOWN = (
     f"{', '.join(_TEXTS)} (each also {', '.join(PACKED[:-1])} or {PACKED[-1]}), {', '.join([*_TABLES, *_BOOKS])}, "
     "or be - for standard input or output"
 )
+_ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst")
 _WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather", ".avro")
 
 
@@ -32,15 +33,16 @@ def is_standard(path: str) -> bool:
 def standard(path: str, form: str | None, option: str) -> str:
     """The path of an input or output, with the format that an option gives for `-`.
 
-    >>> standard("-", "csv", "--from"), standard("people.csv", None, "--from")
+    >>> standard("-", "csv", "--from"), standard("people.csv", None, "--to")
     ('-.csv', 'people.csv')
     """
+    forms = ("csv", "tsv", "jsonl") if option == "--from" else ("csv", "jsonl")
     if form is None:
         return path
     if path != "-":
         raise InputError(f"{option}: is for - alone; the name of a file says its format")
-    if form not in ("csv", "tsv", "jsonl"):
-        raise InputError(f"{option}: is no format of a pipe; use csv, tsv or jsonl")
+    if form not in forms:
+        raise InputError(f"{option}: is no format of a pipe; use {', '.join(forms[:-1])} or {forms[-1]}")
     return f"-.{form}"
 
 
@@ -57,6 +59,8 @@ def kind(path: str) -> str:
         return found
     if suffix(path.lower().removesuffix(packing(path))) in {**_TABLES, **_BOOKS}:
         raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without {packing(path)}")
+    if path.lower().endswith(_ARCHIVES):
+        raise InputError(f"{path}: is an archive by its name; unpack it, and name a file that was in it")
     raise InputError(f"{path}: unknown kind of file; its name must end in one of {_KNOWN}")
 
 

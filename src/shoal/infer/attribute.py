@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.causes import are_affixed
 from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.entry import Entry, categorical, numeric, rounded_range
 from shoal.infer.ready import addresses, dates, is_addresses, phones, places, postcodes
-from shoal.infer.sample import RARE, Column, support
+from shoal.infer.sample import GLANCE, RARE, Column, support
 from shoal.recognize import PHONES, direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, stable_persons, words
 from shoal.text import counted, percent
 
@@ -21,6 +22,7 @@ MOST_CODES = 20
 CODES = 5
 COVERED = 0.8
 LAST_YEAR = 2200
+MOSTLY = 0.95  # of the values are numbers: few enough others to reject their records
 _FIRST = 200  # rows that tell of most fields that several persons have a value
 _BETTER = 0.05  # by how much a set must lose less than a node
 
@@ -56,12 +58,12 @@ def attribute(column: Column, context: Context) -> Entry:
 
 def _withheld(column: Column, context: Context) -> str | None:
     """The reason for which a field is not published, if there is one."""
+    if column.is_unreadable:
+        return "it holds bytes that are not UTF-8"
     if not column.known:
         return "it is missing in all rows of the sample"
     if column.nested:
-        return "it holds lists, which cannot be generalized; name an entry by its place, such as visits.0.age"
-    if column.is_unreadable:
-        return "it holds bytes that are not UTF-8"
+        return "it holds lists or objects, which cannot be generalized; name a field in them by its path, such as visits.0.age"
     if column.name in context.candidates or is_identifier(column.name):
         return "it may tell persons apart"
     return None
@@ -70,6 +72,9 @@ def _withheld(column: Column, context: Context) -> str | None:
 def _ready(column: Column) -> Entry | None:
     """The entry of a field with a ready hierarchy."""
     kind = direct(column.name)
+    if kind is None and _is_affixed(column):
+        note = "its values are numbers with a unit or a sign beside them, such as kg or a currency; take it away before"
+        return Entry(f"{quoted_name(column.name)} is left out: {note}.")
     shape = column.shape if column.numbers is None and not column.is_moment else None
     if kind == "postcodes":
         return postcodes(column)
@@ -82,6 +87,10 @@ def _ready(column: Column) -> Entry | None:
     return dates(column) if column.is_date and (kind is None or is_birth(column.name)) else None
 
 
+def _is_affixed(column: Column) -> bool:
+    return column.numbers is None and not column.is_moment and not column.doubt and are_affixed(column.values[:GLANCE])
+
+
 def _few(persons: NDArray[np.int64]) -> bool:
     """Whether there are fewer than RARE different persons; in wide files the first rows answer for most fields."""
     return len(np.unique(persons[:_FIRST])) < RARE and len(np.unique(persons)) < RARE
@@ -92,6 +101,8 @@ def _hidden(column: Column, context: Context) -> str | None:
     kind = direct(column.name)
     if kind:
         return f"by its name it holds {kind}; never publish it"
+    if column.is_moment and column.seconds is None:
+        return "it holds times of day or spans of time, which cannot be generalized; write them as numbers, such as the hour"
     shape = "dates" if column.is_moment else column.shape if column.numbers is None else None
     if shape == "dates":
         return "some values look like dates, and not all can be read in one form; write all of them like 2025-03-31"
@@ -156,6 +167,12 @@ def _category(column: Column, context: Context) -> Entry:
         reason = f"{_UNCLEAR}. As no field tells persons apart, its values are not written down: they might be persons"
     elif len(often) < 2 or rows < COVERED * column.known:
         reason = f"most of its {counted(len(column.values), 'value')} are rare (fewer than {RARE} {context.noun}s each)"
+    if column.numbers is None and column.share_of_numbers >= MOSTLY:
+        some = column.some_numbers
+        bounds = rounded_range(float(some.min()), float(some.max()), bool((np.trunc(some) == some).all()))
+        if bounds and some.min() < some.max():
+            note = f"{quoted_name(column.name)} is left out: {reason}. Enabled, the records with others are rejected"
+            return Entry(f"{note}.", numeric(column.name, bounds))
     if reason:
         file = re.sub(r"\W+", "-", column.name, flags=re.ASCII).strip("-") or "hierarchy"
         note = f"{quoted_name(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy of your own:"
