@@ -100,14 +100,14 @@ def _run(
     """Whether more records were rejected than allowed."""
     import shoal
     from shoal.cli.run_display import Rejections, as_json, drift, faults, outside, progress_bar, singled_out, summary, too_many
-    from shoal.cli.startup import prepare_kernels, save_memory
+    from shoal.cli.startup import prepare_kernels, use_pool
     from shoal.cli.terminal import errors, say
     from shoal.errors import InputError, RejectedError
     from shoal.formats import is_standard
 
     if json and is_standard(target):
         raise InputError("--json: standard output is the OUTPUT already; name a file")
-    save_memory()
+    use_pool()
     console = errors()
     refused: RejectedError | None = None
     policy = shoal.Policy.load(path)
