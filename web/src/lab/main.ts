@@ -213,7 +213,6 @@ async function open(state: State): Promise<void> {
   for (const id of ["other", "open-policy", "undo", "redo"]) byId(id).hidden = sample == null;
   if (!sample || !sheet) {
     say("starting", "no file yet");
-    write(byId("drop-note"), "CSV, JSON lines, Excel, Parquet, Arrow, ORC or Avro. It stays on this machine, and of a large file only the beginning is looked at.");
     return;
   }
   const broken = sample.malformed ? `, ${count(sample.malformed)} cannot be read` : "";
