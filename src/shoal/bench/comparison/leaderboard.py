@@ -9,7 +9,7 @@ from shoal.bench.comparison.measures import MEASURES
 from shoal.bench.comparison.pages import kept
 from shoal.errors import InputError
 
-_SHOWN = ("loss", "query_error", "accuracy", "accuracy_input", "wait", "suppressed", "linkage", "whole_row")
+_SHOWN = ("loss", "query_error", "accuracy", "accuracy_input", "mean_wait", "suppressed", "linkage", "whole_row")
 _HEADER = ("algorithm", *(MEASURES[name].title for name in _SHOWN), "promises", "version", "commit")
 _START, _END = "<!-- rows -->", "<!-- end of rows -->"
 
