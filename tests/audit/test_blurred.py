@@ -242,7 +242,7 @@ def test_a_label_that_is_none_in_every_row(city: Any) -> None:
     table = structs(made.output)
     bad = table.set_column(table.schema.get_field_index("city"), "city", pa.array([city] * 3))
     report = audit(made.policy, pa.Table.from_pylist(made.people), bad, pa.Table.from_pylist(made.trace))
-    expected = [line(row, "what is published is no node of the hierarchy", "city") for row in range(3)]
+    expected = [line(row, "what is published is not a node of the hierarchy", "city") for row in range(3)]
     assert said(report)["silent"] == expected
 
 
@@ -336,5 +336,5 @@ def test_a_doubt_that_one_row_writes_in_another_way(field: str, tmp_path: Path) 
     bad = mixed() if field == "pulse" else blurred_group("Paris", None, "Lyon", field="city")
     assert said(bad.report(tmp_path, "jsonl")) == {}
     bad.show([0], **{field: {"pulse": "[60, 70] or missing", "city": "France or missing"}[field]})
-    what = line(0, "is written in another way than where other rows show the same", field)
+    what = line(0, "is written in another way than in other rows that show the same", field)
     assert said(bad.report(tmp_path, "jsonl")) == {"alike": [what]}

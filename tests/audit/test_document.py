@@ -225,6 +225,6 @@ def test_a_stable_attribute_is_described_as_it_is_published() -> None:
 
     block = "{sensitive: true, stable: true, as: block, blocks: [[a, b], [c, d, e]]}"
     held = Policy.parse(POLICY.replace("{sensitive: true}", block))
-    assert fields(held)[1] == ("illness", "sensitive", "the block of its value, of 2 blocks of 2 values at the least")
+    assert fields(held)[1] == ("illness", "sensitive", "the block of its value, of 2 blocks of at least 2 values")
     bags = Policy.parse(POLICY.replace("{sensitive: true}", "{sensitive: true, stable: true, as: bag}"))
     assert fields(bags)[1][2] == "apart from the rows, in bags of at least 2,000 values"

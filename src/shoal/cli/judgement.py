@@ -125,7 +125,7 @@ def tried(each: Exposure) -> str:
 def data(report: WindowReport) -> str:
     """What is left of the data, in one line."""
     use = report.figures.utility
-    parts = [f"mean loss {use.loss.mean:.3f} (0: as it came, 1: nothing shown)"]
+    parts = [f"mean loss {use.loss.mean:.3f} (0: unchanged, 1: nothing left)"]
     if use.doubt:
         parts.append(f"{percent(use.doubt)} of the values in doubt")
     if use.answers.pairs:
