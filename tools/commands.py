@@ -17,8 +17,8 @@ from shoal.cli import app
 PAGE = Path(__file__).parents[1] / "docs/cli.md"
 _HEAD = """# Commands
 
-`python -m tools.commands` writes this page from the command line itself; `shoal COMMAND --help` prints the same. [Operate](operations.md)
-explains what each command is for, the formats and the exit codes.
+`python -m tools.commands` writes this page from the command line itself; `shoal COMMAND --help` prints the same.
+[Operate](operations.md) explains what each command is for, the formats and the exit codes.
 """
 
 

@@ -15,8 +15,8 @@ from shoal import Policy
 PAGE = Path(__file__).parents[1] / "docs/policy-keys.md"
 _HEAD = """# Every key of a policy
 
-`python -m tools.keys` writes this page from the JSON schema, which `shoal schema` prints. [The policy](policy.md) explains the keys, with
-examples.
+`python -m tools.keys` writes this page from the JSON schema, which `shoal schema` prints. [The policy](policy.md) explains the
+keys, with examples.
 """
 _TREE = "a file, a tree, or a [builder](policy.md#builders)"
 _TYPES = {
@@ -110,7 +110,7 @@ def _default(key: str, schema: Schema) -> str:
     if key == "sparse":
         return "`suppress`"
     if key == "nulls":
-        return "`[\"\"]`"
+        return '`[""]`'
     return "" if value is None or value in ({}, []) else f"`{_written(value)}`"
 
 

@@ -269,10 +269,10 @@ def test_the_share_in_doubt_stands_in_every_form_of_the_report() -> None:
     made.suppress(9)
     report = made.report()
     assert json.loads(report.to_json())["figures"]["utility"]["doubt"] == pytest.approx(3 / 27)
-    assert report["true"].note == "11.1% of the values say “or missing”"
-    assert made.report(traced=False)["true"].note.endswith("; 11.1% of the values say “or missing”")
+    assert report["true"].note == "11.1 % of the values say “or missing”"
+    assert made.report(traced=False)["true"].note.endswith("; 11.1 % of the values say “or missing”")
     page = report.to_html()
-    assert page.count("11.1% of the values say “or missing”.") == 1
+    assert page.count("11.1 % of the values say “or missing”.") == 1
     assert "values of rows not suppressed that say “or missing”" in page and "11\u00a0%" in page
 
 

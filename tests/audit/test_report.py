@@ -81,7 +81,7 @@ def test_the_tables_of_a_terminal_tell_it() -> None:
     written = StringIO()
     in_tables(judged("maybe", min_support=2), "out.jsonl", Console(file=written, width=200))
     assert re.search(
-        r"support +held +8 rows checked; 0 of 1 groups have something that fewer than 2 persons", written.getvalue()
+        r"support +held +8 rows checked; 0 of 1 groups have a value that fewer than 2 of their persons", written.getvalue()
     )
     told = written.getvalue().splitlines()
     assert told[0].startswith(("GREEN  out.jsonl: k = 3 holds for age and pulse; ", "AMBER  out.jsonl: k = 3 holds"))

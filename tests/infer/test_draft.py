@@ -94,7 +94,7 @@ def test_rare_values_are_counted_by_person(tmp_path: Path) -> None:
         tmp_path, [{"user": i % 40, "city": "Ii" if i % 40 < 4 else "Rome" if i % 2 else "Oslo"} for i in range(800)]
     )
     city = Policy.parse(text).attributes["city"]
-    assert "1 rare value (fewer than 5 persons each) not written down" in text
+    assert "1 rare value (fewer than 5 persons each) not listed" in text
     assert "Ii" not in text
     assert city.unknown == "root"
     assert city.hierarchy and city.hierarchy.labels == ("Oslo", "Rome", "any")
@@ -123,7 +123,7 @@ def test_a_sample_of_more_expects_other_values(tmp_path: Path) -> None:
         ("x", lambda i: 7_000_000 + i, "almost every row has a value of its own"),
         ("x", lambda i: [i % 30], "it holds lists, which cannot be generalized"),
         ("x", lambda i: None, "it is missing in all rows of the sample"),
-        ("x", lambda i: "same", "it has one value only"),
+        ("x", lambda i: "same", "it has only one value"),
         ("age", lambda i: i if i < 3 else None, "fewer than 5 rows of the sample have a value"),
         ("age", lambda i: 1e308 * (-1) ** i * (1 + i % 3 / 10), "its values are too far apart for a range"),
         ("age", lambda i: "inf" if i == 3 else str(i % 30), "some values are infinite"),
@@ -133,7 +133,7 @@ def test_a_sample_of_more_expects_other_values(tmp_path: Path) -> None:
         ("zip", lambda i: f"AB{i % 30} 1C", "a postcode can single persons out"),
         ("surname", lambda i: f"s{i % 30}", "by its name it holds names"),
         ("order_id", lambda i: i % 30, "it may tell persons apart"),
-        ("wearer", lambda i: f"w{i % 8}", "As no field tells persons apart, its values are not written down"),
+        ("wearer", lambda i: f"w{i % 8}", "No field identifies persons, so its values are not written here"),
         ("salary", lambda i: 1000 + i % 30, "by its name it is sensitive"),
     ],
 )  # fmt: skip
@@ -156,7 +156,7 @@ def test_no_clear_quasi_identifier(tmp_path: Path) -> None:
 def test_no_person_must_be_decided(tmp_path: Path) -> None:
     text = drafted(tmp_path, [{"age": 20 + i % 40} for i in range(100)])
     assert Policy.parse(text).person is None
-    assert "# DECIDE who is a person: no field clearly tells persons apart." in text
+    assert "# DECIDE who is a person: no field clearly identifies persons." in text
 
 
 def test_several_persons_must_be_decided(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_several_persons_must_be_decided(tmp_path: Path) -> None:
 def test_a_clearer_name_wins(tmp_path: Path) -> None:
     text = drafted(tmp_path, [{"id": i, "customer_id": i % 60, "age": 20 + i % 40} for i in range(200)])
     assert Policy.parse(text).person == "customer_id"
-    assert "Also thinkable: 'id'." in text
+    assert "Other candidates: 'id'." in text
 
 
 def test_a_person_who_is_missing(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_missing_only_where_it_occurs(tmp_path: Path) -> None:
     assert dict(policy.own_nulls) == {"age": ("", "N/A"), "city": ("", "-")}
     flat = " ".join(text.replace("#", " ").split())
     assert "Found: \"N/A\" in 'age'; \"-\" in 'city'." in flat
-    assert "Kept as values: \"Unknown\" in 'city'; list them under nulls if they mean missing." in flat
+    assert "Treated as values: \"Unknown\" in 'city'; list them under nulls if they mean missing." in flat
 
 
 def test_codes_are_categories_and_quantities_are_not(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_sets_are_proposed_where_they_lose_less_in_the_sample(tmp_path: Path) ->
     policy = Policy.parse(text)
     assert policy.attributes["city"].sets == (None, 1)
     assert policy.attributes["sex"].sets is None
-    why = "generalize: set, since 20 rows of the sample have 4.1 of them on average: a set of these loses 0.29, a node 0.98"
+    why = "generalize: set, because 20 rows of the sample have 4.1 of them on average: as a set they lose 0.29, as a node 0.98"
     assert why in " ".join(text.replace("#", " ").split())
 
 

@@ -88,7 +88,7 @@ def test_json_schema(tmp_path: Path) -> None:
         "age": "numeric", "home.gender": "categorical", "grade": "categorical",
     }  # fmt: skip
     assert policy.attributes["age"].low < 0 and policy.attributes["age"].high > 120
-    assert "'points' is left out: it has no tag, and its name does not tell" in text
+    assert "'points' is left out: it has no tag, and its name does not show" in text
 
 
 def test_protobuf(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def support(evidence: Evidence) -> Finding:
         docket.rows(grouped[shows & scarce[group]], what, name)
         bared |= scarce
     figures["groups"] = int(bared.sum())
-    note = f"{figures['groups']:,} of {groups:,} groups have something that fewer than {least} persons of theirs have"
+    note = f"{figures['groups']:,} of {groups:,} groups have a value that fewer than {least} of their persons have"
     return docket.finding("support", says, note=note, checked=len(grouped), figures=figures)
 
 
@@ -165,7 +165,7 @@ def true(evidence: Evidence) -> Finding:
 
 def _doubted(evidence: Evidence, before: str = "") -> str:
     is_blurred = evidence.policy.privacy.nulls_match == "blurred"
-    return f"{before}{evidence.doubt:.1%} of the values say “or missing”" if is_blurred else ""
+    return f"{before}{100 * evidence.doubt:.1f} % of the values say “or missing”" if is_blurred else ""
 
 
 def _untrue(evidence: Evidence) -> Flags:
