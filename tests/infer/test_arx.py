@@ -72,11 +72,11 @@ def test_the_settings_become_a_policy(tmp_path: Path) -> None:
 def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
     text = " ".join(from_arx(project(tmp_path, criteria=("(1.0E-6)-differential privacy",))).replace("#", "").split())
     assert "'weight' is left out, but is quasi-identifying: it has no hierarchy." in text
-    assert "It is aggregated there, which is not carried over." in text
+    assert "ARX aggregates it; this is not carried over." in text
     assert "DECIDE k: the project does not ask for k-anonymity." in text
-    told = "Not carried over: (1.0E-6)-differential privacy; suppression of at most a part of 0.05 of the records."
+    told = "Not carried over: (1.0E-6)-differential privacy; the limit of suppressed records, a share of 0.05."
     assert told in text
-    assert "The project calls identifying: 'name'." in text
+    assert "Identifying in the project: 'name'." in text
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_another_separator_and_leaves_beside_nodes(tmp_path: Path) -> None:
     text = from_arx(project(tmp_path, parts))
     tree = Policy.parse(text).attributes["age"].hierarchy
     assert tree and tree.lines() == [["34", "30-39", "*"], ["99", "*"]]
-    assert "its hierarchy is no tree" in " ".join(text.replace("#", "").split())
+    assert "its hierarchy is not a tree" in " ".join(text.replace("#", "").split())
 
 
 def test_a_project_without_quasi_identifiers_is_still_a_policy(tmp_path: Path) -> None:

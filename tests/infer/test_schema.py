@@ -103,7 +103,7 @@ def test_protobuf(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.txt", "", "is no schema; its name must end in .avsc, .json, .proto"),
+        ("a.txt", "", "is not a schema; its name must end in .avsc, .json, .proto"),
         ("a.avsc", "no JSON", "is not a schema of Avro; correct it"),
         ("a.json", "[]", "is not a schema of JSON; correct it"),
         ("a.proto", "message {", "is not a schema of Protobuf; correct it"),
