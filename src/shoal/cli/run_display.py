@@ -194,7 +194,7 @@ def outside(policy: Policy, stats: Stats | FilterStats) -> list[str]:
     return [*([rows] if stats.suppressed else []), *(beyond if stats.over_budget else [])]
 
 
-_BEYOND = {"drop": "of releases: left out", "withhold": "of releases: without their sensitive values"}
+_BEYOND = {"drop": "of releases: left out", "withhold": "of releases: without sensitive values"}
 
 
 def _over_budget(policy: Policy, stats: Stats) -> list[tuple[str, str, str]]:

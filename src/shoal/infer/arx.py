@@ -21,7 +21,7 @@ from shoal.config import quoted_name, yaml_scalar
 from shoal.errors import InputError, PolicyError
 from shoal.infer.attribute import K
 from shoal.infer.draft import placeholder
-from shoal.infer.entry import Entry, flow, prose
+from shoal.infer.entry import NEXT, Entry, flow, prose
 from shoal.policy import Hierarchy, Privacy
 
 LARGEST = 64 << 20  # the most bytes of a part of the archive
@@ -192,10 +192,8 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
     project_name = quoted_name(PurePath(path).name)
     lines = [
         *prose(f"A draft by `shoal infer --from-arx`, from the project {project_name}. Read all of it before you use it."),
-        *prose(
-            "A # before a space begins a comment. Any other # disables a setting: remove the # to enable it. Next: shoal check "
-            "POLICY INPUT"
-        ),
+        *prose("A # before a space begins a comment. Any other # disables a setting: remove the # to enable it."),
+        NEXT,
         "",
         *prose(_persons(found)),
         "person: none",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from shoal.config import quoted_name, yaml_scalar
 from shoal.formats import Detected
 from shoal.infer.attribute import Context, K, attribute
-from shoal.infer.entry import Entry, flow, prose
+from shoal.infer.entry import NEXT, Entry, flow, prose
 from shoal.infer.roles import BLANK, Persons, Times, find_nulls, find_person, find_time, nulls_entry
 from shoal.infer.sample import RARE, Column, Sample, person_numbers, sample
 from shoal.policy import MOST_QUASI
@@ -115,8 +115,9 @@ def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
     yield from prose(
         "It publishes only fields that are clearly quasi-identifiers. All others are left out, each with the reason. A # "
         "before a space begins a comment. Any other # disables a setting: remove the # to enable it. The draft contains no "
-        f"extreme value of the data, and no value that fewer than {RARE} {noun}s have. Next: shoal check POLICY INPUT"
+        f"extreme value of the data, and no value that fewer than {RARE} {noun}s have."
     )
+    yield NEXT
     if found.bad:
         yield from prose(f"{counted(found.bad, 'row')} of the sample cannot be read, and will be rejected.")
     if found.unnamed:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.draft import attributes_section, closing
-from shoal.infer.entry import Entry, categorical, numeric, prose, rounded_range
+from shoal.infer.entry import NEXT, Entry, categorical, numeric, prose, rounded_range
 from shoal.infer.schema_fields import SchemaField, schema_fields
 from shoal.recognize import direct, is_identifier, is_quasi, is_sensitive, is_time, person_rank
 from shoal.text import counted
@@ -51,8 +51,9 @@ def from_schema(path: str) -> str:
         *prose(
             "It publishes only fields that are tagged or named as quasi-identifiers, and whose values the schema lists or "
             "bounds. All others are left out, each with the reason. A # before a space begins a comment. Any other # disables "
-            "a setting: remove the # to enable it. Next: shoal check POLICY INPUT"
+            "a setting: remove the # to enable it."
         ),
+        NEXT,
         "",
     ]
     for entry in (_person_entry(person, roles), *([_time_entry(time)] if time else [])):
