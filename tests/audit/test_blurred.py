@@ -215,7 +215,7 @@ MALFORMED = {
 def test_a_malformed_value_is_no_interval_or_node(field: str, value: Any, tmp_path: Path) -> None:
     bad = mixed()
     bad.show([4], **{field: value})
-    noun = "no interval" if field == "pulse" else "no node of the hierarchy"
+    noun = "not an interval" if field == "pulse" else "not a node of the hierarchy"
     assert said(bad.report(tmp_path))["silent"] == [line(4, f"what is published is {noun}", field)]
 
 
@@ -224,7 +224,7 @@ def test_a_struct_must_say_whether_it_is_in_doubt(field: str) -> None:
     made = blurred_group(60, None, 70, 80, 85, 90)
     table = structs(made.output)
     values = table.column(field).to_pylist()
-    noun = "no interval" if field == "pulse" else "no node of the hierarchy"
+    noun = "not an interval" if field == "pulse" else "not a node of the hierarchy"
     for rows, change in (
         (range(6), lambda each: {name: part for name, part in each.items() if name != "or_missing"}),
         (range(6), lambda each: {**each, "or_missing": "no"}),

@@ -70,10 +70,10 @@ def advice(report: WindowReport) -> tuple[Advice, ...]:
 def _of_promises(report: WindowReport) -> Iterator[Advice]:
     broken = [each for each in report.promises if each.verdict == Verdict.BROKEN]
     if broken:
-        names = ", ".join(each.promise for each in broken)
+        names, number = ", ".join(each.promise for each in broken), sum(each.broken for each in broken)
         yield Advice(
             names,
-            f"{sum(each.broken for each in broken):,} violations of {names}",
+            f"{number:,} violation{'' if number == 1 else 's'} of {names}",
             "do not publish this output; find out what wrote it, anonymize the input again, and repeat this audit",
         )
     if report.unit == "rows" and any(each.verdict == Verdict.NOT_CHECKABLE for each in report.promises):
