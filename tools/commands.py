@@ -77,7 +77,7 @@ def _row(name: str, parameter: Any) -> str:
 
 def _default(parameter: Any) -> str:
     value = parameter.default
-    return "" if value in (None, False, "") or callable(value) else f"`{value}`"
+    return "" if value is None or value is False or value == "" or callable(value) else f"`{value}`"
 
 
 def _epilog(epilog: str) -> Iterator[tuple[str, str]]:
