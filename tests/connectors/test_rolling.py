@@ -411,7 +411,7 @@ def test_a_table_that_somebody_removed(postgres_server: Broker) -> None:
     sink._link.connection.commit()
     said = (
         f"postgres: table 'public.{store.table}' no longer exists, though 5 tuples were stored in it; restore it, or "
-        "begin anew with another table and state"
+        "start with another table and state"
     )
     with pytest.raises(ConnectorError) as error:
         sink.write(batch(range(5, 8)), 5)

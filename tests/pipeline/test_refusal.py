@@ -169,7 +169,7 @@ class TestFile:
         ("source: {file: {path: a.txt}}", ["source.file.path: unknown kind of file"]),
         ("sink: {file: {path: a.parquet}}", ["sink.file.path: cannot be written to its end; name it .jsonl or .csv"]),
         ("source: {file: {path: a.jsonl, folow: true}}", ["source.file.folow: unknown key; did you mean 'follow'?"]),
-        ("state: {dir: s, checkpoint: soon}", ["state.checkpoint: is no duration", "state.key: is missing"]),
+        ("state: {dir: s, checkpoint: soon}", ["state.checkpoint: is not a duration", "state.key: is missing"]),
         ("state: {dir: s, key: {}}", ["state.key: names no one place; write {env: NAME} or {file: PATH}"]),
         ("trace: t.txt", ["trace.file: is written as JSON lines; name it .jsonl"]),
         ("dead_letters: {file: d.csv}", ["dead_letters.file: is written as JSON lines; name it .jsonl"]),
