@@ -3,7 +3,7 @@ READY := .venv/ready
 BASE := .venv/base
 SPARK := .venv-spark
 OLDEST := .venv-spark-jars
-PYTEST := $(BIN)/python -m pytest --dist loadgroup -n
+PYTEST := $(BIN)/python -m pytest -n
 # in CI, tests that failed run once more; one that fails twice is an error
 TWICE = $(1) || { test "$$CI" = true && echo "pytest: the failed tests, once more" && $(1) --last-failed --last-failed-no-failures none; }
 # for make test-long: how many examples and kills, and which tests

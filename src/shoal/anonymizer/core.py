@@ -20,6 +20,7 @@ from shoal.errors import InputError
 from shoal.policy import Policy
 
 _SLACK = 4096
+_LABELS = pa.dictionary(pa.int32(), pa.string())  # the type of the labels of blocks
 
 
 class Payload(NamedTuple):
@@ -32,8 +33,9 @@ class Payload(NamedTuple):
 class PayloadBuffer:
     """The payloads of the waiting tuples, in order of arrival. The window stores the buffer row of each tuple."""
 
-    def __init__(self, passed: Sequence[str]) -> None:
-        self.content = Payload(pa.table({name: pa.nulls(0) for name in passed}), np.zeros(0, np.int64))
+    def __init__(self, passed: Sequence[str], kinds: Mapping[str, pa.DataType]) -> None:
+        empty = {name: pa.nulls(0, kinds.get(name, pa.null())) for name in passed}
+        self.content = Payload(pa.table(empty), np.zeros(0, np.int64))
 
     def add(self, kept: pa.RecordBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Append payloads; returns their rows in the buffer."""
@@ -67,7 +69,7 @@ class WindowCore:
         self._stable = StablePublisher(policy)
         self._suppressed = policy.suppressed
         self.publisher = Publisher(policy)
-        self.payloads = PayloadBuffer(passed)
+        self.payloads = PayloadBuffer(passed, dict.fromkeys(policy.blocks, _LABELS))
 
     def arrivals(self, encoded: Encoded) -> Batch:
         """Encoded records as a batch for the lane. Their payloads are added to the buffer."""

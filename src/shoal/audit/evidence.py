@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -18,6 +18,7 @@ from shoal.audit.manifest import Span
 from shoal.audit.nested import flat
 from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Alike, Band, Node, Published, alike, published
+from shoal.audit.second_output import SecondOutput
 from shoal.audit.stable import compared, within_budget
 from shoal.audit.trace import CLUSTER, NO_ROW, REUSE, SUPPRESSED, Replay, Trace, read_trace, replay
 from shoal.audit.values import Flags, Floats, Ints
@@ -38,7 +39,7 @@ class Evidence(Judged):
     moment: Band | None  # the generalized time, of the output
     trace: Trace | None
     releases: Trace | None
-    bags: Mapping[str, list[Any]] | None  # the second output, if it was given: the bags of each attribute, by their numbers
+    bags: SecondOutput | None  # if it was given
     excused: (
         Flags  # of each accepted record: it may have left before the span that is judged, or leaves with what is not judged
     )
@@ -116,7 +117,7 @@ def gather(
     late: float | None = None,
     ahead: float | None = None,
     span: Span | None = None,
-    bags: Mapping[str, list[Any]] | None = None,
+    bags: SecondOutput | None = None,
 ) -> Evidence:
     """Read the input, the output and, if there is one, the trace. The bags have been read."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}

@@ -379,7 +379,8 @@ def _number_ranks(values: pa.Array, number: Floats) -> Ints:
 
 
 def _ranks(values: pa.Array) -> Ints:
-    if not pa.types.is_string(values.type) and not pa.types.is_binary(values.type):
+    kind = values.type
+    if not (pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
         values = values.cast(pa.string())
     return pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64) - 1
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.audit.attacks.attack import NO_TRACE, SEED, Attack
-from shoal.audit.bags import leaving
+from shoal.audit.bags import bag_of, leaving
 from shoal.audit.equality import NOTHING, joint
 from shoal.audit.evidence import Evidence
 from shoal.audit.trace import Trace
@@ -199,17 +199,15 @@ def _of_bags(evidence: Evidence, name: str) -> Releases | str:
     tuples = leaving(evidence, name)
     if evidence.bags is None or tuples is None:
         return "not checkable: it needs the bags and the trace"
-    bags = evidence.bags.get(name, [])
-    sizes = [len(bag.values) for bag in bags]
+    bags = evidence.bags.bags.get(name, [])
     numbers = {text: number for number, text in enumerate(dict.fromkeys(tuples.value))}
     if not bags or len(numbers) > _VALUES:
         return "not applicable: no bag was written" if not bags else f"not applicable: more than {_VALUES:,} different values"
-    group = np.repeat(np.arange(len(bags)), sizes)[: len(tuples.value)]
-    group = np.append(group, np.full(len(tuples.value) - len(group), _NONE))
     counts = np.zeros((len(bags), len(numbers)))
     for place, bag in enumerate(bags):
         for text in bag.values:
             if text in numbers:
                 counts[place, numbers[text]] += 1
     value = np.array([numbers[text] for text in tuples.value], np.int64)
+    group = bag_of(evidence, bags, tuples)
     return Releases(evidence.person_of(tuples.record), group, value, counts, np.arange(len(numbers)))

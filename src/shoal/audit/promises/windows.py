@@ -157,7 +157,8 @@ def true(evidence: Evidence) -> Finding:
         note = f"needs a trace, which names the record of each row{_doubted(evidence, '; ')}"
         return docket.finding("true", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
     figures |= _compare(evidence, docket)
-    note = "iot imputes: it shows values for records that had none" if imputes(evidence.policy) else _doubted(evidence)
+    name = evidence.policy.algorithm.name
+    note = f"{name} imputes: it shows values for records that had none" if imputes(evidence.policy) else _doubted(evidence)
     if figures["blanked"]:
         note = f"{figures['blanked']:,} values were blanked, for the rows of a group to look alike"
     return docket.finding("true", says, note=note, checked=evidence.released, figures=figures)
