@@ -16,13 +16,13 @@ from shoal.audit.published import Band, Node
 from shoal.audit.record import Judged, Record, recorded
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
 from shoal.audit.utility import losses
-from shoal.audit.verdict import Headline, holds, not_counted, outside_k, percent
-from shoal.audit.whole_rows import WholeRows, counted_fields
+from shoal.audit.verdict import Headline, counted_as_persons, holds, not_counted, outside_k, percent
+from shoal.audit.whole_rows import WholeRows
 
 __all__ = [
     "ACROSS", "Advice", "Answers", "Attack", "Band", "Distribution", "Evidence", "Exposure", "FilterReport", "Finding",
     "Headline", "Judged", "Node", "Observed", "Price", "Progress", "Reading", "Record", "Report", "Verdict", "Violation",
-    "Whole", "WholeRows", "WindowReport", "across_releases", "answers", "audit", "check_parts", "counted_fields",
+    "Whole", "WholeRows", "WindowReport", "across_releases", "answers", "audit", "check_parts", "counted_as_persons",
     "distributions", "gather", "holds", "judge", "judge_part", "losses", "not_counted", "outside_k", "percent", "promised",
     "read_manifest", "recorded", "together", "worst",
 ]  # fmt: skip

@@ -46,6 +46,7 @@ def headline(report: WindowReport) -> Headline:
         colour = "amber" if worse or open_ones or gaps else "green"
         parts = [holds(policy, report.whole)] if "k persons" not in open_ones else ["no promise was seen to be broken"]
         parts += [f"not checkable: {', '.join(open_ones)}"] if open_ones else []
+    parts += counted_as_persons(policy, report.promises)
     parts += gaps
     parts += [_worse(worse)] if worse else []
     if tolerated := [each for each in report.exposures if each.is_tolerated]:
@@ -84,6 +85,16 @@ def holds(policy: Policy, whole: WholeRows) -> str:
     if whole.counted:
         return f"k = {k} holds for {_listed(quasi)} alone: with {_listed(whole.counted)}, {whole.below:,} rows are below k"
     return f"k = {k} holds within groups, but {whole.below:,} rows look like fewer than {k} {_unit(policy)}"
+
+
+def counted_as_persons(policy: Policy, promises: Sequence[Finding]) -> list[str]:
+    """What was counted as persons and may not be, in words."""
+    if policy.person is None:
+        return ["each row counts as a person, since the policy names none"]
+    unnamed = sum(each.figures.get("unnamed", 0) for each in promises if each.promise == "k persons")
+    if not unnamed:
+        return []
+    return [f"{unnamed:,} row{'' if unnamed == 1 else 's'} without a person count{'s' if unnamed == 1 else ''} as one each"]
 
 
 def outside_k(policy: Policy, suppressed: int, accepted: int) -> str:

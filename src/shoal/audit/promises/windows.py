@@ -61,7 +61,10 @@ def k_persons(evidence: Evidence) -> Finding:
     docket.lines(np.flatnonzero((releases.how == REUSE) & nameless), "reuses a group that was not published before")
     sizes = count[member][np.unique(replay.group[member], return_index=True)[1]]
     figures: dict[str, Any] = {"k": k, "groups": len(sizes), "smallest": int(sizes.min()) if len(sizes) else None}
+    figures["unnamed"] = evidence.unnamed
     note = "rows are counted as persons, since the policy names none" if evidence.policy.person is None else ""
+    if evidence.unnamed:
+        note = f"{evidence.unnamed:,} records name no person, and each is counted as one"
     checked = int((releases.how != SUPPRESSED).sum())
     return docket.finding("k persons", says, checked=checked, figures=figures, note=note)
 
