@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.anonymizer import as_written
-from shoal.columns import numbers, texts
+from shoal.columns import numbers, texts, unreadable
 from shoal.policy import Policy
 from shoal.recognize import direct, form, is_identifier, stable_persons
 from shoal.text import percent
@@ -107,6 +107,7 @@ class KeptCheck:
         if by_name:
             return f"{by_name}, by its name"
         nulls = self._policy.nulls_of(name)
+        values = values.filter(pa.array(~unreadable(values.view(pa.large_binary()))))  # of bytes, those that are text
         if not numbers(values, nulls).wrong.any():
             return None
         some = texts(values.slice(0, _LOOKED_AT), nulls).drop_null().to_pylist()
