@@ -139,5 +139,5 @@ def test_options_that_are_not_there_on_spark_are_refused(tmp_path: Path) -> None
     command = ["pipe", str(tmp_path / "pipeline.yaml"), "--on", "local[2]"]
     found = CliRunner().invoke(app, [*command, "--page", "8080", "--set-clock", "now"])
     assert found.exit_code == 2
-    text = "--set-clock, --page: are not there with --on; leave it out; Spark's own UI shows the query"
+    text = "--set-clock, --page: are not supported with --on; leave it out; Spark's own UI shows the query"
     assert text in " ".join(found.output.split())

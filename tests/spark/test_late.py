@@ -90,7 +90,7 @@ def test_what_cannot_be_used_is_refused(spark: Any, tmp_path: Path) -> None:
             "late: needs a window of time; leave it out, or write window: {time: 30s}",
         ),
         (batch, RULE, 5, "late: nothing is late in a batch DataFrame, which is read in order of time; leave it out"),
-        (stream, RULE, "soon", "late: is no duration; write it like 250ms, 30s, 5m, or as a number of seconds"),
+        (stream, RULE, "soon", "late: is not a duration; write it like 250ms, 30s, 5m, or as a number of seconds"),
         (
             stream.withWatermark("at", "1 second"), RULE, 5,
             "late: the DataFrame has a watermark on at; leave it out, since the result gets one",

@@ -61,9 +61,9 @@ def test_what_spark_has_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as raised:
         pipe(file, "local[2]")
     assert raised.value.problems == (
-        "source.stdin: is not there on Spark; use file, kafka, or call shoal.spark.anonymize",
-        "sink.file.path: is a format that is not there on Spark; use .jsonl, or the sink parquet",
-        "trace: is not there on Spark; remove it",
+        "source.stdin: is not supported on Spark; use file, kafka, or call shoal.spark.anonymize",
+        "sink.file.path: is a format that is not supported on Spark; use .jsonl, or the sink parquet",
+        "trace: is not supported on Spark; remove it",
     )
 
 

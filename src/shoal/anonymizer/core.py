@@ -14,6 +14,7 @@ from shoal.anonymizer.lane import Lane
 from shoal.anonymizer.lanes import LaneSet
 from shoal.anonymizer.released import Released, ReleasedTuples
 from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.whole_rows import WholeRows
 from shoal.blocks import ARRIVAL, Batch, Diversity, new_diversity
 from shoal.columns import PERSON, Encoded, Publisher, StablePublisher, one_word
 from shoal.errors import InputError
@@ -63,8 +64,12 @@ class PayloadBuffer:
 class WindowCore:
     """The part that all windowed engines share."""
 
-    def __init__(self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str], bags: Bags | None = None) -> None:
+    def __init__(
+        self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str], bags: Bags | None = None,
+        whole: WholeRows | None = None,
+    ) -> None:  # fmt: skip
         self.lane = lane
+        self._whole = whole if whole and whole.names else None
         self.bags = bags if policy.bags else None
         self._stable = StablePublisher(policy)
         self._suppressed = policy.suppressed
@@ -92,8 +97,12 @@ class WindowCore:
             payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had, groups.doubt,
             (groups.early, groups.late), groups.withheld, groups.nodes,
         )  # fmt: skip
-        if self.bags and len(tuples.payload):
-            self.bags.add(payload.kept, self.payloads.content.kept.column(PERSON).to_numpy()[tuples.payload])
+        if (self.bags or self._whole) and len(tuples.payload):
+            persons = self.payloads.content.kept.column(PERSON).to_numpy()[tuples.payload]
+            if self.bags:
+                self.bags.add(payload.kept, persons)
+            if self._whole:
+                self._whole.see(tuples, groups, payload.kept, persons)
         return self._stable.published(published), rows
 
     def compact(self) -> None:

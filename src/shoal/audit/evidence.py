@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -44,6 +44,8 @@ class Evidence(Judged):
         Flags  # of each accepted record: it may have left before the span that is judged, or leaves with what is not judged
     )
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
+    written: Mapping[str, Ints] = field(default_factory=dict)  # of kept fields: which values are written alike
+    unnamed: int = 0  # accepted records without a person, where the policy names one: each counts as a person
     clock: Floats | None = None  # when the records of a part of a stream came, which do not say so themselves
     cache: dict[str, Any] = field(default_factory=dict, repr=False)  # results that several checks need
 
@@ -158,6 +160,8 @@ def gather(
         absent=after.absent,
         spare=after.spare,
         forms=after.forms,
+        written=after.written,
+        unnamed=int((before.person >= len(before.persons)).sum()) if policy.person is not None else 0,
         span=span,
         trace=matched,
         releases=releases,

@@ -129,10 +129,10 @@ def _problems(file: PipelineFile) -> Iterator[str]:
         if chosen.name in known:
             yield from known[chosen.name](chosen.settings).problems()
         else:
-            yield f"{place}.{chosen.name}: is not there on Spark; use {', '.join(known)}, or call shoal.spark.anonymize"
+            yield f"{place}.{chosen.name}: is not supported on Spark; use {', '.join(known)}, or call shoal.spark.anonymize"
     for name in ("bags", "dead_letters", "trace", "telemetry"):
         if getattr(file, name) is not None:
-            yield f"{name}: is not there on Spark; remove it"
+            yield f"{name}: is not supported on Spark; remove it"
 
 
 def _lines(found: DataFrame) -> DataFrame:
