@@ -73,6 +73,22 @@ def scope(nodeid: str) -> str:
     return TOGETHER.get(nodeid.partition("::")[0], nodeid)
 
 
+_crashed: list[Any] = []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    if error:
+        _crashed.append(node)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """After a crash, xdist leaves tests out: such a run has another status than one with failed tests."""
+    if _crashed:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """xdist's own groups are marks, which it writes into the names of tests; pytest 9.2 does not let it."""

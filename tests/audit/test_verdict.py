@@ -71,6 +71,14 @@ def test_a_good_output_is_green_and_says_for_what_k_holds() -> None:
     assert report.headline.outside == "0 of 40 rows are outside k."
 
 
+def test_a_k_that_hides_nobody_is_never_green() -> None:
+    """Every promise is kept, and no attack can be worse than 1/k."""
+    hidden = judged(policy(), output(note="same")).headline
+    found = judged(policy(privacy={"k": 1}), output(note="same")).headline
+    assert (hidden.colour, found.colour) == ("green", "amber")
+    assert found.text == "k = 1 hides nobody: a row may show what only one of the persons has"
+
+
 def test_it_says_that_rows_were_counted_as_persons() -> None:
     people, rows, trace = output()
     report = judged(policy(person="none"), (people, rows, trace))

@@ -144,7 +144,7 @@ def test_a_raw_user(tmp_path):
 def test_what_is_no_pseudonym(tmp_path):
     sample = case(tmp_path)
     sample.output[9]["user"] = "somebody"
-    assert named(sample) == [f"silent: {place(sample, 9)}, 'user': is no pseudonym of 32 hexadecimal digits"]
+    assert named(sample) == [f"silent: {place(sample, 9)}, 'user': is not a pseudonym of 32 hexadecimal digits"]
 
 
 def users(sample: Case) -> list[tuple[str, int]]:
@@ -162,7 +162,7 @@ def test_a_pseudonym_that_does_not_rotate(tmp_path, odd):
     assert again
     for row in again:
         sample.output[row]["user"] = sample.output[first]["user"]
-    what = "'user': bears a pseudonym of another period"
+    what = "'user': has a pseudonym of another period"
     assert named(sample) == [f"pseudonyms: {place(sample, row)}, {what}" for row in again]
     assert named(sample, traced=False) == named(sample)
     sample.output[40]["t"] += 0.25
@@ -175,7 +175,7 @@ def test_a_pseudonym_of_two_users(tmp_path):
     owner = users(sample)
     row = next(row for row, each in enumerate(owner) if each[1] == owner[0][1] and each[0] != owner[0][0])
     sample.output[row]["user"] = sample.output[0]["user"]
-    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': bears a pseudonym of another user"]
+    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': has a pseudonym of another user"]
 
 
 def test_two_pseudonyms_in_a_period(tmp_path):
@@ -183,7 +183,7 @@ def test_two_pseudonyms_in_a_period(tmp_path):
     owner = users(sample)
     row = next(row for row, each in enumerate(owner) if row and each in owner[:row])
     sample.output[row]["user"] = f"{Random(3).getrandbits(128):032x}"
-    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': bears another pseudonym than before in its period"]
+    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': has another pseudonym than before in its period"]
 
 
 def test_an_altered_time(tmp_path):
@@ -308,7 +308,7 @@ def test_a_z_that_follows_the_stream_is_held_against_its_floor(tmp_path):
     row = at(sample, "released")
     sample.trace[row]["z"] = 1
     assert named(sample) == [f"z users: {place(sample, row)}: the z of the trace is below the floor of 2"]
-    note = "z follows the stream and stands in no file: counts are held against its floor of 2"
+    note = "z follows the stream and is not in the files: counts are compared with its floor of 2"
     assert sample.report(traced=False)["z users"].note.startswith(note)
 
 
@@ -418,12 +418,13 @@ def habits(rows: int = 3000, regular: bool = True):
 
 def test_habits_link_the_pseudonyms_of_two_periods(tmp_path):
     chosen = policy(item={"field": "site"}, algorithm={"z": 2, "window": 150, "withheld": "drop"})
-    found = {}
+    found, verdicts = {}, {}
     for regular in (True, False):
         sample = case(tmp_path, chosen, list(habits(regular=regular)))
         report = sample.report()
         assert report.held
         found[regular] = {attack.name: attack for attack in report.figures.attacks}
+        verdicts[regular] = report.headline
         assert sample.report().figures == report.figures
     items, session, kept = ("rotation, by items", "rotation, by sessions", "rotation, by kept values")
     assert list(found[True]) == [items, session, kept]
@@ -433,6 +434,19 @@ def test_habits_link_the_pseudonyms_of_two_periods(tmp_path):
     for attack in found[False].values():
         assert attack.success < 0.08
         assert 1 / 60 <= attack.baseline < 1 / 55
+    assert (verdicts[True].colour, verdicts[False].colour) == ("amber", "green")
+    assert verdicts[True].text.startswith(
+        "every promise was kept; they bound the users of an item, and nothing else that is published; "
+        "an outsider can do more than chance: rotation, by items 9"
+    )
+    assert "rotation, by kept values 100.0 % (chance 1.7 %)" in verdicts[True].text
+
+
+def test_a_z_of_one_is_never_green(tmp_path):
+    chosen = policy(item={"field": "site"}, algorithm={"z": 1, "window": 150, "withheld": "drop"})
+    report = case(tmp_path, chosen, list(habits(rows=400, regular=False))).report()
+    assert (report.held, report.headline.colour) == (True, "amber")
+    assert "z = 1 withholds nothing: an item of a single user is published" in report.headline.text
 
 
 def test_where_rows_cannot_be_linked_no_attack_is_run(tmp_path):

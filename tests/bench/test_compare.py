@@ -168,6 +168,9 @@ def test_every_file_says_where_its_figures_come_from(compared: Comparison, tmp_p
     runs = list(csv.DictReader(files["runs.csv"].open()))
     assert len(runs) == len(compared.runs) and {run["seed"] for run in runs} == {"0", "1", "2"}
     assert set(MEASURES) <= set(runs[0])
+    header = files["runs.csv"].read_text().split("\n", 1)[0].split(",")
+    assert len(set(header)) == len(header)
+    assert {float(run["wait"]) for run in runs} == {40}  # the setting, not the mean that was measured
     summary = list(csv.DictReader(files["summary.csv"].open()))
     loss = next(row for row in summary if (row["measure"], row["algorithm"], row["data"]) == ("loss", "fads", "adult-3"))
     own = [float(run["loss"]) for run in runs if (run["algorithm"], run["data"]) == ("fads", "adult-3")]
@@ -227,7 +230,7 @@ def test_a_policy_and_a_file_with_windows_of_seconds(tmp_path: Path) -> None:
          "shenyang, conditions, nafld, star, each but wearables also with a number of values that are taken away at most, such "
          "as adult-3; for your own name a policy and a file\n"),
         (("--algorithms", "fads", "--against", "tide"), "against 'tide': is not compared; possible are fads\n"),
-        (("--k", "1"), "--k: is no whole number from 2 on; write it like 10, or 10,50\n"),
+        (("--k", "1"), "--k: is not a whole number of at least 2; write it like 10, or 10,50\n"),
         (("--wait", "5"), "wait 5 is below k 10: no group could ever fill; use at least 10\n"),
         (("--tuples", "49"), "tuples 49 are fewer than k 50: no group could ever fill; use at least 50\n"),
         (("--policy", "policy.yaml"), "--policy and --input belong together; give both, or none\n"),

@@ -230,7 +230,7 @@ def test_a_field_that_never_appears_is_an_error_at_once(tmp_path: Path) -> None:
         ("1.234,5", "is the decimal mark a comma? (input.decimal) is there a mark between thousands? (input.thousands)"),
         ("1,234", "is the decimal mark a comma? (input.decimal) or does a comma stand between thousands? (input.thousands)"),
         ("n/a", "does it mean missing? (nulls)"),
-        ("12 kg", "is there a unit beside the number? take it away before"),
+        ("12 kg", "is there a unit beside the number? remove it first"),
         ("03.04.1985", "is it a date? (part: year)"),
     ],
 )
@@ -239,6 +239,14 @@ def test_a_likely_cause_is_named_without_the_value(value: str, cause: str) -> No
     anonymizer = shoal.Anonymizer(shoal.Policy.parse(policy))
     anonymizer.push({"a": value})
     assert str(anonymizer.rejected[0]) == f"row 1, 'a': not a number (value withheld); {cause}"
+
+
+def test_the_likely_cause_of_very_many_values() -> None:
+    policy = "{person: none, attributes: {a: {quasi: numeric, range: [0, 9], grid: 1}}, privacy: {k: 1}, window: {count: 9}}"
+    anonymizer = shoal.Anonymizer(shoal.Policy.parse(policy))
+    anonymizer.push_batch(pa.RecordBatch.from_pylist([{"a": f"3,{i:03}5"} for i in range(900)]))
+    comma = "'a': not a number (value withheld); is the decimal mark a comma? (input.decimal)"
+    assert dict(anonymizer.stats.reasons) == {comma: 900}
 
 
 def test_ambiguous_times_name_both_readings(tmp_path: Path) -> None:

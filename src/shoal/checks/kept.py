@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.anonymizer import as_written
-from shoal.columns import numbers, texts
+from shoal.columns import numbers, texts, unreadable
 from shoal.policy import Policy
 from shoal.recognize import direct, form, is_identifier, stable_persons
 from shoal.text import percent
@@ -97,7 +97,7 @@ class KeptCheck:
         elif complete or persons >= ENOUGH * least:
             yield Found(f"{line}, and it is published as it is; {self._remedy(name)}", True)
         else:
-            yield Found(f"{line}; the sample is too short to tell whether that stays so", False)
+            yield Found(f"{line}; the sample is too short to know whether that is so in all data", False)
 
     def _kind(self, name: str, values: pa.Array) -> str | None:
         """The kind of identifier that a field looks like, by its name or by the form of its values."""
@@ -107,6 +107,7 @@ class KeptCheck:
         if by_name:
             return f"{by_name}, by its name"
         nulls = self._policy.nulls_of(name)
+        values = values.filter(pa.array(~unreadable(values.view(pa.large_binary()))))  # of bytes, those that are text
         if not numbers(values, nulls).wrong.any():
             return None
         some = texts(values.slice(0, _LOOKED_AT), nulls).drop_null().to_pylist()

@@ -44,13 +44,13 @@ MEASURES: Mapping[str, Measure] = {
     "query_error": Measure("query error", "relative error of counts with two conditions, the median"),
     "accuracy": Measure("accuracy", "of a model trained on the output, on records that it did not see", 3, True),
     "accuracy_input": Measure("accuracy, input", "of the same model trained on the input", 3, True),
-    "wait": Measure("wait", "from arrival to release, in the mean: arrivals, or seconds", 1),
+    "mean_wait": Measure("wait", "from arrival to release, in the mean: arrivals, or seconds", 1),
     "longest_wait": Measure("longest wait", "the longest of these", 0),
     "suppressed": Measure("suppressed", "share of the tuples", 4),
     "linkage": Measure("linkage", "success of an attacker who knows a record's quasi-identifiers"),
     "whole_row": Measure("whole row", "success of an attacker who knows all of a record that the output shows"),
     "below_k": Measure("below k", "share of the rows in classes below k, with all that is published", 4),
-    "rate": Measure("tuples/s", "tuples a second, one core, Arrow in to Arrow out", -1, True),
+    "rate": Measure("tuples/s", "tuples per second, one core, Arrow in to Arrow out", -1, True),
 }
 
 
@@ -71,7 +71,7 @@ def figures(evidence: Evidence, rows: pa.Table, label: str | None, seed: int) ->
         "query_error": use.answers.pair_median,
         "accuracy": learned[0],
         "accuracy_input": learned[1],
-        "wait": float(waits.mean()) if len(waits) else 0.0,
+        "mean_wait": float(waits.mean()) if len(waits) else 0.0,
         "longest_wait": float(waits.max()) if len(waits) else 0.0,
         "suppressed": use.suppressed,
         "linkage": attacks["linkage"],
