@@ -74,6 +74,57 @@ def test_a_compiler_is_not_loaded_in_vain(folder: Path) -> None:
     assert python(folder, f"{LAST}; {is_there}") == "8.0 cache\nFalse"
 
 
+CRAMPED = """
+import ctypes, mmap
+system = ctypes.CDLL(None)
+system.mmap.restype = ctypes.c_void_p
+system.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+system.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+def reserve(size):
+    return system.mmap(None, size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+
+holes = [reserve(3 * mmap.PAGESIZE) for _ in range(400)]
+below = reserve(6 << 30)
+while reserve(4 * mmap.PAGESIZE) > below:
+    pass
+for hole in holes[::2]:
+    system.munmap(hole, 3 * mmap.PAGESIZE)
+"""
+
+TABLE = """
+import math
+import numpy as np
+from shoal.compiled import kernel
+
+@kernel
+def logs(values):
+    found = 0.0
+    for i in range(len(values)):
+        found += (0.25 + i) * math.log(values[i]) + 0.1
+LONG    return found
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reserves addresses as Linux does")
+def test_machine_code_is_loaded_where_only_small_holes_are_near(folder: Path) -> None:
+    """The sections of a kernel must lie near each other, also in a process that has few addresses left near its libraries."""
+    steps = "".join(f"    found += values[{i} % len(values)] * math.sqrt(found + {i}.7)\n" for i in range(600))
+    (folder / "table.py").write_text(TABLE.replace("LONG", steps))
+    script = "from table import logs, np\nprint(logs(np.array([2.0, 3.0])), *logs.origins)"
+    compiled = python(folder, script)
+    assert compiled.endswith(" compiler")
+    assert python(folder, CRAMPED + script) == compiled.replace("compiler", "cache")
+
+
+def test_a_function_of_the_compilers_library_is_refused_by_name(folder: Path) -> None:
+    (folder / "table.py").write_text(TABLE.replace("LONG", "    found = np.nextafter(found, 9.0)\n"))
+    text = python(folder, "from table import logs, np\nlogs(np.array([2.0, 3.0]))")
+    assert text.splitlines()[-1] == (
+        "RuntimeError: table.logs calls a function of numba's library, such as np.nextafter; use one of the C library"
+    )
+
+
 def test_a_kernel_may_call_another(folder: Path) -> None:
     assert python(folder, f"{IMPORTS}print(both(np.array([1.0, 4.0])))") == "10.0"
 

@@ -23,6 +23,8 @@ _WITH_SIGNS = re.compile(rf"[^0-9+-]{{0,4}}(?:{_BARE})[^0-9]{{0,6}}")
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?")
 _ISO_SHORT = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*")
 _GARBLED = re.compile("\ufffd|Ã[\u0080-\u00bf\u0152-\u2122]|Â[\u00a0-\u00bf]")
+_AFFIXED = re.compile(rf"([^0-9+-]{{0,4}})((?:{_BARE}))([^0-9]{{0,6}})")
+_MOST_AFFIXES = 3
 _NULLS = "does it mean missing? (nulls)"
 _BOTH = "is the decimal mark a comma? (input.decimal) or does a comma stand between thousands? (input.thousands)"
 
@@ -73,6 +75,23 @@ def number_cause(text: str, marks: Marks = PLAIN) -> str:
     return ""
 
 
+def are_affixed(texts: Collection[str]) -> bool:
+    """Whether all texts are numbers, and some have one of few signs beside them: a unit, a currency, the sign of a negative.
+
+    >>> are_affixed(["12 kg", "7.5 kg"]), are_affixed(["$5", "($3.10)"]), are_affixed(["12", "7"]), are_affixed(["P1", "Q1"])
+    (True, True, False, False)
+    >>> are_affixed(["P0012", "P0137"]), are_affixed(["12a", "14b", "9c", "1d"])
+    (False, False)
+    """
+    found = [_AFFIXED.fullmatch(text) for text in texts]
+    if not found or not all(found):
+        return False
+    parts = [match.groups() for match in found if match]
+    before, after = {one.strip() for one, _, _ in parts}, {last.strip() for _, _, last in parts}
+    is_code = any(one[-1:].isalpha() or (number[:1] == "0" and number[1:2].isdigit()) for one, number, _ in parts)
+    return not is_code and len(before) <= _MOST_AFFIXES and len(after) <= _MOST_AFFIXES and bool((before | after) - {""})
+
+
 def _called(mark: str) -> str:
     return "a comma" if mark == "," else "a point"
 
@@ -85,7 +104,7 @@ def time_cause(text: str) -> str:
     """
     if is_missing(text):
         return f"{_NULLS} every record needs a time"
-    found = column_forms([text])
+    found = column_forms([text]) if forms_of(text) else ()
     return f"is it {' or '.join(found)}? (input.times)" if found else ""
 
 

@@ -21,9 +21,10 @@ _TOKEN = re.compile(r"dd|mmm|mm|yyyy|yy|hh|ss|am|zone|[ T.,/:-]")
 _PATTERNS = {
     "day": "[0-9]{1,2}", "month": "[0-9]{1,2}", "name": "[A-Za-z]{3,9}", "year": "[0-9]{4}", "short": "[0-9]{2}",
     "hour": "[0-9]{1,2}", "minute": "[0-9]{2}", "second": r"[0-9]{2}(?:[.,][0-9]{1,9})?", "half": "[AaPp][Mm]",
-    "zone": "(?:Z|[+-][0-9]{2}:?[0-9]{2})",
+    "zone": "(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})",
 }  # fmt: skip
 _PARTS = {"dd": "day", "mmm": "name", "yyyy": "year", "yy": "short", "hh": "hour", "ss": "second", "am": "half", "zone": "zone"}
+_UTC = ("Z", "UTC", "GMT")
 _PIVOT = 69  # of years of two digits: 69 to 99 are of the 20th century, 00 to 68 of the 21st
 _LENGTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
@@ -58,12 +59,16 @@ def problem(form: str) -> str | None:
 
 
 def _pieces(form: str) -> list[tuple[str, str]]:
-    """The tokens of a form, each with the name of its part; empty for a mark between parts. `mm` after `hh` are minutes."""
+    """The tokens of a form, each with the name of its part; empty for a mark between parts.
+
+    `mm` are minutes after `hh:`, and after `hh` if the month stands before.
+    """
     found: list[tuple[str, str]] = []
     for token in _TOKEN.findall(form):
         name = _PARTS.get(token, "")
         if token == "mm":
-            name = "minute" if any(part == "hour" for _, part in found) and found[-1][0] == ":" else "month"
+            before = {part for _, part in found}
+            name = "minute" if "hour" in before and (found[-1][0] == ":" or before & {"month", "name"}) else "month"
         found.append((token, name))
     return found
 
@@ -137,10 +142,10 @@ def _offsets(zones: pa.Array) -> NDArray[np.float64]:
 
 def _offset(zone: str) -> float:
     """
-    >>> _offset("Z"), _offset("+01:30"), _offset("-0500")
-    (0.0, 5400.0, -18000.0)
+    >>> _offset("Z"), _offset("UTC"), _offset("+01:30"), _offset("-0500")
+    (0.0, 0.0, 5400.0, -18000.0)
     """
-    if zone == "Z":
+    if zone in _UTC:
         return 0.0
     digits = zone[1:].replace(":", "")
     return (-1.0 if zone[0] == "-" else 1.0) * (3600 * int(digits[:2]) + 60 * int(digits[2:]))
@@ -170,8 +175,8 @@ def iso_days(seconds: NDArray[np.float64]) -> pa.Array:
 
 _SHAPE = re.compile(
     r"(?P<a>[0-9]{1,4})(?P<mark>[ ./-])(?P<b>[0-9]{1,2}|[A-Za-z]{3,9})(?P=mark)(?P<c>[0-9]{4}|[0-9]{1,2})"
-    r"(?:(?P<gap>T|,? )(?P<hour>[0-9]{1,2}):[0-9]{2}(?P<second>:[0-9]{2}(?:[.,][0-9]{1,9})?)?"
-    r"(?P<half> ?[AaPp][Mm])?(?P<zone> ?(?:Z|[+-][0-9]{2}:?[0-9]{2}))?)?"
+    r"(?:(?P<gap>T|,? |:)(?P<hour>[0-9]{1,2})(?P<colon>[:.])[0-9]{2}(?P<second>(?P=colon)[0-9]{2}(?:[.,][0-9]{1,9})?)?"
+    r"(?P<half> ?[AaPp][Mm])?(?P<zone> ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?)?"
 )
 
 
@@ -180,17 +185,27 @@ def forms_of(text: str) -> tuple[str, ...]:
 
     >>> forms_of("03.04.2025"), forms_of("3/25/2025 8:30 PM"), forms_of("x")
     (('dd.mm.yyyy', 'mm.dd.yyyy'), ('mm/dd/yyyy hh:mm am',), ())
+    >>> forms_of("2025-3-25"), forms_of("2025-03-25"), forms_of("2025-03-25 20:30 UTC")
+    (('yyyy-mm-dd',), (), ('yyyy-mm-dd hh:mm zone',))
+    >>> forms_of("25/Mar/2025:20:30:05 +0100"), forms_of("25.3.2025 20.30")
+    (('dd/mmm/yyyy:hh:mm:ss zone',), ('dd.mm.yyyy hh.mm',))
     """
     found = _SHAPE.fullmatch(text)
-    if found is None or (found["mark"] == " " and found["b"].isdigit()):
+    return () if found is None or _is_iso(found) else _forms(found)
+
+
+def _forms(found: re.Match[str]) -> tuple[str, ...]:
+    """All forms, also that of ISO 8601."""
+    if found["mark"] == " " and found["b"].isdigit():
         return ()
     mark, first, last = found["mark"], found["a"], found["c"]
     clock = ""
     if found["hour"]:
-        clock = f"{found['gap']}hh:mm" + ":ss" * bool(found["second"])
+        clock = f"{found['gap']}hh{found['colon']}mm" + f"{found['colon']}ss" * bool(found["second"])
         clock += "".join(part.group(1) + name for name in ("am", "zone") if (part := _space(found, name)))
     if len(first) == 4:
-        return (f"yyyy{mark}mm{mark}dd{clock}",) if mark != "-" and found["b"].isdigit() and len(last) < 3 else ()
+        is_day = found["b"].isdigit() and len(last) < 3 and 1 <= int(found["b"]) <= 12 and 1 <= int(last) <= 31
+        return (f"yyyy{mark}mm{mark}dd{clock}",) if is_day else ()
     year = "yyyy" if len(last) == 4 else "yy" if len(last) == 2 else ""
     if not year or len(first) > 2:
         return ()
@@ -200,6 +215,14 @@ def forms_of(text: str) -> tuple[str, ...]:
     day_first = [f"dd{mark}mm{mark}{year}{clock}"] if 1 <= one <= 31 and 1 <= two <= 12 else []
     month_first = [f"mm{mark}dd{mark}{year}{clock}"] if 1 <= one <= 12 and 1 <= two <= 31 else []
     return (*day_first, *month_first)
+
+
+def _is_iso(found: re.Match[str]) -> bool:
+    """Whether a date is written as ISO 8601 says."""
+    if len(found["a"]) < 4 or found["mark"] != "-":
+        return False
+    has_two_digits = {len(found[part] or "00") for part in ("b", "c", "hour")} == {2}
+    return has_two_digits and found["colon"] != "." and (found["zone"] or "").strip() not in _UTC[1:]
 
 
 def _space(found: re.Match[str], name: str) -> re.Match[str] | None:
@@ -215,7 +238,8 @@ def column_forms(texts: Iterable[str]) -> tuple[str, ...]:
     """
     common: tuple[str, ...] | None = None
     for text in texts:
-        found = forms_of(text)
+        shape = _SHAPE.fullmatch(text)
+        found = _forms(shape) if shape else ()
         common = found if common is None else tuple(form for form in common if form in found)
         if not common:
             return ()

@@ -158,9 +158,16 @@ def words(name: str) -> frozenset[str]:
 def direct(name: str) -> str | None:
     """The kind of direct identifier that the name stands for, if any.
 
+    In a path the last part decides, if it is one of those known: the city of an address is no address.
+
     >>> direct("e-mail"), direct("firstName"), direct("country_name"), direct("age")
     ('contact data', 'names', None, None)
+    >>> direct("address.city"), direct("home.address.zip"), direct("address.line1"), direct("country.name")
+    (None, 'postcodes', 'addresses', None)
     """
+    inner = name.rpartition(".")[2]
+    if inner != name and (is_quasi(inner) or direct(inner) not in (None, "names")):
+        return direct(inner)
     found = words(name)
     for kind, known in DIRECT.items():
         if found & known and not (kind == "names" and is_quasi(name)):

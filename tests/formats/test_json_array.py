@@ -70,8 +70,8 @@ REMEDY = "correct it there, or write one record per line and name it .jsonl"
         ('[{"a": 1}] []', ": goes on after the end of its array; " + REMEDY),
         (
             '{\n "data": []}',
-            ": is one JSON object, not an array or lines of records; take the records out of it, as jq -c '.data[]' in.json > "
-            "out.jsonl does with those under data",
+            ": is a JSON object over several lines, not an array or lines of records; take the records out: "
+            "jq -c '.data[]' in.json > out.jsonl if they are under data, jq -c . in.json > out.jsonl if each is an object",
         ),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -121,13 +122,16 @@ def test_a_sample_of_more_expects_other_values(tmp_path: Path) -> None:
         ("x", lambda i: "she said that " + "it was fine " * (i % 30), "some values look like free text"),
         ("x", lambda i: f"q{i}", "almost every row has a value of its own"),
         ("x", lambda i: 7_000_000 + i, "almost every row has a value of its own"),
-        ("x", lambda i: [i % 30], "it holds lists, which cannot be generalized"),
+        ("x", lambda i: [i % 30], "it holds lists or objects, which cannot be generalized"),
         ("x", lambda i: None, "it is missing in all rows of the sample"),
         ("x", lambda i: "same", "it has one value only"),
         ("age", lambda i: i if i < 3 else None, "fewer than 5 rows of the sample have a value"),
         ("age", lambda i: 1e308 * (-1) ** i * (1 + i % 3 / 10), "its values are too far apart for a range"),
         ("age", lambda i: "inf" if i == 3 else str(i % 30), "some values are infinite"),
         ("age", lambda i: "old" if i % 9 == 3 else str(i % 30), "it is mixed: most values are numbers, but 11 % are not"),
+        ("age", lambda i: f"{i % 60} years", "its values are numbers with a unit or a sign beside them"),
+        ("height", lambda i: f"{1000 + i}.5-" if i % 2 else f"{1000 + i}.5", "its values are numbers with a unit or a sign"),
+        ("city", lambda i: {"name": "x"} if i % 2 else "y", "it holds lists or objects, which cannot be generalized"),
         ("city", lambda i: f"c{i % 50}", "most of its 50 values are rare (fewer than 5 rows each)"),
         ("city", lambda i: f"c{i % 100}", "most of its 100 values are rare (fewer than 5 rows each)"),
         ("zip", lambda i: f"AB{i % 30} 1C", "a postcode can single persons out"),
@@ -145,6 +149,38 @@ def test_what_is_never_active(tmp_path: Path, name: str, value: Any, reason: str
     assert f"'{name}' is left out: " in flat
     assert reason in flat
     assert not any(one in text for one in values if isinstance(one, str) and len(one) > 3 and one != "same")
+
+
+def test_few_others_among_numbers(tmp_path: Path) -> None:
+    text = drafted(tmp_path, [{"age": "old" if i == 7 else str(20 + i % 50), "sex": "fm"[i % 2]} for i in range(200)])
+    flat = " ".join(text.replace("#", " ").split())
+    assert "'age' is left out: it is mixed: most values are numbers, but under 1 % are not" in flat
+    assert "Enabled, the records with others are rejected. age: {quasi: numeric, range: [15, 70], grid: 5}" in flat
+
+
+def test_a_field_of_an_address_that_is_none(tmp_path: Path) -> None:
+    rows = [{"address": {"city": "ab"[i % 2], "street": "cd"[i % 2]}, "sex": "fm"[i % 2]} for i in range(200)]
+    text = drafted(tmp_path, [{"pid": i % 90, **row} for i, row in enumerate(rows)])
+    assert published(Policy.parse(text)) == {"address.city": "categorical", "sex": "categorical"}
+    assert "'address.street' is left out: by its name it holds addresses; never publish it." in text
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("%Y-%m-%d %H:%M:%S UTC", '"yyyy-mm-dd hh:mm:ss zone"'), ("%d/%b/%Y:%H:%M:%S +0000", '"dd/mmm/yyyy:hh:mm:ss zone"'),
+        ("%d.%m.%Y %H.%M", "dd.mm.yyyy hh.mm"), ("%Y%m%d%H%M%S", "yyyymmddhhmmss"), ("%Y-%m-%d 7:%M", '"yyyy-mm-dd hh:mm"'),
+        ("%Y%m%dT%H%M%SZ", None),
+    ],
+)  # fmt: skip
+def test_forms_of_times(tmp_path: Path, written: str, form: str | None) -> None:
+    moments = [datetime(2025, 3, 3) + timedelta(minutes=37 * i) for i in range(200)]
+    text = drafted(
+        tmp_path, [{"pid": i % 90, "visit_time": at.strftime(written), "sex": "fm"[i % 2]} for i, at in enumerate(moments)]
+    )
+    policy = Policy.parse(text)
+    assert policy.time and policy.time.field == "visit_time"
+    assert f"\ninput: {{times: {{visit_time: {form}}}}}\n" in text if form else "\ninput:" not in text
 
 
 def test_no_clear_quasi_identifier(tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ CASES = [
     Ugly(
         "latin1.csv",
         b"town,size\nK\xf6ln,3\nA\x81lborg,4\n",
-        "commas between fields, Latin-1, a header",
+        "commas between fields, Latin-1, a header, control characters among the letters: it may be in another encoding, such as "
+        "CP850 (iconv -f … -t UTF-8)",
         {"encoding": "latin-1"},
         2,
         ("town", "size"),
@@ -289,6 +290,53 @@ CASES = [
         ("who.age", "who.home.zip"),
     ),
     Ugly("list.jsonl", lines('{"a": 1, "tags": ["x"]}', '{"a": 2, "tags": []}'), "", {}, 2, ("a", "tags")),
+    Ugly("caret.csv", table("^").encode(), "carets between fields, UTF-8, a header", {"separator": "^"}, 5, NAMES),
+    Ugly(
+        "colon.csv",
+        table(":").encode(),
+        f'{PLAIN}, one column alone: set input.separator: ":" if it stands between fields',
+        {},
+        5,
+        ("name:age:height",),
+    ),
+    Ugly(
+        "quoted-lines.csv",
+        "".join(f'"{line}"\n' for line in table().splitlines()).encode(),
+        f"{PLAIN}, one column alone: whole lines stand in quotes (remove those)",
+        {},
+        5,
+        ("name,age,height",),
+    ),
+    Ugly(
+        "spaced-quotes.csv",
+        lines('"name", "town"', '"Ann", "Rome"', '"Bo", "Oslo"'),
+        f"{PLAIN}, spaces before quotes, which become part of the values (remove them)",
+        {},
+        2,
+        ("name", ' "town"'),
+    ),
+    Ugly(
+        "escaped-quotes.csv",
+        lines("name,said,age", *(rf'{name},"he \"smiled\", and left",{age}' for name, age, _ in LINES)),
+        error="its first line is no header: those below have more fields; quotes with a backslash before them: write them "
+        'twice instead, as in ""; or remove what stands above the header, or the marks at the ends of the lines',
+    ),
+    Ugly(
+        "some-escaped-quotes.csv",
+        lines("name,said", r'Ann,"a \"b\" c"', "Bo,x", "Cy,y"),
+        f'{PLAIN}, quotes with a backslash before them: write them twice instead, as in ""',
+        {},
+        3,
+        ("name", "said"),
+    ),
+    Ugly(
+        "wrapper.json",
+        b'{"count": 2, "data": [{"a": 1}, {"a": 2}]}\n',
+        error="holds one record alone, with lists in it; if those hold the records, take them out, as jq -c '.data[]' in.json > "
+        "out.jsonl does with those under data",
+    ),
+    Ugly("null-object.jsonl", lines('{"a": 1, "b": null}', *['{"a": 2, "b": {"c": 3}}'] * 5), "", {}, 6, ("a", "b.c")),
+    Ugly("people.csv.zip", b"PK\x03\x04", error="is an archive by its name; unpack it, and name a file that was in it"),
     Ugly("broken.jsonl", lines('{"a": 1}', "{a: 2}", '{"a": 3}'), "", {}, 2, ("a",), bad=1),
 ]
 

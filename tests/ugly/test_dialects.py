@@ -91,6 +91,8 @@ def test_the_dialect_of_a_table_of_numbers_is_found(values: list[tuple[int, int]
         ("dd.mm.yyyy", "%d.%m.%Y"), ("mm/dd/yyyy", "%m/%d/%Y"), ("dd/mm/yyyy hh:mm", "%d/%m/%Y %H:%M"),
         ("yyyy/mm/dd hh:mm:ss", "%Y/%m/%d %H:%M:%S"), ("dd-mmm-yyyy", "%d-%b-%Y"), ("mm/dd/yyyy hh:mm am", "%m/%d/%Y %I:%M %p"),
         ("dd.mm.yyyy hh:mm:sszone", "%d.%m.%Y %H:%M:%S%z"), ("yyyymmdd", "%Y%m%d"), ("dd.mm.yy", "%d.%m.%y"),
+        ("dd.mm.yyyy hh.mm", "%d.%m.%Y %H.%M"), ("yyyymmddhhmmss", "%Y%m%d%H%M%S"), ("hh:mm dd.mm.yyyy", "%H:%M %d.%m.%Y"),
+        ("dd/mmm/yyyy:hh:mm:ss zone", "%d/%b/%Y:%H:%M:%S %z"), ("yyyy-mm-dd hh:mm:ss zone", "%Y-%m-%d %H:%M:%S UTC"),
     ],
 )  # fmt: skip
 @given(moments=st.lists(st.datetimes(datetime(1970, 1, 1), datetime(2067, 1, 1)), min_size=1, max_size=5))

@@ -16,7 +16,8 @@ import shoal
 from shoal.audit import audit
 from shoal.checks import check
 from shoal.errors import InputError, PolicyError, RejectedError
-from shoal.infer import draft
+from shoal.formats import detected
+from shoal.infer import draft, study, written
 
 POLICY = """
 input: {separator: ";", encoding: cp1252, decimal: ",", times: {born: dd.mm.yyyy}}
@@ -157,6 +158,29 @@ def test_a_sheet_with_a_title_or_two_rows_of_names_is_refused(tmp_path: Path) ->
             assert "1 field without a name" in draft(tmp_path / "e.xlsx")
 
 
+def test_a_workbook_of_several_sheets(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book, path = Workbook(), tmp_path / "guests.xlsx"
+    book.active.append(["Read me"])
+    guests = book.create_sheet("Guests")
+    for row in (("pid", "age"), *((f"p{i}", 20 + i % 9) for i in range(90))):
+        guests.append(row)
+    book.save(path)
+    first = "the first of 2 sheets (infer --sheet, or input.sheet, names another)"
+    assert str(detected(str(path))) == first
+    with pytest.raises(InputError) as caught:
+        study(str(path), 100)
+    assert str(caught.value) == f"{path}: has no records in {first}, since a draft needs some to look at"
+    seen = study(str(path), 100, detected(str(path), sheet="Guests"))
+    assert str(seen.sample.written) == ""
+    policy = shoal.Policy.parse(written(str(path), seen))
+    assert (policy.input.sheet, policy.person, set(policy.attributes)) == ("Guests", "pid", {"age"})
+    with pytest.raises(InputError) as caught:
+        detected("x.csv", sheet="Guests")
+    assert str(caught.value) == "x.csv: is no workbook, and has no sheets; leave out --sheet"
+
+
 def test_dates_of_eight_digits(tmp_path: Path) -> None:
     source = tmp_path / "e.csv"
     source.write_text("".join(["pid,born,code\n", *(f"{i},{19530101 + i % 28},{19530101 + i % 28}\n" for i in range(60))]))
@@ -218,8 +242,6 @@ def test_a_likely_cause_is_named_without_the_value(value: str, cause: str) -> No
 
 
 def test_ambiguous_times_name_both_readings(tmp_path: Path) -> None:
-    from shoal.infer import draft
-
     path = tmp_path / "e.csv"
     path.write_text("pid,ts\n" + "".join(f"p{i},0{i % 9 + 1}/0{i % 8 + 1}/2025\n" for i in range(40)))
     with pytest.raises(PolicyError) as caught:
@@ -250,8 +272,6 @@ def test_paths_lead_into_lists(tmp_path: Path) -> None:
 
 def test_only_the_beginning_of_a_long_file_is_read(tmp_path: Path) -> None:
     """A sparse file of 20 GB: whoever read on would meet bytes that no text has."""
-    from shoal.infer import draft
-
     path = tmp_path / "long.csv"
     with path.open("wb") as file:
         file.write(b"pid,age\n" + b"".join(b"p%d,%d\n" % (i % 9000, 20 + i % 60) for i in range(1_000_000)))

@@ -50,7 +50,7 @@ def moment(text: str, form: str) -> float:
     rest, parts = text, dict[str, str]()
     dense = re.fullmatch(r"[a-z]+", form) is not None
     for token in re.findall(r"yyyy|mmm|dd|mm|yy|hh|ss|am|zone|.", form):
-        key = "minute" if token == "mm" and "hh" in parts else token
+        key = "minute" if token == "mm" and "hh" in parts and "minute" not in parts else token
         taken = re.match(_shape(key, dense), rest)
         if taken is None:
             raise ValueError("of another form")
@@ -65,7 +65,7 @@ def moment(text: str, form: str) -> float:
 def _shape(key: str, dense: bool) -> str:
     shapes = {
         "yyyy": r"\d{4}", "yy": r"\d{2}", "mmm": r"[A-Za-z]{3,9}", "minute": r"\d{2}", "ss": r"\d{2}(?:[.,]\d{1,9})?",
-        "am": r"(?i:am|pm)", "zone": r"Z|[+-]\d{2}:?\d{2}",
+        "am": r"(?i:am|pm)", "zone": r"Z|UTC|GMT|[+-]\d{2}:?\d{2}",
     }  # fmt: skip
     if key in ("dd", "mm", "hh"):
         return r"(?a:\d{2})" if dense else r"(?a:\d{1,2})"
@@ -85,7 +85,7 @@ def _seconds(parts: dict[str, str]) -> float:
         raise ValueError("no second")
     zone = parts.get("zone", "Z")
     offset = timedelta(0)
-    if zone != "Z":
+    if zone not in ("Z", "UTC", "GMT"):
         digits = zone[1:].replace(":", "")
         offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:])) * (-1 if zone[0] == "-" else 1)
     whole = datetime(

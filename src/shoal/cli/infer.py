@@ -26,6 +26,7 @@ def infer(
         str | None,
         typer.Option(help="A schema instead of INPUT: .avsc (Avro), .json (JSON Schema) or .proto.", metavar="FILE"),
     ] = None,
+    sheet: Annotated[str, typer.Option(help="The sheet of a workbook; default the first.", metavar="NAME")] = "",
     folder: Annotated[
         str | None, typer.Option("--hierarchies", help="Where to write the project's hierarchies.", metavar="FOLDER")
     ] = None,
@@ -38,6 +39,7 @@ def infer(
     with reported():
         from shoal.cli.terminal import errors, say
         from shoal.errors import InputError
+        from shoal.formats import detected
         from shoal.infer import from_arx, from_schema, study, written
 
         if schema is not None and source is None and arx is None and folder is None:
@@ -45,7 +47,7 @@ def infer(
         elif arx is not None and source is None and schema is None:
             typer.echo(from_arx(arx, folder), nl=False)
         elif source is not None and arx is None and folder is None and schema is None:
-            seen = study(source, rows)
+            seen = study(source, rows, detected(source, sheet=sheet))
             if str(seen.sample.written):
                 say(errors(), f"{source}: {seen.sample.written}")
             typer.echo(written(source, seen), nl=False)

@@ -42,7 +42,7 @@ def find(kernel: Kernel, kinds: tuple[Kind, ...]) -> Found:
         return Found(*known, "shipped")
     file = _file(kernel, kinds)
     if kept := _read(file):
-        return Found(_loaded(kept[1]), kept[0], "cache")
+        return Found(_loaded(kernel, kept[1]), kept[0], "cache")
     if kernel.folder == FOLDER and shipped.is_here():
         _log.warning("%s: this package has no machine code for these arguments; compiling it", name_of(kernel))
     from shoal.compiled.compiler import compiled
@@ -50,7 +50,7 @@ def find(kernel: Kernel, kinds: tuple[Kind, ...]) -> Found:
     made = compiled(kernel, kinds)
     code = made.native()
     _write(file, {"result": made.result, "kernel": name_of(kernel), "kinds": list(map(str, kinds))}, code)
-    return Found(_loaded(code), made.result, "compiler")
+    return Found(_loaded(kernel, code), made.result, "compiler")
 
 
 def name_of(kernel: Kernel) -> str:
@@ -105,16 +105,30 @@ def _target_machine() -> Any:
     return binding.Target.from_default_triple().create_target_machine(opt=0, jit=True, reloc="pic", codemodel="default")
 
 
-_engines: list[Any] = []  # machine code lives as long as its engine
+@cache
+def _linker() -> Any:
+    """JITLink: it puts all sections of an object file next to each other.
+
+    LLVM's older linker places each section where the process has room. In a large process they can lie further apart than
+    32 bits reach; then LLVM ends the process.
+    """
+    from llvmlite import binding
+
+    return binding.create_lljit_compiler(_target_machine(), use_jit_link=True)
 
 
-def _loaded(code: bytes) -> int:
+_libraries: list[Any] = []  # machine code lives as long as its library
+
+
+def _loaded(kernel: Kernel, code: bytes) -> int:
     """The address of the entry in an object file."""
     from llvmlite import binding
 
-    machine = _target_machine()
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine, use_lmm=False)
-    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    _engines.append(engine)
-    return int(engine.get_function_address(ENTRY))
+    builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(ENTRY)
+    try:
+        library = builder.link(_linker(), f"{name_of(kernel)} {len(_libraries)}")
+    except RuntimeError as failure:
+        message = f"{name_of(kernel)} calls a function of numba's library, such as np.nextafter; use one of the C library"
+        raise RuntimeError(message) from failure
+    _libraries.append(library)
+    return int(library[ENTRY])

@@ -14,6 +14,7 @@ _KNOWN = (
     f"{', '.join(_TEXTS)} (each also {', '.join(PACKED[:-1])} or {PACKED[-1]}), {', '.join([*_TABLES, *_BOOKS])}, "
     "or be - for standard input or output"
 )
+_ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst")
 _WRITABLE = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow", ".feather", ".avro")
 
 
@@ -57,6 +58,8 @@ def kind(path: str) -> str:
         return found
     if suffix(path.lower().removesuffix(packing(path))) in {**_TABLES, **_BOOKS}:
         raise InputError(f"{path}: Parquet and Arrow files compress themselves; name it without {packing(path)}")
+    if path.lower().endswith(_ARCHIVES):
+        raise InputError(f"{path}: is an archive by its name; unpack it, and name a file that was in it")
     raise InputError(f"{path}: unknown kind of file; its name must end in one of {_KNOWN}")
 
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.causes import are_affixed
 from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.entry import Entry, categorical, numeric, rounded_range
 from shoal.infer.ready import addresses, dates, is_addresses, phones, places, postcodes
-from shoal.infer.sample import RARE, Column, support
+from shoal.infer.sample import GLANCE, RARE, Column, support
 from shoal.recognize import PHONES, direct, is_birth, is_coded, is_identifier, is_quasi, is_sensitive, stable_persons, words
 from shoal.text import counted, percent
 
@@ -21,6 +22,7 @@ MOST_CODES = 20
 CODES = 5
 COVERED = 0.8
 LAST_YEAR = 2200
+MOSTLY = 0.95  # of the values are numbers: few enough others to reject their records
 _FIRST = 200  # rows that tell of most fields that several persons have a value
 _BETTER = 0.05  # by how much a set must lose less than a node
 
@@ -59,7 +61,7 @@ def _withheld(column: Column, context: Context) -> str | None:
     if not column.known:
         return "it is missing in all rows of the sample"
     if column.nested:
-        return "it holds lists, which cannot be generalized; name an entry by its place, such as visits.0.age"
+        return "it holds lists or objects, which cannot be generalized; name a field in them by its path, such as visits.0.age"
     if column.is_unreadable:
         return "it holds bytes that are not UTF-8"
     if column.name in context.candidates or is_identifier(column.name):
@@ -70,6 +72,9 @@ def _withheld(column: Column, context: Context) -> str | None:
 def _ready(column: Column) -> Entry | None:
     """The entry of a field with a ready hierarchy."""
     kind = direct(column.name)
+    if kind is None and _is_affixed(column):
+        note = "its values are numbers with a unit or a sign beside them, such as kg or a currency; take it away before"
+        return Entry(f"{quoted_name(column.name)} is left out: {note}.")
     shape = column.shape if column.numbers is None and not column.is_moment else None
     if kind == "postcodes":
         return postcodes(column)
@@ -80,6 +85,10 @@ def _ready(column: Column) -> Entry | None:
     if shape == "phone numbers" or words(column.name) & PHONES:
         return phones(column)
     return dates(column) if column.is_date and (kind is None or is_birth(column.name)) else None
+
+
+def _is_affixed(column: Column) -> bool:
+    return column.numbers is None and not column.is_moment and not column.doubt and are_affixed(column.values[:GLANCE])
 
 
 def _few(persons: NDArray[np.int64]) -> bool:
@@ -156,6 +165,12 @@ def _category(column: Column, context: Context) -> Entry:
         reason = f"{_UNCLEAR}. As no field tells persons apart, its values are not written down: they might be persons"
     elif len(often) < 2 or rows < COVERED * column.known:
         reason = f"most of its {counted(len(column.values), 'value')} are rare (fewer than {RARE} {context.noun}s each)"
+    if column.numbers is None and column.share_of_numbers >= MOSTLY:
+        some = column.some_numbers
+        bounds = rounded_range(float(some.min()), float(some.max()), bool((np.trunc(some) == some).all()))
+        if bounds and some.min() < some.max():
+            note = f"{quoted_name(column.name)} is left out: {reason}. Enabled, the records with others are rejected"
+            return Entry(f"{note}.", numeric(column.name, bounds))
     if reason:
         file = re.sub(r"\W+", "-", column.name, flags=re.ASCII).strip("-") or "hierarchy"
         note = f"{quoted_name(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy of your own:"

@@ -121,7 +121,7 @@ def _is_time(column: Column) -> bool:
     if not is_time(column.name) and _are_days_of_lives(column.seconds):
         return False
     if column.numbers is None:
-        return column.is_moment or bool(column.forms) or column.shape == "dates"
+        return column.is_moment or bool(column.forms) or column.shape == "dates" or is_time(column.name)
     if column.forms:
         return True
     return is_time(column.name) and bool(np.all((column.numbers > EARLIEST) & (column.numbers < LATEST_USUAL)))

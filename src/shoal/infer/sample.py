@@ -30,8 +30,7 @@ EARLIEST, LATEST_USUAL = 1e8, 4e9  # seconds since 1970: 1973 to 2096
 ALMOST = 0.9
 FEWEST = 20
 LATEST = 9e12  # seconds
-PACKED = "yyyymmdd"
-_EIGHT = re.compile(r"(?:19|20)[0-9]{6}")
+_PACKED = {form: re.compile(rf"(?:19|20)[0-9]{{{len(form) - 2}}}") for form in ("yyyymmdd", "yyyymmddhhmm", "yyyymmddhhmmss")}
 _PADDED = re.compile(r"[+-]?0[0-9]+(\..*)?")
 
 
@@ -57,8 +56,17 @@ def sample(path: str, rows: int, written: Detected | None = None) -> Sample:
     if not found.rows:
         remedy = "give one object per line" if kind(path) == "jsonl" else "correct them"
         remedy += ", or name a file of another format" if path == "-" else ""
-        broken = f"none of its first {found.bad:,} rows can be read; {remedy}" if found.bad else "has no records"
+        broken = (
+            f"none of its first {found.bad:,} rows can be read; {remedy}"
+            if found.bad
+            else f"has no records{f' in {written.doubt}' * bool(written.doubt)}"
+        )
         raise InputError(f"{path}: {broken}, since a draft needs some to look at")
+    if found.rows == 1 and found.complete and path.lower().endswith(".json") and found.nested:
+        raise InputError(
+            f"{path}: holds one record alone, with lists in it; if those hold the records, take them out, as "
+            "jq -c '.data[]' in.json > out.jsonl does with those under data"
+        )
     often = [field for field in found.fields if field.records >= min(RARE, found.rows)]
     usable = [field for field in often if field.name.strip() and len(field.name) <= LONGEST_NAME]
     return Sample(
@@ -130,13 +138,19 @@ class Column:
         """The values that are not missing, if all of them are numbers."""
         if (
             self.is_moment
-            or self._is_packed
+            or self._packed
             or numbers(self.texts[:GLANCE], self.nulls, self._marks).wrong.any()
             or self._numbers.wrong.any()
         ):
             return None
         found = self._numbers.values[self.codes[self.codes >= 0]]
         return found[~np.isnan(found)]
+
+    @cached_property
+    def some_numbers(self) -> NDArray[np.float64]:
+        """The values that are numbers, although others are not."""
+        found = self._numbers.values[self.codes[self.codes >= 0]]
+        return found[np.isfinite(found)]
 
     @cached_property
     def _numbers(self) -> Numbers:
@@ -169,7 +183,7 @@ class Column:
     @cached_property
     def shape(self) -> str | None:
         """The form of some of its values, if it is one that is never published."""
-        return "dates" if self._is_packed else form(self.values)
+        return "dates" if self._packed else form(self.values)
 
     @cached_property
     def is_whole(self) -> bool:
@@ -186,20 +200,19 @@ class Column:
         """The forms in which all values can be read as times, other than ISO 8601; two if the day may be the month."""
         if self.is_moment or not self.known or self.nested:
             return ()
-        if self._is_packed:
-            return (PACKED,)
+        if self._packed:
+            return (self._packed,)
         if self.numbers is not None:
             return self._units
         return () if self._seconds(None) is not None else column_forms(self.values)
 
     @cached_property
-    def _is_packed(self) -> bool:
-        """Whether all values are dates in eight digits, under the name of a time or of a birth."""
-        if not (is_time(self.name) or is_birth(self.name)) or not all(map(_is_text, self._arrays)):
-            return False
-        if not self.known or not all(map(_EIGHT.fullmatch, self.values)):
-            return False
-        return not times(self.texts, self.nulls, PACKED).wrong.any()
+    def _packed(self) -> str:
+        """The form of dates in digits alone, under the name of a time or of a birth; empty if the values have none."""
+        if not self.known or not (is_time(self.name) or is_birth(self.name)) or not all(map(_is_text, self._arrays)):
+            return ""
+        fits = (form for form, pattern in _PACKED.items() if all(map(pattern.fullmatch, self.values)))
+        return next((form for form in fits if not times(self.texts, self.nulls, form).wrong.any()), "")
 
     @cached_property
     def _units(self) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 Encoding: a mark says UTF-8 or UTF-16; else what is UTF-8, but for one in twenty of the letters that are not ASCII, is that;
 else Windows-1252, or Latin-1 if it holds bytes that Windows-1252 does not have. Separator: the one of comma, semicolon, tab
 and bar with which most of the first records have as many fields as the first one, two at least; of several the one with the
-most fields. Quote: `'` if values are enclosed in it and none in `"`. Header: the first record is one, unless half of it or
-more looks like values. Decimal mark: a comma if some column is a column of numbers with it and none with a point; thousands: a
-mark before groups of three digits.
+most fields; if none of these divides them, caret or tilde. Quote: `'` if values are enclosed in it and none in `"`. Header: the
+first record is one, unless half of it or more looks like values. Decimal mark: a comma if some column is a column of numbers
+with it and none with a point; thousands: a mark before groups of three digits.
 """
 
 from __future__ import annotations
@@ -22,22 +22,30 @@ from shoal.date_text import forms_of
 from shoal.dialect import COMMA, QUOTE, TAB, Dialect
 from shoal.errors import InputError
 from shoal.formats.kind import is_standard, kind, suffix
+from shoal.formats.reading.excel import sheets
 from shoal.formats.reading.plausible import check_csv, check_text
 from shoal.formats.reading.reader import UTF8, Source
 from shoal.number_text import PLAIN, Marks
 
 BYTES = 1 << 20
+LATIN1 = "latin-1"
 RECORDS = 200
 SEPARATORS = (COMMA, ";", TAB, "|")
+SELDOM = ("^", "~")  # separators that count if none of the others divides the lines
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-_CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", "^": "carets", "~": "tildes"}
+_CONTROLS = re.compile("[\u0080-\u0084\u0086-\u009f]")
+_SPACED_QUOTE = re.compile(r'(?m)^"[^"\n]*"(?:[,;|\t] +"[^"\n]*")+ *\r?$')
+_ESCAPED_QUOTE = re.compile(r'(?m)(?:^|[,;|\t])"(?:[^"\\\n]|\\.)*?\\"(?!\s*(?:[,;|\t]|$))')
 _THOUSANDS = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes", "\u2019": "apostrophes"}
 _BETWEEN = (",", ".", " ", "'", "\u2019")
 _DIGIT = re.compile(r"\d")
 _EVEN = 0.9  # of the lines have as many fields
 _NO_ASCII, _WRONG = re.compile(r"[^\x00-\x7f]+"), re.compile(r"[\udc80-\udcff]+")
 _STRAY = 0.05  # of the letters that are not ASCII may be no UTF-8: lines that were added by another program
+_LOOKED_AT = 1 << 16
+_ESCAPES = 'quotes with a backslash before them: write them twice instead, as in ""'
 _SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,'\u2019 \u00a0\u202f])[0-9]{3})+")
 _VALUE = re.compile(r"[+-]?[0-9][0-9.,'\u2019 ]*%?|[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
@@ -49,7 +57,7 @@ class Detected(NamedTuple):
     dialect: Dialect
     marks: Marks = PLAIN
     has_header: bool = True
-    doubt: str = ""  # numbers that can be read in two ways
+    doubt: str = ""  # what may be read in another way than it is meant
 
     def settings(self, path: str) -> dict[str, object]:
         """What a policy has to say, since it is not as usual."""
@@ -65,6 +73,8 @@ class Detected(NamedTuple):
             found["decimal"] = self.marks.decimal
         if self.marks.thousands:
             found["thousands"] = self.marks.thousands
+        if self.dialect.sheet:
+            found["sheet"] = self.dialect.sheet
         if self.dialect.header:
             found["header"] = list(self.dialect.header)
         return found
@@ -72,7 +82,7 @@ class Detected(NamedTuple):
     def __str__(self) -> str:
         """One line in plain words."""
         if not self.dialect.separator:
-            return self.dialect.encoding.upper() if self.dialect.encoding != UTF8 else ""
+            return self.dialect.encoding.upper() if self.dialect.encoding != UTF8 else self.doubt
         parts = [_CALLED.get(self.dialect.separator, "other marks") + " between fields", _encoding_name(self.dialect.encoding)]
         if self.dialect.quote == "'":
             parts.append("values in '…'")
@@ -88,11 +98,15 @@ def _encoding_name(encoding: str) -> str:
     return {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}[encoding]
 
 
-def detected(path: str, separator: str | None = None, encoding: str | None = None) -> Detected:
+def detected(path: str, separator: str | None = None, encoding: str | None = None, sheet: str = "") -> Detected:
     """How the file at a path is written. Standard input is JSON lines in UTF-8; formats with a schema say all themselves.
 
-    A separator and an encoding that are given are taken as they are, and the rest is found out.
+    A separator, an encoding and a sheet that are given are taken as they are, and the rest is found out.
     """
+    if not is_standard(path) and kind(path) == "excel":
+        return Detected(Dialect(sheet=sheet), doubt="" if sheet else _first_sheet(path))
+    if sheet:
+        raise InputError(f"{path}: is no workbook, and has no sheets; leave out --sheet")
     if is_standard(path) or kind(path) not in ("csv", "jsonl"):
         return Detected(Dialect())
     source = Source(path)
@@ -111,8 +125,15 @@ def detected(path: str, separator: str | None = None, encoding: str | None = Non
     if above:
         lines = "line is no header: those below have" if above == 1 else f"{above:,} lines are no header: those below have"
         remedy = "remove what stands above the header, or the marks at the ends of the lines"
+        if _ESCAPED_QUOTE.search(text[:_LOOKED_AT]):
+            remedy = f"{_ESCAPES}; or {remedy}"
         raise InputError(f"{path}: its first {lines} more fields; {remedy}")
     return of_text(text, encoding, TAB if suffix(path).startswith(".tsv") else "")
+
+
+def _first_sheet(path: str) -> str:
+    count = sheets(path)
+    return f"the first of {count:,} sheets (infer --sheet, or input.sheet, names another)" if count > 1 else ""
 
 
 def _beginning(source: Source) -> bytes:
@@ -140,7 +161,7 @@ def _encoding(path: str, raw: bytes) -> str:
         raise InputError(
             f"{path}: is neither UTF-8, nor UTF-16 with a mark, nor Windows-1252 or Latin-1; convert it: iconv -f … -t UTF-8"
         )
-    return "latin-1" if any(byte in raw for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
+    return LATIN1 if any(byte in raw for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
 
 
 def of_text(text: str, encoding: str = UTF8, separator: str = "") -> Detected:
@@ -161,8 +182,30 @@ def of_text(text: str, encoding: str = UTF8, separator: str = "") -> Detected:
     has_header = not whole or not _is_record(whole[0], whole[1:])
     columns = [[cell for cell in map(str.strip, cells) if cell] for cells in zip(*whole[has_header:], strict=True)]
     marks, doubt = _marks(columns)
+    doubt = doubt or _oddity(text[:_LOOKED_AT], records, encoding)
     header = () if has_header else tuple(f"column_{i}" for i in range(1, width + 1))
     return Detected(Dialect(separator, quote, encoding, header), marks, has_header, doubt)
+
+
+def _oddity(text: str, records: Sequence[Sequence[str]], encoding: str) -> str:
+    """What makes it likely that a file is written in a way that cannot be declared; empty if nothing does.
+
+    >>> _oddity('"a", "b"\\n"1", "2"\\n', [["a", ' "b"'], ["1", ' "2"']], "utf-8")
+    'spaces before quotes, which become part of the values (remove them)'
+    """
+    if encoding == LATIN1 and _CONTROLS.search(text):
+        return "control characters among the letters: it may be in another encoding, such as CP850 (iconv -f … -t UTF-8)"
+    if _SPACED_QUOTE.search(text):
+        return "spaces before quotes, which become part of the values (remove them)"
+    if _ESCAPED_QUOTE.search(text):
+        return _ESCAPES
+    if len(records) > 1 and {len(record) for record in records} == {1}:
+        for mark in (*SEPARATORS, ":"):
+            if len({record[0].count(mark) for record in records}) == 1 and mark in records[0][0]:
+                remedy = f'set input.separator: "{mark}" if it stands between fields'
+                remedy = "whole lines stand in quotes (remove those)" if mark in SEPARATORS else remedy
+                return f"one column alone: {remedy}"
+    return ""
 
 
 def _quote(text: str) -> str:
@@ -196,6 +239,11 @@ def _separator(text: str, quote: str) -> str:
             score = (widths.count(widths[0]) / len(widths), widths[0])
             if score > best:
                 best, choice = score, separator
+    if best[1] == 1:
+        for separator in SELDOM:
+            found = {len(record) for record in _records(text, separator, quote)}
+            if len(found) == 1 and found != {1}:
+                return separator
     return choice
 
 

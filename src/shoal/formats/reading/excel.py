@@ -26,13 +26,11 @@ class ExcelReader(TableReader):
     _format = "an Excel"
 
     def __init__(self, path: str, fields: Sequence[str] | None, rows: int, dialect: Dialect = USUAL) -> None:
-        with needs("excel", path):
-            import python_calamine
         super().__init__(path, fields, rows)
         with opened(path):
             self._total = os.path.getsize(path)
+        book = _book(path)
         try:
-            book = python_calamine.load_workbook(path)
             names = book.sheet_names
             chosen = dialect.sheet or (names[0] if names else "")
             found = book.get_sheet_by_name(chosen).to_python(skip_empty_area=True) if chosen in names else None
@@ -52,6 +50,21 @@ class ExcelReader(TableReader):
 
     def close(self) -> None:
         """Nothing to do: the workbook is closed after it was read."""
+
+
+def _book(path: str) -> Any:
+    with needs("excel", path):
+        import python_calamine
+    with opened(path):
+        try:
+            return python_calamine.load_workbook(path)
+        except Exception:
+            raise InputError(f"{path}: is not an Excel file, or damaged or cut short; write it again") from None
+
+
+def sheets(path: str) -> int:
+    """How many sheets a workbook has."""
+    return len(_book(path).sheet_names)
 
 
 def _table(path: str, rows: list[list[Any]], names: Sequence[str]) -> pa.RecordBatch:

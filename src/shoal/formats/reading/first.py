@@ -64,7 +64,7 @@ class FirstRows(NamedTuple):
     rows: int  # that could be read
     bad: int  # that could not
     complete: bool  # whether there are no more
-    nested: frozenset[str] = frozenset()  # fields that hold lists or objects, which their arrays show as text
+    nested: frozenset[str] = frozenset()  # fields that hold lists or, at least in some records, objects
 
 
 def first_rows(path: str, rows: int, dialect: Dialect = USUAL) -> FirstRows:
@@ -95,11 +95,15 @@ def _of_records(records: Records) -> FirstRows:
     for record in records.good:
         for path in _paths(record):
             counts[path] = counts.get(path, 0) + 1
+    objects = {path[:place] for path in counts for place, mark in enumerate(path) if mark == "."}
     fields, nested = [], set()
     for path in filter(is_unicode, counts):
         values = [_scalar(record, path) for record in records.good]
+        is_object = path in objects and any(isinstance(in_record(record, path), dict) for record in records.good)
+        if is_object and all(value is None for value in values):
+            continue  # null where it is no object; its own fields say so
         fields.append(Field(path, [typed_column(values)], counts[path]))
-        if any(isinstance(value, dict | list) for value in values):
+        if is_object or any(isinstance(value, dict | list) for value in values):
             nested.add(path)
     return FirstRows(fields, len(records.good), records.bad, records.complete, frozenset(nested))
 

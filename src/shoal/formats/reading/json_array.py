@@ -61,8 +61,8 @@ class ArrayLines:
         first = self._text[self._at :].partition("\n")[0].strip(_BLANK)
         if first == "{" or (first.endswith((",", "[", "{")) and first.startswith("{")):
             raise InputError(
-                f"{self.path}: is one JSON object, not an array or lines of records; "
-                "take the records out of it, as jq -c '.data[]' in.json > out.jsonl does with those under data"
+                f"{self.path}: is a JSON object over several lines, not an array or lines of records; take the records out: "
+                "jq -c '.data[]' in.json > out.jsonl if they are under data, jq -c . in.json > out.jsonl if each is an object"
             )
         while self._text or not self._ended:
             yield self._text[self._at :]
