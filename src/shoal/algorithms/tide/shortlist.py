@@ -127,10 +127,13 @@ def _measure(domain, v, width):
         if domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
             lost = units(domain, v, q, low, high, f.different[q], 0) >> work.shift
-            if doubt > 0 and (domain.sets[q] or v.scale.wide[q] or domain.parent[node] == node):
+            beyond = False
+            if domain.sets[q]:
+                beyond = _add_new(domain, v, q, key, column, np.uint16(_coarse(v, node) - lost), doubt)
+                doubt = _NONE
+            elif doubt > 0 and (v.scale.wide[q] or domain.parent[node] == node):
                 _add_doubt(key, column, True, doubt)
                 doubt = _NONE
-            beyond = domain.sets[q] and _add_new(domain, v, q, key, column, np.uint16(_coarse(v, node) - lost))
             while not beyond and domain.parent[node] != node:
                 more = np.uint16(_coarse(v, domain.parent[node]) - _coarse(v, node))
                 if v.scale.wide[q] and more > 0:
@@ -150,8 +153,9 @@ def _measure(domain, v, width):
 
 
 @inlined
-def _add_new(domain, v, q, key, column, to_node):
-    """Add to the keys of the tuples whose values a set does not have what it loses with one more; whether that is all.
+def _add_new(domain, v, q, key, column, to_node, doubt):
+    """Add to the keys of the tuples whose values a set does not have what it loses with one more, and `doubt` to those of the
+    tuples without a value; whether that is all.
 
     If the set has as many values as it may, it becomes the node over them: `to_node` is added, and the climb goes on there.
     """
@@ -159,11 +163,13 @@ def _add_new(domain, v, q, key, column, to_node):
     own = units(domain, v, q, f.low[q], f.high[q], f.different[q], 0)
     with_more = with_one_more(domain, v, q, f.low[q], f.high[q], f.different[q])
     more = to_node if with_more < 0 else np.uint16((with_more >> shift) - (own >> shift))
-    if more > 0:
-        if v.scale.wide[q]:
-            _add_new_far(domain, v, q, key, more)
-        else:
-            _add_outside_runs(domain, f.has, q, key, column, more)
+    if v.scale.wide[q]:
+        _add_doubt(key, column, True, doubt)
+        _add_new_far(domain, v, q, key, more)
+    elif more > 0:
+        _add_outside_runs(domain, f.has, q, key, column, more, doubt)
+    elif doubt > 0:
+        _add_doubt(key, column, True, doubt)
     unknown = domain.leaves[q]
     if domain.admits[q] and with_more >= 0 and f.high[q] < unknown:
         root = domain.parent[domain.node[q] + unknown]
@@ -186,8 +192,11 @@ def _add_new_far(domain, v, q, key, more):
 
 
 @inlined
-def _add_outside_runs(domain, has, q, key, column, more):
-    """Add units to the keys of the tuples whose leaves a set does not have. It is read as runs of neighbouring leaves."""
+def _add_outside_runs(domain, has, q, key, column, more, doubt):
+    """Add units to the keys of the tuples whose leaves a set does not have, and `doubt` to those without a leaf.
+
+    The set, which is not empty, is read as runs of neighbouring leaves.
+    """
     first, leaf, end = domain.word[q], 0, domain.leaves[q] + 1
     is_first = True
     while True:
@@ -199,7 +208,7 @@ def _add_outside_runs(domain, has, q, key, column, more):
         while leaf < end and has[first + (leaf >> 6)] & bit_of(leaf) != 0:
             leaf += 1
         if is_first:
-            _add_outside(key, column, start, leaf - 1, more, _NONE)
+            _add_outside(key, column, start, leaf - 1, more, doubt)
             is_first = False
         else:
             _take_inside(key, column, start, leaf - 1, more)
