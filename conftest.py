@@ -1,8 +1,10 @@
-"""The tiers: how many examples a generated test draws, and which tests need a broker or a browser."""
+"""The tiers: how many examples a generated test draws, which tests need a broker or a browser, and which share a process."""
 
 from __future__ import annotations
 
+import gc
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -27,15 +29,73 @@ NEEDED = {
     "browser": {"browser"},
     "long": {"measured"},
 }
-SHARED = {"kafka_cluster", "registry"}  # servers that take seconds to start: one process runs all tests that share them
+KAFKA = ("test_debezium", "test_kafka", "test_kafka_topics", "test_registry")
+TOGETHER = {
+    **{f"tests/connectors/{name}.py": "kafka" for name in KAFKA},
+    **{
+        f"tests/{name}.py": name
+        for name in (
+            "bench/test_compare", "connectors/test_mqtt", "connectors/test_nats", "connectors/test_object_store",
+            "connectors/test_postgres_source", "connectors/test_rolling", "connectors/test_tables", "docs/test_querying_sets",
+            "experiments/test_reproduce", "model/test_tuner", "outside/test_example", "query/test_page", "web/test_browser",
+            "web/test_lab",
+        )
+    },
+}  # fmt: skip
+"""Tests that share what takes seconds to make, such as a server: one process runs the whole file. They begin first."""
+SHARED = {"kafka_cluster", "registry", "postgres_server", "s3_address", "browser"}
+"""Fixtures that only these files use, so that no other process makes them again."""
+
+gc.set_threshold(50_000, 20, 100)  # with Python's own thresholds, looking for garbage takes much of the time
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test that uses a broker, a browser or a measurement of every part, by its fixtures."""
     for item in items:
+        used = set(getattr(item, "fixturenames", ()))
         for mark, fixtures in NEEDED.items():
-            if fixtures & set(getattr(item, "fixturenames", ())):
+            if fixtures & used:
                 item.add_marker(mark)
-        if SHARED & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("kafka"))
+        if SHARED & used and scope(item.nodeid) == item.nodeid and "long" not in item.keywords:
+            raise pytest.UsageError(f"{item.nodeid} uses {', '.join(SHARED & used)}: name its file in TOGETHER of conftest.py")
+
+
+def pytest_runtest_setup() -> None:
+    """What was loaded before is left out when Python looks for garbage. A pipeline undoes that when it ends."""
+    if not gc.get_freeze_count():
+        gc.collect(1)
+        gc.freeze()
+
+
+def scope(nodeid: str) -> str:
+    """Tests of one scope run in one process."""
+    return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+
+
+_crashed: list[Any] = []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    if error:
+        _crashed.append(node)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """After a crash, xdist leaves tests out: such a run has another status than one with failed tests."""
+    if _crashed:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """xdist's own groups are marks, which it writes into the names of tests; pytest 9.2 does not let it."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return scope(nodeid)
+
+    return Together(config, log)

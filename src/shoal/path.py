@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -56,12 +57,26 @@ def in_batch(batch: pa.RecordBatch, name: str) -> pa.Array | None:
     """
     index = batch.schema.get_field_index(name)
     if index >= 0:
-        return batch.column(index)
+        return without_extension(batch.column(index))
     first, *steps = name.split(".")
     index = batch.schema.get_field_index(first)
     if index < 0 or not leads(batch.schema.field(index).type, steps):
         return None
-    return inside(batch.column(index), steps)
+    return without_extension(inside(batch.column(index), steps))
+
+
+def without_extension(column: pa.Array) -> pa.Array:
+    """A column whose type extends one of Arrow's as that one; a UUID as its text.
+
+    >>> without_extension(pa.array([bytes(16), None], pa.uuid())).to_pylist()
+    ['00000000-0000-0000-0000-000000000000', None]
+    """
+    if not isinstance(column.type, pa.BaseExtensionType):
+        return column
+    stored = column.storage
+    if column.type.extension_name == "arrow.uuid":
+        return pa.array([None if each is None else str(UUID(bytes=each)) for each in stored.to_pylist()], pa.string())
+    return stored.cast(pa.bool_()) if column.type.extension_name == "arrow.bool8" else stored
 
 
 def inside(column: pa.Array, steps: Sequence[str]) -> pa.Array:

@@ -23,6 +23,7 @@ def policy(illness: dict[str, Any], **more: Any) -> Policy:
         "attributes": {
             "age": {"quasi": "numeric", "range": [0, 100], "grid": 5},
             "illness": {"sensitive": True, **illness},
+            **more.pop("others", {}),
         },
         "privacy": {"k": K, **more.pop("privacy", {})},
         "window": {"count": 40},

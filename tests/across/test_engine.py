@@ -15,7 +15,7 @@ import pytest
 import shoal
 from shoal.anonymizer import RemoteLane, Transfer
 from shoal.columns import Encoder
-from shoal.errors import InputError
+from shoal.errors import InputError, RejectedError
 from shoal.formats import open_writer
 from tests.across.stream import BLOCKS, VALUES, K, Published, people, policy, published
 
@@ -158,7 +158,8 @@ def test_a_bag_waits_for_k_persons() -> None:
     rows = people(400, persons=40)
     who = np.concatenate([np.arange(200) % 2, 2 + np.arange(200) % 38])
     rows = rows.set_column(0, "pid", pa.array(who)).set_column(3, "illness", pa.array(["flu", "cold"] * 200))
-    found = published(policy({"stable": True, "as": "bag", "bag": 20}, suppressed="publish"), rows)
+    some = {"privacy": {"one_in_k": False}, "suppressed": "publish"}
+    found = published(policy({"stable": True, "as": "bag", "bag": 20}, **some), rows)
     order = [who[row] for row in found.trace.column("row").to_pylist()]
     start = 0
     for number in sorted(set(found.bags.column("bag").to_pylist())):
@@ -166,6 +167,28 @@ def test_a_bag_waits_for_k_persons() -> None:
         assert size >= 20 and len(set(order[start : start + size])) >= K
         assert len(set(order[start : start + size - 1])) < K or size == 20
         start += size
+
+
+@pytest.mark.parametrize("size", [37, 600])
+def test_a_person_has_no_more_than_a_kth_of_a_bag(size: int) -> None:
+    """Most tuples are of one person, whose value nobody else has; further ones are left out."""
+    rows, chance = people(600), np.random.default_rng(3)
+    often = chance.random(600) < 0.8
+    who = np.where(often, -1, rows.column("pid").to_numpy())
+    ill = np.where(often, "plague", chance.choice(VALUES, 600))
+    rows = rows.set_column(0, "pid", pa.array(who)).set_column(3, "illness", pa.array(ill))
+    found = published(policy({"stable": True, "as": "bag", "bag": 30}, suppressed="publish"), rows, size)
+    bags, own = [Counter[str]()], Counter[int]()
+    for row in found.trace.column("row").to_pylist():
+        if own[who[row]] < 30 // K:
+            own[who[row]] += 1
+            bags[-1][ill[row]] += 1
+            if own.total() == 30:
+                bags.append(Counter())
+                own.clear()
+    numbers = sorted(set(found.bags.column("bag").to_pylist()))
+    assert [Counter(bag(found, number)) for number in numbers] == bags[:-1]
+    assert len(bags) > 4 and all(each["plague"] == 10 for each in bags[:-1])
 
 
 def test_suppressed_values_are_in_no_bag() -> None:
@@ -235,6 +258,16 @@ def test_a_run_writes_bags_beside_its_output(tmp_path: Path) -> None:
         shoal.run(policy({}), tmp_path / "in.parquet", tmp_path / "out.csv", bags=tmp_path / "bags.csv")
 
 
+@pytest.mark.parametrize("illness", [BLOCK, {**BLOCK, "blocks": NAMES}, {"stable": True, "as": "bag", "bag": 50}])
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_before_the_first_record(illness: dict[str, Any], lanes: int) -> None:
+    """What leaves then, nothing, has the type of what leaves later."""
+    rows, by = people(200), policy(illness, lanes=lanes)
+    anonymizer = shoal.Anonymizer(by)
+    kinds = {anonymizer.tick(-1.0).schema.field("illness").type, anonymizer.flush().schema.field("illness").type}
+    assert {published(by, rows).output.schema.field("illness").type} == kinds
+
+
 def test_a_lane_of_spark_shows_blocks() -> None:
     rows, by, key = people(300, unknown=0.1), policy(BLOCK), np.array([1, 2], np.uint64)
     encoder = Encoder(by, key)
@@ -261,3 +294,17 @@ def test_spark_refuses_bags() -> None:
     with pytest.raises(PolicyError) as error:
         _with_lanes(by, 2)
     assert error.value.problems == ("attributes.illness.as: a query has one output, and no place for bags; use block",)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
+@pytest.mark.parametrize(
+    "illness", [BLOCK, BLOCK | {"blocks": NAMES}, {"stable": True, "as": "bag"}], ids=["lists", "names", "bag"]
+)
+def test_a_stream_without_records_has_an_output_without_rows(illness: dict[str, Any], form: str, tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("pid,ts,age,illness\n")
+    stats = shoal.run(policy(illness), source, tmp_path / f"out.{form}")
+    assert (stats.received, stats.released) == (0, 0)
+    source.write_text("pid,ts,age,illness\na,1,200,flu\n")
+    with pytest.raises(RejectedError):
+        shoal.run(policy(illness), source, tmp_path / f"out.{form}", max_rejected=0.05)

@@ -119,7 +119,22 @@ def test_a_pipeline_refuses_blocks_that_are_cut_anew(tmp_path: Path, monkeypatch
     with pytest.raises(StateError):
         list(readiness(pipeline(tmp_path, "stable: true, as: exact", monkeypatch)))
     list(readiness(pipeline(tmp_path, RENAMED, monkeypatch)))
-    list(readiness(pipeline(tmp_path, ANEW, monkeypatch, sink="other.jsonl")))
+    other = pipeline(tmp_path, ANEW, monkeypatch, sink="other.jsonl")
+    list(readiness(other))
+    Pipe(other).run()
+    for illness, sink in ((ANEW, "out.jsonl"), (BLOCK, "other.jsonl")):  # each sink keeps its blocks
+        with pytest.raises(StateError) as error:
+            list(readiness(pipeline(tmp_path, illness, monkeypatch, sink=sink)))
+        assert str(error.value) == f"{tmp_path / 'state'}: {said}"
+
+
+def test_a_value_that_is_read_as_missing_leaves_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who showed a block, and then nothing, has that value."""
+    Pipe(pipeline(tmp_path, BLOCK, monkeypatch)).run()
+    without = pipeline(tmp_path, BLOCK, monkeypatch)
+    (tmp_path / "policy.yaml").write_text((tmp_path / "policy.yaml").read_text() + 'nulls: ["", none]\n')
+    with pytest.raises(StateError, match="its blocks are cut anew"):
+        list(readiness(without))
 
 
 def test_bags_of_a_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,4 +164,16 @@ def test_check_warns_of_values_in_no_block(tmp_path: Path) -> None:
         found = [line for line in shoal.check(policy({**illness, **more}), csv_of(rows, tmp_path)).warnings if "block" in line]
         assert found == [f"{of} {shown}, which stands for 1 value, fewer than 2; put it into a block"]
     named = {**illness, "blocks": [*BLOCKS, ["plague", "pox"]]}
-    assert not any("block" in line for line in shoal.check(policy(named), csv_of(rows, tmp_path)).warnings)
+    assert not any("no block" in line for line in shoal.check(policy(named), csv_of(rows, tmp_path)).warnings)
+
+
+def test_check_warns_of_blocks_that_name_a_value(tmp_path: Path) -> None:
+    source = csv_of(people(600, persons=150), tmp_path)
+    padded = [["flu", "x1", "x2"], ["cold", "x3", "x4"], BLOCKS[1]]
+    for blocks, said in (
+        (BLOCKS, []),
+        (padded, ["'illness': in 2 of 3 blocks one value has more than 90 % of the rows, and is nearly named; shoal blocks "
+                  "drafts others"]),
+    ):  # fmt: skip
+        illness = {"stable": True, "as": "block", "blocks": blocks}
+        assert [line for line in shoal.check(policy(illness), source).warnings if "nearly named" in line] == said

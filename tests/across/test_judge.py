@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -127,12 +128,89 @@ def test_a_bag_of_too_few_persons() -> None:
     rows = people(400, persons=40)
     who = np.concatenate([np.arange(200) % 2, 2 + np.arange(200) % 38])
     rows = rows.set_column(0, "pid", pa.array(who))
-    found = published(policy({**BAG, "bag": 20}, suppressed="publish"), rows)
+    some: dict[str, Any] = {"privacy": {"one_in_k": False}, "suppressed": "publish"}
+    found = published(policy({**BAG, "bag": 20}, **dict(some)), rows)
     values = rows.column("illness").to_pylist()
     order = [values[row] for row in found.trace.column("row").to_pylist() if values[row] is not None]
     planted = with_bags(found, [shuffled(order[:20])])
-    report = judged({**BAG, "bag": 20}, rows, planted, suppressed="publish")
+    report = judged({**BAG, "bag": 20}, rows, planted, **some)
     assert broken(report) == {"bags": ["'illness': bag 1 is of 2 persons, fewer than k=3"]}
+
+
+def test_a_bag_with_too_much_of_one_person() -> None:
+    """It is made of the first values that left; most are of one person, as one_in_k does not allow."""
+    rows = people(400, persons=40)
+    who = np.where(np.arange(400) % 5 < 4, -1, np.arange(400) % 39)
+    rows = rows.set_column(0, "pid", pa.array(who))
+    found = published(policy(BAG, suppressed="publish"), rows)
+    values = rows.column("illness").to_pylist()
+    order = [values[row] for row in found.trace.column("row").to_pylist() if values[row] is not None]
+    report = judged(BAG, rows, with_bags(found, [shuffled(order[:100])]), suppressed="publish")
+    assert broken(report) == {"bags": ["'illness': bag 1 does not hold the values of the tuples that left"]}
+    assert broken(judged(BAG, rows, found, suppressed="publish")) == {}
+
+
+REORDERED: dict[str, Callable[[list[str]], list[str]]] = {
+    "backwards": lambda own: own[::-1],
+    "moved around": lambda own: own[40:] + own[:40],
+    "backwards and moved around": lambda own: own[39::-1] + own[:39:-1],
+}
+
+
+@pytest.mark.parametrize("name", REORDERED)
+def test_a_bag_in_an_order_that_is_easily_undone(name: str) -> None:
+    rows = people()
+    found = published(policy(BAG), rows)
+    own = left(rows, found)[:200]
+    report = judged(BAG, rows, with_bags(found, [shuffled(own[:100]), REORDERED[name](own[100:])]))
+    assert broken(report) == {"bags": ["'illness': bag 2 is in the order in which its tuples arrived or left"]}
+
+
+def in_parts(values: list[str], length: int) -> list[str]:
+    return [value for start in range(0, len(values), length) for value in shuffled(values[start : start + length])]
+
+
+def test_bags_that_are_shuffled_within_short_parts_alone() -> None:
+    rows = people(3000)
+    found = published(policy(BAG), rows)
+    own = left(rows, found)
+    bags = [own[start : start + 100] for start in range(0, len(own) - 99, 100)]
+    said = "'illness': its bags are shuffled within short parts of the order in which tuples arrived or left"
+    assert broken(judged(BAG, rows, with_bags(found, [in_parts(bag, 12) for bag in bags]))) == {"bags": [said]}
+    assert broken(judged(BAG, rows, with_bags(found, [*map(shuffled, bags)]))) == {}
+
+
+def test_bags_of_two_attributes_with_one_shuffle() -> None:
+    """Each bag is shuffled, but the values of a tuple stand at one place of both."""
+    chance = np.random.default_rng(8)
+    rows = people(3000).set_column(3, "illness", pa.array(chance.choice(VALUES, 3000)))
+    rows = rows.append_column("ward", pa.array(chance.choice([*"NESW"], 3000)))
+    both = policy(BAG, others={"ward": {"sensitive": True, **BAG}})
+    found = published(both, rows)
+    assert broken(audit(both, rows, found.output, found.trace, bags=found.bags)) == {}
+    lines = zip(found.trace.column("row").to_pylist(), found.trace.column("how").to_pylist(), strict=True)
+    record = [row for row, how in lines if how != "suppressed"]
+    parts = []
+    for name in ("illness", "ward"):
+        values = rows.column(name).take(record).to_pylist()
+        bags = [shuffled(values[start : start + 100]) for start in range(0, len(values) - 99, 100)]
+        parts.append(with_bags(found, bags).bags.set_column(0, "attribute", pa.array([name] * 100 * len(bags))))
+    report = audit(both, rows, found.output, found.trace, bags=pa.concat_tables(parts))
+    assert broken(report) == {"bags": ["'illness': its values stand at the places of those of 'ward' of the same tuples"]}
+
+
+def test_what_else_is_in_the_second_output() -> None:
+    rows = people()
+    found = published(policy(BAG), rows)
+    numbered = found.bags.append_column("pid", pa.array(range(len(found.bags))))
+    report = audit(policy(BAG), rows, found.output, found.trace, bags=numbered)
+    said = "'pid': a field of the second output, which has attribute, bag and value alone"
+    assert broken(report) == {"bags": [said]}
+    for name, place in (("age", "'age': "), ("somebody", "")):
+        more = pa.table({"attribute": [name] * 7, "bag": [1] * 7, "value": ["x"] * 7}).cast(found.bags.schema)
+        report = audit(policy(BAG), rows, found.output, found.trace, bags=pa.concat_tables([found.bags, more]))
+        said = f"{place}7 values stand in bags, though the policy does not publish this in bags"
+        assert broken(report) == {"bags": [said]}
 
 
 def test_a_record_beyond_the_budget() -> None:
@@ -189,6 +267,20 @@ def test_values_in_no_block_are_too_few_to_hide_each_other(unknown: str, shown: 
     assert report["blocks"].note == f"illness: 2 blocks of at least 3 values, but {shown} stands for 1 value, fewer than 2"
     assert report.headline.colour == "amber"
     assert f"; illness: {shown} stands for 1 value, fewer than 2; " in report.headline.text
+
+
+@pytest.mark.parametrize("padding", ["an absent value", "a rare value"])
+def test_a_block_that_names_its_value(padding: str) -> None:
+    """Every block has three values, but nearly all who have the first one have its first value."""
+    rows = people(1200)
+    ill = rows.column("illness").to_pylist()
+    ill = ["flu" if value in BLOCKS[0] and (padding != "a rare value" or row > 40) else value for row, value in enumerate(ill)]
+    rows = rows.set_column(0, "pid", pa.array(np.arange(1200))).set_column(3, "illness", pa.array(ill))
+    report = judged(BLOCK, rows, published(policy(BLOCK), rows))
+    note = "illness: 2 blocks of at least 3 values, but 1 of 2 blocks nearly names a value"
+    assert (report["blocks"].note, report.headline.colour) == (note, "amber")
+    assert "; illness: 1 of 2 blocks nearly names a value; " in report.headline.text
+    assert report["blocks"].figures["illness"]["largest"] > 0.9
 
 
 def test_releases_without_a_value_do_not_hide_a_person_from_the_attack() -> None:

@@ -128,6 +128,30 @@ def test_z_anonymity_refuses_all_of_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("other", "attribute"),
+    [
+        ("visit.illness", {"sensitive": True, "stable": True, "as": "block", "blocks": BLOCKS}),
+        ("visit.ward", {"sensitive": True, "stable": True, "as": "bag"}),
+        ("visit.height", {"quasi": "numeric", "range": [0, 250]}),
+    ],
+)
+def test_a_field_must_not_hold_another_one_as_it_came(other: str, attribute: dict[str, Any]) -> None:
+    remedy = "remove it, and list the fields inside it one by one"
+    said = f"attributes.visit: would publish {other!r} inside it as it came; {remedy}"
+    for whole in ({"publish": "keep"}, {"sensitive": True}, {"sensitive": True, "stable": True, "as": "exact"}):
+        assert problems({}, others={"visit": whole, other: attribute}) == (said,)
+    policy({}, others={"visit": {"publish": "keep"}, "visitor.ward": {"sensitive": True, "stable": True, "as": "bag"}})
+
+
+def test_a_field_must_not_hold_the_person_or_the_time() -> None:
+    end = "inside it as it came; remove it, and list the fields inside it one by one"
+    more = {"others": {"visit": {"publish": "keep"}}}
+    assert problems({}, person="visit.pid", **more) == (f"attributes.visit: would publish 'visit.pid' {end}",)
+    assert problems({}, time={"field": "visit.ts"}, **more) == (f"attributes.visit: would publish 'visit.ts' {end}",)
+    policy({}, time={"field": "visit.ts", "publish": "keep"}, **more)
+
+
 def test_the_fingerprint_depends_on_the_cut() -> None:
     first, same = (policy({**BLOCK, "blocks": BLOCKS}).fingerprint for _ in range(2))
     other = policy({**BLOCK, "blocks": [BLOCKS[0][:2], [BLOCKS[0][2], *BLOCKS[1]]]}).fingerprint

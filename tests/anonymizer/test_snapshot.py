@@ -61,11 +61,11 @@ def test_another_policy_is_refused(other: dict[str, Any]) -> None:
 def test_another_version_is_refused() -> None:
     made = used()
     snapshot = Snapshot.from_bytes(made.snapshot(), made.policy.fingerprint)
-    newer = snapshot._replace(header={**snapshot.header, "version": 6}).to_bytes()
-    assert refusal(newer) == "a snapshot of version 6, but this shoal reads 5; use the shoal that made it"
+    newer = snapshot._replace(header={**snapshot.header, "version": 7}).to_bytes()
+    assert refusal(newer) == "a snapshot of version 7, but this shoal reads 6; use the shoal that made it"
     older = b"PK\x03\x04" + bytes(100)  # archives of numpy, until version 4
     assert refusal(hashlib.sha256(older).digest() + older) == (
-        "a snapshot of version 4 or less, but this shoal reads 5; use the shoal that made it"
+        "a snapshot of version 4 or less, but this shoal reads 6; use the shoal that made it"
     )
 
 

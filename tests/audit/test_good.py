@@ -34,6 +34,7 @@ def test_every_promise_holds(algorithm: str, window: str, tmp_path: Path) -> Non
     assert report["true"].checked == 395
     assert report["k persons"].figures["smallest"] >= 4
     assert (report["true"].figures["imputed"] > 0) == (algorithm == "iot")
+    assert report["true"].note == ("iot imputes: it shows values for records that had none" if algorithm == "iot" else "")
     assert report.nulls["maybe"].smallest >= 4
     assert report.nulls["maybe"].below == 0
     assert report.nulls["basic"].below >= report.nulls["extended"].below >= report.nulls["maybe"].below

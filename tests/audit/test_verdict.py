@@ -71,6 +71,25 @@ def test_a_good_output_is_green_and_says_for_what_k_holds() -> None:
     assert report.headline.outside == "0 of 40 rows are outside k."
 
 
+def test_a_k_that_hides_nobody_is_never_green() -> None:
+    """Every promise is kept, and no attack can be worse than 1/k."""
+    hidden = judged(policy(), output(note="same")).headline
+    found = judged(policy(privacy={"k": 1}), output(note="same")).headline
+    assert (hidden.colour, found.colour) == ("green", "amber")
+    assert found.text == "k = 1 hides nobody: a row may show what only one of the persons has"
+
+
+def test_it_says_that_rows_were_counted_as_persons() -> None:
+    people, rows, trace = output()
+    report = judged(policy(person="none"), (people, rows, trace))
+    assert "k = 4 holds for age and note; each row counts as a person, since the policy names none; " in report.headline.text
+    for person in people[:3]:
+        person["pid"] = None
+    report = judged(policy(person_missing="own"), (people, rows, trace))
+    assert "k = 4 holds for age and note; 3 rows without a person count as one each; " in report.headline.text
+    assert report["k persons"].note == "3 records name no person, and each is counted as one"
+
+
 def test_an_output_without_rows_proves_nothing() -> None:
     people, rows, trace = (table(part).slice(0, 0) for part in output())
     report = audit(policy(), people, rows, trace)
@@ -118,6 +137,44 @@ def test_homogeneity_is_amber_and_stands_in_the_headline() -> None:
 def test_the_shuffled_control_of_homogeneity_knows_that_one_value_is_no_leak() -> None:
     found = of(judged(policy(), output(ill="none")), "homogeneity (illness)")
     assert found.success == found.chance == 1.0 and not found.is_worse
+
+
+def test_how_a_value_is_spelled_and_what_is_missing_hide_no_homogeneity() -> None:
+    people, rows, trace = output()
+    spelled = ["{}", " {}", "{} ", "?"]  # the last of each group has none
+    for n, (person, row) in enumerate(zip(people, rows, strict=True)):
+        person["illness"] = row["illness"] = spelled[n % 4].format(ILL[n // 4 % 4])
+    found = of(judged(policy(nulls=["?", ""]), (people, rows, trace)), "homogeneity (illness)")
+    assert (found.success, found.tried, found.detail) == (1.0, 30, "30 rows are in classes that show one value")
+    assert found.is_worse
+
+
+@pytest.mark.parametrize("written", ["1.50", "1.5 ", "+1.5"])
+def test_a_kept_number_that_one_row_writes_in_another_way_tells_it_apart(written: str, tmp_path: Path) -> None:
+    people, rows, trace = output()
+    for n, (person, row) in enumerate(zip(people, rows, strict=True)):
+        person["note"] = row["note"] = written if n == 5 else "1.5"
+    report = judged(policy(), (people, rows, trace))
+    assert (report.whole.below, report.whole.alone) == (4, 1)  # and the three others of its group
+    assert "k = 4 holds for age alone: with note, 4 rows are below k" in report.headline.text
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd"),
+    [("1", '"1"'), ("[1, 2]", "[1, 2.0]"), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}'), ("2.5", "2.50"), ("0", "-0")],
+)
+def test_json_that_says_the_same_in_another_way_tells_a_row_apart(usual: str, odd: str, tmp_path: Path) -> None:
+    _, rows, trace = output()
+    for name in ("in", "out"):
+        lines = []
+        for n, row in enumerate(rows):
+            shown = {"age": row["age"]} if name == "out" else {"pid": n, "age": row["age"][0] + 1}
+            start = json.dumps(shown).removesuffix("}")
+            lines.append(f'{start}, "note": {odd if n == 5 else usual}, "illness": "{row["illness"]}"}}\n')
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    report = audit(policy(), tmp_path / "in.jsonl", tmp_path / "out.jsonl", table(trace))
+    assert isinstance(report, WindowReport)
+    assert report.held and (report.whole.below, report.whole.alone) == (4, 1)
 
 
 @pytest.mark.parametrize(("accepted", "fails"), [("100%", False), (0.2, True), ("5 %", True)])

@@ -418,12 +418,13 @@ def habits(rows: int = 3000, regular: bool = True):
 
 def test_habits_link_the_pseudonyms_of_two_periods(tmp_path):
     chosen = policy(item={"field": "site"}, algorithm={"z": 2, "window": 150, "withheld": "drop"})
-    found = {}
+    found, verdicts = {}, {}
     for regular in (True, False):
         sample = case(tmp_path, chosen, list(habits(regular=regular)))
         report = sample.report()
         assert report.held
         found[regular] = {attack.name: attack for attack in report.figures.attacks}
+        verdicts[regular] = report.headline
         assert sample.report().figures == report.figures
     items, session, kept = ("rotation, by items", "rotation, by sessions", "rotation, by kept values")
     assert list(found[True]) == [items, session, kept]
@@ -433,6 +434,19 @@ def test_habits_link_the_pseudonyms_of_two_periods(tmp_path):
     for attack in found[False].values():
         assert attack.success < 0.08
         assert 1 / 60 <= attack.baseline < 1 / 55
+    assert (verdicts[True].colour, verdicts[False].colour) == ("amber", "green")
+    assert verdicts[True].text.startswith(
+        "every promise was kept; they bound the users of an item, and nothing else that is published; "
+        "an outsider can do more than chance: rotation, by items 9"
+    )
+    assert "rotation, by kept values 100.0 % (chance 1.7 %)" in verdicts[True].text
+
+
+def test_a_z_of_one_is_never_green(tmp_path):
+    chosen = policy(item={"field": "site"}, algorithm={"z": 1, "window": 150, "withheld": "drop"})
+    report = case(tmp_path, chosen, list(habits(rows=400, regular=False))).report()
+    assert (report.held, report.headline.colour) == (True, "amber")
+    assert "z = 1 withholds nothing: an item of a single user is published" in report.headline.text
 
 
 def test_where_rows_cannot_be_linked_no_attack_is_run(tmp_path):

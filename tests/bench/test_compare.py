@@ -168,6 +168,9 @@ def test_every_file_says_where_its_figures_come_from(compared: Comparison, tmp_p
     runs = list(csv.DictReader(files["runs.csv"].open()))
     assert len(runs) == len(compared.runs) and {run["seed"] for run in runs} == {"0", "1", "2"}
     assert set(MEASURES) <= set(runs[0])
+    header = files["runs.csv"].read_text().split("\n", 1)[0].split(",")
+    assert len(set(header)) == len(header)
+    assert {float(run["wait"]) for run in runs} == {40}  # the setting, not the mean that was measured
     summary = list(csv.DictReader(files["summary.csv"].open()))
     loss = next(row for row in summary if (row["measure"], row["algorithm"], row["data"]) == ("loss", "fads", "adult-3"))
     own = [float(run["loss"]) for run in runs if (run["algorithm"], run["data"]) == ("fads", "adult-3")]

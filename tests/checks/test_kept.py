@@ -17,6 +17,7 @@ REMEDY = 'remove it, make it a quasi-identifier, or say why it may be: {publish:
 def policy(k: int = 5, time: Any = None, **attributes: Any) -> Policy:
     return Policy.parse({
         "person": "pid",
+        "nulls": ["", "NA"],
         **({"time": time} if time else {}),
         "attributes": {"age": {"quasi": "numeric", "range": [0, 100], "grid": 5}, **attributes},
         "privacy": {"k": k},
@@ -67,8 +68,33 @@ def test_a_few_rare_values_are_a_warning(tmp_path: Path) -> None:
 
 def test_a_value_that_k_persons_share_is_none(tmp_path: Path) -> None:
     path = sample(tmp_path, mood=lambda n: n % 20)  # five persons each
+    found = check(policy(mood={"sensitive": True}), path)
+    assert found.problems == () and not any("single" in line for line in found.warnings)
+
+
+def test_a_kept_field_that_no_group_hides_is_a_warning(tmp_path: Path) -> None:
+    """Each value belongs to k persons or more, but those are not in one group."""
+    path = sample(tmp_path, mood=lambda n: n % 20)
     found = check(policy(mood={"publish": "keep"}), path)
-    assert found.problems == () and not any("mood" in line for line in found.warnings)
+    line = "'mood': is published as it is, and no group hides it: rows of a group that differ in it look like fewer than"
+    assert found.problems == () and f"{line} 5 persons; {REMEDY}" in found.warnings
+    for hidden in (
+        {"publish": {"keep": True, "because": "drawn at random"}},
+        {"quasi": "numeric", "range": [0, 20], "grid": 5},
+    ):
+        assert not any("mood" in line for line in check(policy(mood=hidden), path).warnings)
+    same = sample(tmp_path, mood=lambda n: "x")
+    assert not any("mood" in line for line in check(policy(mood={"publish": "keep"}), same).warnings)
+    one_lacks_it = sample(tmp_path, mood=lambda n: "x" if n else None)
+    assert any("mood" in line for line in check(policy(mood={"publish": "keep"}), one_lacks_it).warnings)
+
+
+@pytest.mark.parametrize("odd", ["well ", "we\u0301ll", "NA", "WELL"])
+def test_a_value_counts_as_it_is_written(odd: str, tmp_path: Path) -> None:
+    path = sample(tmp_path, mood=lambda n: odd if n == 7 else "w\u00e9ll" if len(odd) == 6 and odd[2] == "\u0301" else "well")
+    found = check(policy(mood={"sensitive": True}), path)
+    line = "'mood': 1 of 400 rows have a value that fewer than 5 persons have"
+    assert f"{line}; it is published as it is, and may single them out" in found.warnings
 
 
 def test_a_short_sample_only_warns(tmp_path: Path) -> None:

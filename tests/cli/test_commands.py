@@ -86,12 +86,17 @@ def test_the_command_line_itself_loads_nothing_heavy() -> None:
     assert done.stdout == "[]\n", done.stderr
 
 
-@pytest.mark.parametrize("command", [["check", "policy.yaml", "people.jsonl"], ["infer", "people.jsonl"]])
-def test_a_look_at_data_loads_no_frames(command: list[str], folder: Path) -> None:
-    """pyarrow imports pandas if it is installed."""
+@pytest.mark.parametrize(
+    "command",
+    [["check", "policy.yaml", "people.jsonl"], ["infer", "people.jsonl"], ["run", "policy.yaml", "people.jsonl", "out.jsonl"]],
+)
+def test_no_frames_are_loaded(command: list[str], folder: Path) -> None:
+    """pyarrow imports pandas and cloudpickle if they are installed."""
     pytest.importorskip("pandas")
+    pytest.importorskip("cloudpickle")
     run = [sys.executable, "-X", "importtime", "-m", "shoal.cli", *command]
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, env=ENVIRONMENT)
     assert done.returncode == 0, done.stdout
     assert "pyarrow" in done.stderr
     assert "pandas.core" not in done.stderr
+    assert "cloudpickle.cloudpickle" not in done.stderr

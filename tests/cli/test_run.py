@@ -52,6 +52,19 @@ def test_a_format_is_for_pipes(shoal: Shoal, source: str, form: str, said: str) 
     assert (done.returncode, done.stderr) == (2, f"{said}\n")
 
 
+def test_a_pipe_that_a_policy_calls_a_csv_is_not_taken_for_json_lines(folder: Path, shoal: Shoal) -> None:
+    (folder / "semicolons.yaml").write_text((folder / "policy.yaml").read_text() + 'input: {separator: ";"}\n')
+    done = shoal("run", "semicolons.yaml", "-", "out.jsonl", stdin="pid;age;city;disease\n")
+    assert (done.returncode, done.stderr) == (
+        2, "-: is read as JSON lines, but input of the policy describes a CSV; add --from csv or --from jsonl\n",
+    )  # fmt: skip
+
+
+def test_standard_output_has_no_tabs(shoal: Shoal) -> None:
+    done = shoal("run", "policy.yaml", "people.jsonl", "-", "--to", "tsv")
+    assert (done.returncode, done.stderr) == (2, "--to: is no format of a pipe; use csv or jsonl\n")
+
+
 def test_the_trace(folder: Path, shoal: Shoal) -> None:
     done = shoal("run", "policy.yaml", "people.jsonl", "out.jsonl", "--trace", "trace.jsonl")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -106,6 +106,14 @@ class TestGzip:
         assert taking.post(**{"Content-Encoding": coding}) == 415 and taking.payloads == []
 
 
+@pytest.mark.parametrize("body", [b'[{"n": 1}, {"n": 2}]', b' \r\n[\n{"n": 1}]\n', b'{\n  "n": 1\n}\n', b'{ \r\n"n": 1}'])
+def test_json_that_is_no_lines_is_not_taken(opened: Any, body: bytes) -> None:
+    taking = opened()
+    assert taking.post(body, **{"Content-Type": "application/json"}) == 400
+    assert taking.post(b'\n{"n": 1}\n{\n', **{"Content-Type": "application/json"}) == 200  # its second line is a dead letter
+    assert taking.payloads == [b'\n{"n": 1}\n{\n']
+
+
 class TestOtherSites:
     @pytest.mark.parametrize(("headers", "status"), [
         ({}, 200), ({"Host": "localhost:1"}, 200), ({"Origin": "http://localhost:3000"}, 200),

@@ -76,6 +76,7 @@ def test_messages_on_the_page_are_those_of_the_commands() -> None:
     for phrase in (
         "OUTSIDE k: ",
         "singles rows out: ",
+        "rows look like fewer than ",
         "a fault of the algorithm: ",
         "a fault of shoal: ",
         "its text is withheld",

@@ -42,6 +42,20 @@ def test_numbers_without_bars_are_counted_one_by_one(tmp_path: Path, values: lis
     assert (sum(bars["before"]), bars["edges"]) == (2, [])
 
 
+def test_bars_hold_equally_many_whole_numbers_and_times_have_bars_of_their_own(tmp_path: Path) -> None:
+    """Nineteen whole numbers in sixteen bars of one width would look like spikes."""
+    path = tmp_path / "even.csv"
+    lines = (f"p{n},{n % 19},{n % 19 + 0.5},2025-03-{1 + n % 16:02}T10:00:00Z\n" for n in range(304))
+    path.write_text("pid,level,half,day\n" + "".join(lines))
+    with Lab(path) as lab:
+        found = {column["name"]: column["bars"] for column in lab.columns(lab.draft())}
+    assert found["level"]["before"] == [32] * 9 + [16]
+    assert found["level"]["edges"] == [2 * n - 0.5 for n in range(11)]
+    assert max(found["half"]["before"]) == 2 * min(found["half"]["before"])
+    assert found["day"]["before"] == [19] * 16
+    assert found["day"]["labels"][0] == "from 2025-03-01T10:00:00"
+
+
 def test_persons_who_come_back_count_once(tmp_path: Path) -> None:
     path = tmp_path / "twice.csv"
     path.write_text("pid,code\n" + "".join(f"p{n % 30},{n % 30 if n % 30 < 3 else 99}\n" for n in range(60)))
@@ -129,7 +143,8 @@ def test_bags_are_judged_in_a_trial(tmp_path: Path) -> None:
     with Lab(returning(tmp_path)) as lab:
         form = changed(fads(lab), "illness", role="sensitive", stable=True, shown="bag")
         more = form.model_copy(update={"more": "attributes: {illness: {bag: 200}}"})
-        risk = lab.risk(more)
+        risk, rows = lab.risk(more), lab.trial(more)["rows"]
+    assert rows["bags"] == ["illness"] and rows["gone"] == ["pid"]
     assert risk["held"] and all(each["verdict"] != "not checkable" for each in risk["promises"])
 
 

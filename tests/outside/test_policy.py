@@ -94,7 +94,7 @@ def test_a_package_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
         ("Parameters = 3\n", ": shoal_sample:Parameters is no subclass of shoal.policy.Registered; "),
         (CLASS.replace("engine", "page"), ": shoal_sample:Parameters does not say its engine; "),
         (CLASS + "    radius: Amount\n", ": radius has no default that is valid; "),
-        (CLASS + "    workers: Count = 2\n", ": workers is a parameter of fast alone; "),
+        (CLASS + "    workers: Count = 2\n", ": no parameter may be called workers, a word of shoal's own; "),
     ],
 )
 def test_a_class_that_cannot_be_used_is_refused(tmp_path: Path, declaration: str, text: str) -> None:

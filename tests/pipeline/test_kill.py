@@ -39,9 +39,16 @@ class Growing(threading.Thread):
         return self.count
 
 
-def survives(folder: Path, kills: int, seed: int) -> int:
+BAGS = "bags: {file: {path: bags.jsonl}}"
+
+
+def survives(folder: Path, kills: int, seed: int, in_bags: bool = False) -> int:
     """Kill a pipeline so many times while its input grows; how many tuples left in the end, every promise kept."""
-    file = place(folder, window="{time: 300ms}", follow=True, checkpoint="50ms")
+    file = place(folder, window="{time: 300ms}", follow=True, checkpoint="50ms", more=BAGS if in_bags else "")
+    if in_bags:
+        policy = (folder / "policy.yaml").read_text()
+        policy = policy.replace("{sensitive: true}", "{sensitive: true, stable: true, as: bag, bag: 50}")
+        (folder / "policy.yaml").write_text(f"{policy}releases: {{per_person: 5, per: 1s, beyond: withhold}}\n")
     chance, growing = random.Random(seed), Growing(folder / "raw.jsonl")
     growing.start()
     for _ in range(kills):
@@ -58,8 +65,10 @@ def survives(folder: Path, kills: int, seed: int) -> int:
     process.terminate()
     process.join()
     assert process.exitcode == 0
-    report = audit(folder / "policy.yaml", folder / "raw.jsonl", folder / "clean.jsonl", trace=trace)
+    bags = folder / "bags.jsonl" if in_bags else None
+    report = audit(folder / "policy.yaml", folder / "raw.jsonl", folder / "clean.jsonl", trace=trace, bags=bags)
     assert report.held, report.to_dict()
+    assert not in_bags or report["bags"].figures["disease"]["bags"] > 5
     return len((folder / "clean.jsonl").read_bytes().splitlines()) - count
 
 
@@ -67,7 +76,13 @@ def test_nothing_is_lost_or_twice(tmp_path: Path) -> None:
     assert survives(tmp_path, kills=8, seed=1) == 0
 
 
+def test_bags_and_budgets(tmp_path: Path) -> None:
+    """Each value is in one bag, and no person leaves more often, however often the pipeline is killed."""
+    assert survives(tmp_path, kills=8, seed=3, in_bags=True) == 0
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_nothing_is_lost_or_twice_over_many_kills(tmp_path: Path) -> None:
-    assert survives(tmp_path, kills=times(200), seed=2) == 0
+@pytest.mark.parametrize("in_bags", [False, True])
+def test_nothing_is_lost_or_twice_over_many_kills(tmp_path: Path, in_bags: bool) -> None:
+    assert survives(tmp_path, kills=times(200), seed=2, in_bags=in_bags) == 0

@@ -112,6 +112,7 @@ def test_the_collector_leaves_alone_what_was_loaded_before(tmp_path: Path) -> No
         deliver(*arguments)
 
     pipe._deliver = delivered  # type: ignore[method-assign]
+    gc.unfreeze()
     pipe.run()
     assert frozen[0] > 1000 and gc.get_freeze_count() == 0
 

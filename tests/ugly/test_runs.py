@@ -241,6 +241,14 @@ def test_a_likely_cause_is_named_without_the_value(value: str, cause: str) -> No
     assert str(anonymizer.rejected[0]) == f"row 1, 'a': not a number (value withheld); {cause}"
 
 
+def test_the_likely_cause_of_very_many_values() -> None:
+    policy = "{person: none, attributes: {a: {quasi: numeric, range: [0, 9], grid: 1}}, privacy: {k: 1}, window: {count: 9}}"
+    anonymizer = shoal.Anonymizer(shoal.Policy.parse(policy))
+    anonymizer.push_batch(pa.RecordBatch.from_pylist([{"a": f"3,{i:03}5"} for i in range(900)]))
+    comma = "'a': not a number (value withheld); is the decimal mark a comma? (input.decimal)"
+    assert dict(anonymizer.stats.reasons) == {comma: 900}
+
+
 def test_ambiguous_times_name_both_readings(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text("pid,ts\n" + "".join(f"p{i},0{i % 9 + 1}/0{i % 8 + 1}/2025\n" for i in range(40)))

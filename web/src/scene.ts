@@ -12,7 +12,7 @@ export interface Box {
   height: number;
 }
 
-export type Inks = Record<"ink" | "muted" | "line" | "sea" | "soft" | "sand", string>;
+export type Inks = Record<"ink" | "muted" | "line" | "sea" | "soft" | "sand" | "card", string>;
 
 const ENTER = 1.2; // seconds in which a record swims in
 const NAMED = 2.2; // seconds for which its values are shown
@@ -33,9 +33,9 @@ export class Scene {
   draw(ctx: CanvasRenderingContext2D, box: Box, inks: Inks, groups: Group[], now: number): void {
     this.ground(ctx, box, inks);
     let any = false;
-    for (const group of groups) {
+    const shown = groups.filter((group) => now - group.left <= JOIN + STAY);
+    for (const group of shown) {
       const since = now - group.left;
-      if (since > JOIN + STAY) continue;
       if (since > 0) this.halo(ctx, box, inks, group, since);
       group.members.forEach((member, n) => {
         const age = since + member.waited;
@@ -44,6 +44,9 @@ export class Scene {
         this.fish(ctx, box, inks, group, n, age, member.waited, since);
       });
       if (since > 0) this.name(ctx, box, inks, group, since);
+    }
+    for (const group of shown) {
+      group.members.forEach((member, n) => this.values(ctx, box, inks, group, n, now - group.left + member.waited, member.waited));
     }
     if (!any) this.words(ctx, inks.muted, "The first records arrive. A group forms when the oldest one has waited long enough.", box.width / 2, box.height / 2, "center");
   }
@@ -56,10 +59,9 @@ export class Scene {
     group.members.forEach((_, n) => this.fish(ctx, box, inks, group, n, 99, 0, JOIN + 0.01));
     this.name(ctx, box, inks, group, JOIN + 0.01);
     const waits = group.members.length;
-    group.members.forEach((_, n) => {
-      const part = n / waits;
-      this.fish(ctx, box, inks, group, n, part < 0.25 ? ENTER + part : ENTER + 9 * part, 10, -1, part < 0.25);
-    });
+    const age = (n: number) => (n / waits < 0.25 ? ENTER + n / waits : ENTER + (9 * n) / waits);
+    group.members.forEach((_, n) => this.fish(ctx, box, inks, group, n, age(n), 10, -1));
+    group.members.forEach((_, n) => n / waits < 0.25 && this.values(ctx, box, inks, group, n, age(n), 10));
   }
 
   private ground(ctx: CanvasRenderingContext2D, { width, height }: Box, inks: Inks): void {
@@ -85,7 +87,7 @@ export class Scene {
   }
 
   private fish(
-    ctx: CanvasRenderingContext2D, box: Box, inks: Inks, group: Group, n: number, age: number, waited: number, since: number, named = true,
+    ctx: CanvasRenderingContext2D, box: Box, inks: Inks, group: Group, n: number, age: number, waited: number, since: number,
   ): void {
     const own = this.waiting(box, group, n, Math.min(age, waited), waited);
     const together = this.member(box, group, n);
@@ -95,13 +97,20 @@ export class Scene {
     const y = own.y + (together.y - own.y) * part;
     ctx.globalAlpha = Math.max(0, Math.min(leaving, age / 0.4, 1));
     body(ctx, x, y, part > 0.5 ? inks.sea : inks.sand);
-    const values = group.members[n]?.values ?? [];
-    if (named && age < NAMED && part === 0 && n % (box.width < 560 ? 4 : 2) === 0) {
-      ctx.globalAlpha = Math.max(0, Math.min(age / 0.4, (NAMED - age) / 0.6, 1));
-      ctx.font = "12px system-ui, sans-serif";
-      const told = values.map((value) => value ?? "–");
-      this.words(ctx, inks.ink, (box.width < 560 ? [told[0], told[2]] : told).join(" · "), x + 13, y + 4);
-    }
+    ctx.globalAlpha = 1;
+  }
+
+  /** What a record shows while it arrives: above all fish, on a ground of its own. */
+  private values(ctx: CanvasRenderingContext2D, box: Box, inks: Inks, group: Group, n: number, age: number, waited: number): void {
+    if (age < 0 || age >= Math.min(NAMED, waited) || n % (box.width < 560 ? 4 : 2)) return;
+    const { x, y } = this.waiting(box, group, n, age, waited);
+    const told = (group.members[n]?.values ?? []).map((value) => value ?? "–");
+    const text = (box.width < 560 ? [told[0], told[2]] : told).join(" · ");
+    ctx.globalAlpha = Math.max(0, Math.min(age / 0.4, (NAMED - age) / 0.6, 1));
+    ctx.font = "12px system-ui, sans-serif";
+    ctx.fillStyle = inks.card;
+    ctx.fillRect(x + 11, y - 7, ctx.measureText(text).width + 4, 14);
+    this.words(ctx, inks.ink, text, x + 13, y + 4);
     ctx.globalAlpha = 1;
   }
 

@@ -97,7 +97,7 @@ export class Shoal {
     const ctx = this.canvas.getContext("2d");
     if (!ctx || !this.scene || !this.width) return;
     ctx.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const inks = { ink: colour("ink"), muted: colour("muted"), line: colour("line"), sea: colour("sea"), soft: colour("sea-soft"), sand: colour("sand") };
+    const inks = { ink: colour("ink"), muted: colour("muted"), line: colour("line"), sea: colour("sea"), soft: colour("sea-soft"), sand: colour("sand"), card: colour("card") };
     const box = { width: this.width, height: this.canvas.clientHeight };
     const newest = this.groups.at(-1);
     if (this.still.matches) this.scene.still(ctx, box, inks, newest);

@@ -7,6 +7,7 @@ from shoal.anonymizer.anonymizer import Anonymizer
 from shoal.anonymizer.engine import UserCounts
 from shoal.anonymizer.kernels import compile_kernels, has_machine_code
 from shoal.anonymizer.secret import secret
+from shoal.anonymizer.singled_out import as_written
 from shoal.anonymizer.snapshot import Snapshot, streamed
 from shoal.anonymizer.stats import Drift, FilterStats, Stats
 from shoal.columns import Rejection
@@ -35,6 +36,7 @@ __all__ = [
     "Transfer",
     "UserCounts",
     "Windowed",
+    "as_written",
     "compile_kernels",
     "has_machine_code",
     "learned_tree",

@@ -17,16 +17,19 @@ from shoal.policy import Policy
 class Bag:
     """The values of one attribute that wait for their bag.
 
-    A bag is full at the first tuple with which it has enough values and enough persons. Its values are shuffled with a key
-    that nobody sees, so that the same stream gives the same bags again after a crash.
+    A bag is full at the first tuple with which it has enough values and enough persons. With `most`, further values of a
+    person who has so many in it are left out. Its values are shuffled with a key that nobody sees, so that the same stream
+    gives the same bags again after a crash.
 
-    >>> bag = Bag(least=3, persons=2, key=[1, 2])
-    >>> [(number, sorted(values.to_pylist())) for number, values in bag.add(pa.array([*"abcde"]), np.array([7, 7, 7, 9, 9]))]
+    >>> values, persons = pa.array([*"abcdef"]), np.array([7, 7, 7, 9, 9, 9])
+    >>> [(number, sorted(values.to_pylist())) for number, values in Bag(3, persons=2, key=[1, 2]).add(values, persons)]
     [(1, ['a', 'b', 'c', 'd'])]
+    >>> [(number, sorted(values.to_pylist())) for number, values in Bag(4, 2, key=[1, 2], most=2).add(values, persons)]
+    [(1, ['a', 'b', 'd', 'e'])]
     """
 
-    def __init__(self, least: int, persons: int, key: list[int]) -> None:
-        self._least, self._persons, self._key = least, persons, key
+    def __init__(self, least: int, persons: int, key: list[int], most: int | None = None) -> None:
+        self._least, self._persons, self._key, self._most = least, persons, key, most
         self.number = 0  # of the last full bag
         self.values: pa.Array = pa.array([], pa.string())
         self.persons = np.zeros(0, np.uint64)
@@ -36,12 +39,29 @@ class Bag:
         self.values = pa.concat_arrays([self.values, values])
         self.persons = np.concatenate([self.persons, persons])
         full = []
-        while (size := self._size()) is not None:
+        while True:
+            if self._most is not None:
+                self._limit(self._most)
+            if (size := self._size()) is None:
+                break
             self.number += 1
             order = np.random.default_rng([*self._key, self.number]).permutation(size)
             full.append((self.number, self.values.slice(0, size).take(pa.array(order))))
             self.values, self.persons = pa.concat_arrays([self.values.slice(size)]), self.persons[size:].copy()
         return full
+
+    def _limit(self, most: int) -> None:
+        """Leave out what is too much of one person, up to where the bag is full: behind that, the next one begins."""
+        order = np.argsort(self.persons, kind="stable")
+        own = self.persons[order]
+        begins = np.flatnonzero(np.append(True, own[1:] != own[:-1]))[: len(own)]
+        before = np.empty(len(order), np.int64)  # how many values of the same person stand before each
+        before[order] = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+        some = before < most
+        full = np.flatnonzero(some)[self._least - 1 : self._least]
+        some[full[0] + 1 if len(full) else len(some) :] = True
+        if not some.all():
+            self.values, self.persons = self.values.filter(pa.array(some)), self.persons[some]
 
     def _size(self) -> int | None:
         """How many of the values that wait make a full bag; None if all together do not."""
@@ -58,7 +78,10 @@ class Bags:
 
     def __init__(self, policy: Policy, key: NDArray[np.uint64]) -> None:
         k = policy.privacy.k
-        self._bags = {name: Bag(least, k, [*key.tolist(), number]) for number, (name, least) in enumerate(policy.bags.items())}
+        self._bags = {
+            name: Bag(least, k, [*key.tolist(), number], least // k if policy.one_in_k else None)
+            for number, (name, least) in enumerate(policy.bags.items())
+        }
         self._full: list[pa.RecordBatch] = []
 
     def add(self, kept: pa.Table, persons: NDArray[np.uint64]) -> None:

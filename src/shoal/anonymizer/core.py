@@ -14,12 +14,14 @@ from shoal.anonymizer.lane import Lane
 from shoal.anonymizer.lanes import LaneSet
 from shoal.anonymizer.released import Released, ReleasedTuples
 from shoal.anonymizer.snapshot import Snapshot
+from shoal.anonymizer.whole_rows import WholeRows
 from shoal.blocks import ARRIVAL, Batch, Diversity, new_diversity
 from shoal.columns import PERSON, Encoded, Publisher, StablePublisher, one_word
 from shoal.errors import InputError
 from shoal.policy import Policy
 
 _SLACK = 4096
+_LABELS = pa.dictionary(pa.int32(), pa.string())  # the type of the labels of blocks
 
 
 class Payload(NamedTuple):
@@ -32,8 +34,9 @@ class Payload(NamedTuple):
 class PayloadBuffer:
     """The payloads of the waiting tuples, in order of arrival. The window stores the buffer row of each tuple."""
 
-    def __init__(self, passed: Sequence[str]) -> None:
-        self.content = Payload(pa.table({name: pa.nulls(0) for name in passed}), np.zeros(0, np.int64))
+    def __init__(self, passed: Sequence[str], kinds: Mapping[str, pa.DataType]) -> None:
+        empty = {name: pa.nulls(0, kinds.get(name, pa.null())) for name in passed}
+        self.content = Payload(pa.table(empty), np.zeros(0, np.int64))
 
     def add(self, kept: pa.RecordBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Append payloads; returns their rows in the buffer."""
@@ -61,13 +64,17 @@ class PayloadBuffer:
 class WindowCore:
     """The part that all windowed engines share."""
 
-    def __init__(self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str], bags: Bags | None = None) -> None:
+    def __init__(
+        self, policy: Policy, lane: Lane | LaneSet, passed: Sequence[str], bags: Bags | None = None,
+        whole: WholeRows | None = None,
+    ) -> None:  # fmt: skip
         self.lane = lane
+        self._whole = whole if whole and whole.names else None
         self.bags = bags if policy.bags else None
         self._stable = StablePublisher(policy)
         self._suppressed = policy.suppressed
         self.publisher = Publisher(policy)
-        self.payloads = PayloadBuffer(passed)
+        self.payloads = PayloadBuffer(passed, dict.fromkeys(policy.blocks, _LABELS))
 
     def arrivals(self, encoded: Encoded) -> Batch:
         """Encoded records as a batch for the lane. Their payloads are added to the buffer."""
@@ -90,8 +97,12 @@ class WindowCore:
             payload.kept, tuples.pattern, tuples.group, groups.low, groups.high, groups.size, groups.had, groups.doubt,
             (groups.early, groups.late), groups.withheld, groups.nodes,
         )  # fmt: skip
-        if self.bags and len(tuples.payload):
-            self.bags.add(payload.kept, self.payloads.content.kept.column(PERSON).to_numpy()[tuples.payload])
+        if (self.bags or self._whole) and len(tuples.payload):
+            persons = self.payloads.content.kept.column(PERSON).to_numpy()[tuples.payload]
+            if self.bags:
+                self.bags.add(payload.kept, persons)
+            if self._whole:
+                self._whole.see(tuples, groups, payload.kept, persons)
         return self._stable.published(published), rows
 
     def compact(self) -> None:

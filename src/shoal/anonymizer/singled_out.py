@@ -1,4 +1,4 @@
-"""How many rows each kept field singles out: rows whose value belongs to fewer than k persons of the stream.
+"""How many rows each kept field singles out: rows whose value, as it is written, belongs to fewer than k persons of the stream.
 
 Memory is bounded. Up to `ROOM` pairs of a value and a person the count is exact. When there are more, every second value, by
 its fingerprint, is no longer looked at, then every second of the rest, and so on: what is counted stands for as many times
@@ -7,15 +7,15 @@ as much. A value that k persons share needs no list of its persons any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.column_types import is_json
 from shoal.columns import one_word, texts
 from shoal.policy import Policy
 
@@ -82,6 +82,13 @@ class KeptField:
         while self._pairs + len(self._rows) > self._room:
             self._look_at_half()
 
+    def see_each(self, values: NDArray[np.uint64], person: NDArray[np.uint64]) -> None:
+        """Take in rows by the fingerprints of their values, none of them 0; only those that are looked at are sorted."""
+        looked_at = np.flatnonzero(self._looked_at(values))
+        self._total += len(values) - len(looked_at)
+        different, code = np.unique(values[looked_at], return_inverse=True)
+        self.see(different, code.ravel(), person[looked_at])
+
     def _looked_at(self, values: NDArray[np.uint64]) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = (values != 0) & (values & np.uint64((1 << self._level) - 1) == 0)
         return found
@@ -134,6 +141,48 @@ class KeptField:
         self._count()
 
 
+def one_person(person: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One word for each person, of two."""
+    with np.errstate(over="ignore"):
+        found: NDArray[np.uint64] = person[:, 0] * _ODD + person[:, 1]
+    return found
+
+
+def words_as_written(
+    column: pa.Array, key: NDArray[np.uint64], is_missing: str | None = None
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The fingerprints of the different values, the last, 0, for null and one other text; and the place of each row's value.
+
+    Values that are published in different ways are different, also if a policy takes them for the same: blanks around a text,
+    composed letters, the texts that mean missing.
+    """
+    if pa.types.is_nested(column.type):
+        column = as_written(column)
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    written = as_written(coded.dictionary)
+    values = np.append(one_word(written, key), np.uint64(0))
+    if is_missing is not None:
+        values[:-1][pc.equal(written, is_missing).fill_null(False).to_numpy(zero_copy_only=False)] = 0
+    code = coded.indices.cast(pa.int64()).fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+    return values, code
+
+
+def as_written(column: pa.Array) -> pa.Array:
+    """Values as large_string, as they are written.
+
+    >>> as_written(pa.array(["a ", "", None])).to_pylist(), as_written(pa.array([0.5, 7.0])).to_pylist()
+    (['a ', '', None], ['0.5', '7'])
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if any(test(kind) for test in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)):
+        return column.cast(pa.large_binary()).view(pa.large_string())  # compared byte by byte, text or not
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return texts(column, ())
+    return column.cast(pa.large_string())
+
+
 class KeptFields:
     """All kept and sensitive fields of a stream, and the time if it is published as it is.
 
@@ -144,7 +193,6 @@ class KeptFields:
         self._key = key
         self._waiting: list[tuple[pa.RecordBatch, NDArray[np.uint64]]] = []
         self._fields = {name: KeptField(policy.privacy.k) for name in policy.reasons}
-        self._nulls = {name: policy.nulls_of(name) for name in self._fields}
 
     def see(self, kept: pa.RecordBatch, person: NDArray[np.uint64]) -> None:
         """Take in accepted records: the columns that are passed through, and the two words of each person."""
@@ -163,23 +211,10 @@ class KeptFields:
         batches, persons = zip(*self._waiting, strict=True)
         self._waiting = []
         kept, person = pa.Table.from_batches(batches), np.concatenate(persons)
-        with np.errstate(over="ignore"):
-            word = person[:, 0] * _ODD + person[:, 1]
+        word = one_person(person)
         for name, field in self._fields.items():
-            place = kept.schema.get_field_index(name)
-            values, code = self._coded(
-                kept.column(place).combine_chunks(), is_json(kept.schema.field(place)), self._nulls[name]
-            )
+            values, code = words_as_written(kept.column(name).combine_chunks(), self._key, is_missing="")
             field.see(values, code, word)
-
-    def _coded(self, column: pa.Array, as_text: bool, nulls: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """The fingerprints of the different values, the last for missing ones, and the place of each row's value."""
-        if as_text or pa.types.is_nested(column.type):
-            column = texts(column, nulls)
-        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        values = np.append(one_word(texts(coded.dictionary, nulls), self._key), np.uint64(0))
-        code = coded.indices.cast(pa.int64()).fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
-        return values, code
 
     @property
     def found(self) -> dict[str, SingledOut]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SnapshotError
 
-VERSION = 5
+VERSION = 6
 _DIGEST = hashlib.sha256().digest_size
 _LENGTH = struct.Struct("<Q")
 _BEFORE = b"PK"  # how the bytes begun until version 4

@@ -54,6 +54,7 @@ class Stats:
     stretched: int  # tuples that waited longer than the window, because it held fewer than k persons
     over_budget: int = 0  # records beyond `releases`: dropped, or without their sensitive values, as the policy says
     kept: Mapping[str, SingledOut] = field(default_factory=dict, compare=False)  # by kept or sensitive field
+    below_k: SingledOut | None = field(default=None, compare=False)  # rows of fewer than k persons, with `Policy.counted`
     faults: Mapping[str, int]  # releases that the door stopped, by reason; empty unless an algorithm has a bug
     drift: Drift = field(default_factory=Drift, compare=False)  # depends on how the stream is cut into batches
 

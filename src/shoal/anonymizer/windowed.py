@@ -25,6 +25,7 @@ from shoal.anonymizer.released import Released
 from shoal.anonymizer.singled_out import KeptFields
 from shoal.anonymizer.snapshot import Snapshot
 from shoal.anonymizer.stats import Stats, stats
+from shoal.anonymizer.whole_rows import WholeRows
 from shoal.anonymizer.workers import Workers
 from shoal.blocks import OUTCOMES, Batch
 from shoal.columns import Budget, Encoder, Plain, Rejection, TimeBounds
@@ -50,7 +51,8 @@ class Windowed(Engine):
         self._budget = Budget(self._policy.releases) if self._policy.releases else None
         self._encoder = Encoder(self._policy, key, typed=True, bounds=self._bounds, budget=self._budget)
         self._lane = _lane(self._policy, key)
-        self._core = WindowCore(self._policy, self._lane, self._policy.passed, Bags(self._policy, key))
+        self._whole = WholeRows(self._policy, key)
+        self._core = WindowCore(self._policy, self._lane, self._policy.passed, Bags(self._policy, key), self._whole)
         self._kept = KeptFields(self._policy, key)
         self.fields = self._policy.fields
         self._others = _others(self._policy)
@@ -107,7 +109,7 @@ class Windowed(Engine):
         encoded = self._encoder.encode(batch, rows, plain)
         self._core.publisher.whole &= encoded.whole
         self._kept.see(encoded.kept, encoded.person)
-        arriving = self._core.arrivals(encoded)
+        arriving = self._core.arrivals(encoded._replace(kept=self._whole.with_persons(encoded.kept, encoded.person)))
         if self._shift:  # on the window's clock alone: the record's own time stays
             arriving = arriving._replace(time=arriving.time + self._shift)
         return arriving, encoded.rejected
@@ -132,7 +134,8 @@ class Windowed(Engine):
 
     def stats(self, received: int, reasons: Mapping[str, int]) -> Stats:
         found = stats(received, reasons, self._lane.held, self._lane.tally, len(self._policy.quasi))
-        return replace(found, kept=self._kept.found, over_budget=self._budget.exceeded if self._budget is not None else 0)
+        over = self._budget.exceeded if self._budget is not None else 0
+        return replace(found, kept=self._kept.found, below_k=self._whole.found, over_budget=over)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -146,14 +149,15 @@ class Windowed(Engine):
         """The whole state, with the records that wait in the window."""
         self._check()
         header = {"key": self._key.tolist(), "whole": self._core.publisher.whole.tolist(), "shift": self._shift}
-        saved = self._core.saved(header)
+        saved = self._core.saved({**header, "counted": list(self._whole.names)})
         budget = self._budget.saved() if self._budget is not None else {}
-        return saved._replace(arrays={**saved.arrays, **self._kept.saved(), **budget})
+        return saved._replace(arrays={**saved.arrays, **self._kept.saved(), **self._whole.saved(), **budget})
 
     def restore(self, snapshot: Snapshot) -> None:
         self._start(np.array(snapshot.header["key"], np.uint64))
-        self._core.restore(snapshot)
+        self._core.restore(snapshot._replace(kept=self._whole.fitted(snapshot.kept)))
         self._kept.restore(snapshot.arrays)
+        self._whole.restore(snapshot.arrays, snapshot.header["counted"])
         if self._budget is not None:
             self._budget.restore(snapshot.arrays)
         self._encoder.remember(snapshot.kept.schema)

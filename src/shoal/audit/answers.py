@@ -22,6 +22,7 @@ from shoal.policy import Attribute
 
 QUERIES = 100
 SEED = 20_240
+_LARGEST = 2.0**40  # whole numbers whose halves are exact
 _EDGES = 2048
 _RARE = 0.01
 _PAIRS = 24
@@ -89,7 +90,7 @@ def distributions(evidence: Evidence, bars: int = 16) -> dict[str, Distribution]
         if isinstance(original, Numeric) and isinstance(shown, Band):
             true = original.value[~np.isnan(original.value)]
             half = half_step(true)
-            edges = np.linspace(attribute.low - half, attribute.high + half, bars + 1)
+            edges = bar_edges(attribute.low, attribute.high, half > 0, bars)
             there = plain & ~np.isnan(shown.lo)
             lo, hi = shown.lo[there] - half, shown.hi[there] + half
             after = np.diff(_below(lo, hi, weights[there], edges) * scale)
@@ -167,6 +168,21 @@ def _number(
         range_median=float(np.median(errors)),
         range_mean=float(errors.mean()),
     )
+
+
+def bar_edges(low: float, high: float, whole: bool, bars: int) -> Floats:
+    """The edges of at most so many bars from low to high; each bar has room for equally many whole numbers.
+
+    >>> bar_edges(0, 19, True, 16).tolist()[:3], len(bar_edges(0, 19, True, 16))  # pairs: ten bars, not spikes in sixteen
+    ([-0.5, 1.5, 3.5], 11)
+    >>> bar_edges(0.0, 1.0, False, 4).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    half = 0.5 if whole else 0.0
+    if whole and low == np.rint(low) and -_LARGEST < low <= high < _LARGEST:
+        width = np.ceil((high - low + 1) / bars)
+        return low - half + width * np.arange(np.ceil((high - low + 1) / width) + 1)
+    return np.linspace(low - half, high + half, bars + 1)
 
 
 def half_step(values: Floats) -> float:

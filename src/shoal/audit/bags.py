@@ -1,41 +1,17 @@
-"""The second output of a policy with `as: bag`: exact values apart from the rows."""
+"""The tuples whose values are in bags, and which bag holds each."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.audit.evidence import Evidence
-from shoal.audit.files import Source, blocks
+from shoal.audit.second_output import Bag
 from shoal.audit.values import Ints, canonical
-from shoal.errors import InputError
-
-_FIELDS = ("attribute", "bag", "value")
-
-
-class Bag(NamedTuple):
-    """One bag: its number, and its values in the order in which they are written."""
-
-    number: int
-    values: list[str | None]
-
-
-def read_bags(source: Source) -> dict[str, list[Bag]]:
-    """The bags of each attribute, by their numbers."""
-    found: dict[tuple[str, int], list[str | None]] = {}
-    for block in blocks(source):
-        for name in _FIELDS:
-            if name not in block.columns:
-                raise InputError(f"the bags: have no field '{name}'; give the file of bags as it was written")
-        columns = (block.columns[name].to_pylist() for name in _FIELDS)
-        for attribute, number, value in zip(*columns, strict=True):
-            found.setdefault((canonical(attribute) or "", int(canonical(number) or 0)), []).append(canonical(value))
-    bags: dict[str, list[Bag]] = {}
-    for (attribute, number), values in sorted(found.items()):
-        bags.setdefault(attribute, []).append(Bag(number, values))
-    return bags
 
 
 class Leaving(NamedTuple):
@@ -57,3 +33,24 @@ def leaving(evidence: Evidence, name: str) -> Leaving | None:
     texts = [canonical(value) for value in column.take(pa.array(record)).to_pylist()]
     there = np.array([text is not None and text not in nulls for text in texts], bool)
     return Leaving(row[there], record[there], [text for text, is_there in zip(texts, there, strict=True) if is_there and text])
+
+
+def bag_of(evidence: Evidence, bags: Sequence[Bag], tuples: Leaving) -> Ints:
+    """Which of the bags holds the value of each tuple, from 0; -1 for values in none.
+
+    Where the policy asks for one in k, a bag has at most 1/k of the values that it needs from one person.
+    """
+    found = np.full(len(tuples.value), -1)
+    policy, place = evidence.policy, 0
+    persons = evidence.person_of(tuples.record).tolist()
+    for number, bag in enumerate(bags):
+        most = len(bag.values) // policy.privacy.k if policy.one_in_k else len(bag.values)
+        own: Counter[int] = Counter()
+        wanted = len(bag.values)
+        while wanted and place < len(persons):
+            if own[persons[place]] < most:
+                own[persons[place]] += 1
+                found[place] = number
+                wanted -= 1
+            place += 1
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -31,9 +32,21 @@ def altered(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: Ints) -> Flag
     >>> infinite = pa.chunked_array([[float("inf")] * 2])
     >>> altered(infinite, pa.chunked_array([["Infinity", None]]), np.arange(2)).tolist()
     [False, True]
+
+    Bytes of a file with types are base64 in text.
+
+    >>> raw = pa.chunked_array([[b"abc"]], pa.large_binary())
+    >>> [altered(raw, pa.chunked_array([[text]]), np.arange(1)).tolist() for text in ("YWJj", "YWJk")]
+    [[False], [True]]
+    >>> altered(raw, pa.chunked_array([[b"abd"]], pa.large_binary()), np.arange(1)).tolist()
+    [True]
+    >>> no_text = [pa.chunked_array([[each]], pa.large_binary()) for each in (b"\\xff1", b"\\xff2")]
+    >>> altered(no_text[0], no_text[1], np.arange(1)).tolist()
+    [True]
     """
     old_code, old = _whole(before)
     new_code, new = _whole(after)
+    is_raw = _is_raw(old.type, new.type)
     old_code = np.append(old_code, -1)[rows]
     same = np.append(_place(new, old), -1)[new_code] == old_code
     rest = np.flatnonzero(~same)
@@ -42,6 +55,7 @@ def altered(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: Ints) -> Flag
     equal = np.array(
         [
             _is_same(None if i < 0 else a, None if j < 0 else b)
+            or (is_raw and i >= 0 and j >= 0 and _as_written(a) == _read(b))
             for (i, j), a, b in zip(pairs.tolist(), _values(olds, len(pairs)), _values(news, len(pairs)), strict=True)
         ],
         bool,
@@ -89,10 +103,10 @@ def joint(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Ints, Ints]:
     """Numbers for the values of both, equal where the values are; null and empty text are `NOTHING`."""
     old_code, old = _whole(before)
     new_code, new = _whole(after)
-    as_text = _text if old.type == new.type else _sense
     numbers: dict[str, int] = {"": NOTHING}
     found = []
-    for code, values in ((old_code, old), (new_code, new)):
+    for code, values, other in ((old_code, old, new), (new_code, new, old)):
+        as_text = _text if values.type == other.type else _as_written if _is_raw(values.type, other.type) else _sense
         each = [numbers.setdefault(as_text(value), len(numbers)) for value in values.to_pylist()]
         found.append(np.array([*each, NOTHING])[code])
     return found[0], found[1]
@@ -136,6 +150,20 @@ def _is_same(a: Any, b: Any) -> bool:
     return _is_equal(a, b) or _text(a) == _text(b) or _is_equal(_meaning(a), _meaning(b))
 
 
+def _is_raw(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Whether values are bytes of a file with types, not text, and the others are not."""
+    return bool(pa.types.is_large_binary(kind) and not pa.types.is_large_binary(other))
+
+
+def _as_written(value: bytes | None) -> str:
+    """Bytes as text formats hold them: in base64."""
+    return b64encode(value or b"").decode()
+
+
+def _read(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def _is_missing(value: Any) -> bool:
     return value in (None, "") or (isinstance(value, float) and math.isnan(value))
 
@@ -168,7 +196,7 @@ def _text(value: Any) -> str:
         value = _unfolded(value)
     with suppress(ValueError):
         return canonical(value) or ""
-    return ""
+    return _as_written(value) if isinstance(value, bytes) else ""
 
 
 def _sense(value: Any) -> str:
@@ -288,10 +316,12 @@ def _is_long(numbers: Iterable[pa.Array]) -> bool:
 
 
 def _compact(column: pa.Array) -> pa.Array:
-    """Texts as a dictionary of strings; as bytes where they are not UTF-8."""
+    """Texts as a dictionary of strings; as bytes where they are not UTF-8. Bytes of a file with types stay what they are."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     values = column.dictionary
+    if pa.types.is_large_binary(values.type):
+        return column
     try:
         values = values.cast(pa.string())
     except pa.ArrowInvalid:

@@ -18,6 +18,7 @@ from shoal.audit.manifest import Span
 from shoal.audit.nested import flat
 from shoal.audit.original import Category, Numeric, Tree, original
 from shoal.audit.published import Alike, Band, Node, Published, alike, published
+from shoal.audit.second_output import SecondOutput
 from shoal.audit.stable import compared, within_budget
 from shoal.audit.trace import CLUSTER, NO_ROW, REUSE, SUPPRESSED, Replay, Trace, read_trace, replay
 from shoal.audit.values import Flags, Floats, Ints
@@ -38,11 +39,13 @@ class Evidence(Judged):
     moment: Band | None  # the generalized time, of the output
     trace: Trace | None
     releases: Trace | None
-    bags: Mapping[str, list[Any]] | None  # the second output, if it was given: the bags of each attribute, by their numbers
+    bags: SecondOutput | None  # if it was given
     excused: (
         Flags  # of each accepted record: it may have left before the span that is judged, or leaves with what is not judged
     )
     suppressed: Flags  # of each row of the output: by the trace; without one, those that show the root everywhere
+    written: Mapping[str, Ints] = field(default_factory=dict)  # of kept fields: which values are written alike
+    unnamed: int = 0  # accepted records without a person, where the policy names one: each counts as a person
     clock: Floats | None = None  # when the records of a part of a stream came, which do not say so themselves
     cache: dict[str, Any] = field(default_factory=dict, repr=False)  # results that several checks need
 
@@ -116,7 +119,7 @@ def gather(
     late: float | None = None,
     ahead: float | None = None,
     span: Span | None = None,
-    bags: Mapping[str, list[Any]] | None = None,
+    bags: SecondOutput | None = None,
 ) -> Evidence:
     """Read the input, the output and, if there is one, the trace. The bags have been read."""
     trees = {name: Tree.of(attribute.hierarchy) for name, attribute in policy.quasi if attribute.hierarchy}
@@ -157,6 +160,8 @@ def gather(
         absent=after.absent,
         spare=after.spare,
         forms=after.forms,
+        written=after.written,
+        unnamed=int((before.person >= len(before.persons)).sum()) if policy.person is not None else 0,
         span=span,
         trace=matched,
         releases=releases,

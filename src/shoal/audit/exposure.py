@@ -109,7 +109,7 @@ def _below_k(policy: Policy, whole: WholeRows) -> Exposure:
 
 
 def _of(policy: Policy, attack: Attack) -> Exposure:
-    name, of = _named(attack.name)
+    name, of = named(attack.name)
     kind = KINDS.get(name, "inferring")
     accepted = policy.privacy.accept.get(name)
     by_chance = attack.baseline if attack.control is None else attack.control
@@ -126,6 +126,23 @@ def _of(policy: Policy, attack: Attack) -> Exposure:
     )  # fmt: skip
 
 
+def pseudonym_bound(attack: Attack) -> float | None:
+    """How often an attack on pseudonyms may succeed by accident; None if it was not run.
+
+    >>> pseudonym_bound(Attack("rotation, by items", "", "").run(100, 0.5, 0.05))
+    0.18375
+    """
+    if attack.baseline is None or not attack.tried:
+        return None
+    return bound_of(attack.baseline) + 1.0 / math.sqrt(attack.tried)
+
+
+def beats_chance(attack: Attack) -> bool:
+    """Whether an attack on pseudonyms succeeds more often than its bound."""
+    bound = pseudonym_bound(attack)
+    return bound is not None and attack.success is not None and attack.success > bound
+
+
 def bound_of(by_chance: float) -> float:
     """What is not clearly more often than by chance.
 
@@ -135,12 +152,12 @@ def bound_of(by_chance: float) -> float:
     return by_chance + by_chance * (1 - by_chance) / 2 + _LEAST
 
 
-def _named(full: str) -> tuple[str, str]:
+def named(full: str) -> tuple[str, str]:
     """The name of an attack, and the attribute it is about.
 
-    >>> _named("homogeneity of illness"), _named("intersection of values of cost of care")
+    >>> named("homogeneity of illness"), named("intersection of values of cost of care")
     (('homogeneity', 'illness'), ('intersection of values', 'cost of care'))
-    >>> _named("end points"), _named("helper: illness")
+    >>> named("end points"), named("helper: illness")
     (('end points', ''), ('helper', 'illness'))
     """
     for name in sorted(_GROUPS, key=len, reverse=True):

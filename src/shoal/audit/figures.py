@@ -14,7 +14,7 @@ from shoal.audit.evidence import Evidence
 from shoal.audit.published import NO_NODE, NULL, Band, Node
 from shoal.audit.risk import Histogram, Risk, by_doubling, members, population, risk
 from shoal.audit.utility import Utility, utility
-from shoal.audit.values import codes
+from shoal.audit.values import codes_of_meaning
 from shoal.audit.withheld import withheld
 
 STEPS = ("risk", "diversity", "utility", "attacks")
@@ -54,7 +54,10 @@ def figures(
             around = population(evidence, judged, patterns=reading == "extended")
             risks[reading] = risk(judged.size, threshold, around, found.smallest)
     on_step("diversity")
-    sensitive = {name: codes(evidence.shown[name]) for name in evidence.sensitive if name in evidence.shown}
+    nulls = evidence.policy.nulls_of
+    sensitive = {
+        name: codes_of_meaning(evidence.shown[name], nulls(name)) for name in evidence.sensitive if name in evidence.shown
+    }
     hidden = {name: withheld(evidence, name) for name in sensitive}
     by_class = {name: diversity(np.where(hidden[name], -1, alike), each.code, each.ordered) for name, each in sensitive.items()}
     by_group = None

@@ -26,7 +26,12 @@ _PACKED = (".gz", ".zst", ".bz2", ".xz")
 _TEXTS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 _BOOKS = (".xlsx", ".xls", ".xlsb", ".ods")
 _SUFFIXES = (*_TEXTS, ".parquet", ".arrow", ".feather", ".orc", ".avro", *_BOOKS)
-_KINDS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary(), pa.float16(): pa.float32()}
+_KINDS = {
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.large_binary(),
+    pa.binary(): pa.large_binary(),
+    pa.float16(): pa.float32(),
+}
 _DAMAGED = "cannot be read; check that it is complete and of the kind that its suffix says"
 
 
@@ -79,7 +84,14 @@ def _tables(batches: Iterable[pa.RecordBatch], wanted: set[str] | None) -> Itera
 
 def _usual(column: pa.Array) -> pa.Array:
     """A column in a type that Arrow can compute with."""
-    kind = _KINDS.get(column.type)
+    if isinstance(column.type, pa.BaseExtensionType):
+        name, column = column.type.extension_name, column.storage
+        if name == "arrow.uuid":
+            digits = [None if each is None else each.hex() for each in column.to_pylist()]
+            column = pa.array([h and f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}" for h in digits], pa.string())
+        elif name == "arrow.bool8":
+            column = column.cast(pa.bool_())
+    kind = pa.large_binary() if pa.types.is_fixed_size_binary(column.type) else _KINDS.get(column.type)
     return column if kind is None else column.cast(kind)
 
 

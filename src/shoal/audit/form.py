@@ -38,21 +38,34 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FEW = 100  # lines from which the usual form is known
 
 
-def odd_forms(source: Source, alike: Collection[str]) -> Mapping[str, Ints]:
-    """The rows that are written in another form than most: under `ROW` as a whole, under a field its value.
+class Forms(NamedTuple):
+    """How the rows of a file are written."""
+
+    odd: Mapping[str, Ints]  # rows that are written in another form than most: under `ROW` as a whole, under a field its value
+    exact: Mapping[str, Ints]  # of JSON lines: a number for each way in which a value of a field is written, row by row
+
+
+def forms(source: Source, alike: Collection[str], exact: Collection[str] = ()) -> Forms:
+    """How the rows of an output are written.
 
     The values of the fields that must be `alike` are compared by what they mean: those that mean the same must be written the
-    same. Other fields may hold any value; of a CSV's, only quotes that most do without are odd.
+    same. Other fields may hold any value; of a CSV's, only quotes that most do without are odd. For `exact` fields of JSON
+    lines, whose texts other readers do not keep, the result says which values are written in the same way.
     """
     path = fspath(source) if isinstance(source, str | PathLike) else ""
     plain = re.sub(r"\.(gz|zst|bz2|xz)\Z", "", path.lower())
     if not plain.endswith((".jsonl", ".ndjson", ".csv")):
-        return {}
+        return Forms({}, {})
     with opened(path) as file:
-        found = _Csv(alike) if plain.endswith(".csv") else _Jsonl(alike)
+        found = _Csv(alike) if plain.endswith(".csv") else _Jsonl(alike, exact)
         for lines in _records(file, found.quotes):
             found.take(lines)
-    return found.odd()
+    return Forms(found.odd(), found.exact())
+
+
+def odd_forms(source: Source, alike: Collection[str]) -> Mapping[str, Ints]:
+    """The rows that are written in another form than most."""
+    return forms(source, alike).odd
 
 
 def _records(file: BinaryIO, quotes: bool) -> Iterator[pa.Array]:
@@ -154,6 +167,10 @@ class _Form:
             self._add(name, each.odd())
         return {name: np.unique(np.concatenate(rows)) for name, rows in self._odd.items()}
 
+    def exact(self) -> dict[str, Ints]:
+        """A number for each way in which the values of some fields are written, row by row."""
+        return {name: each.codes(self._rows) for name, each in self._written.items() if isinstance(each, _Exact)}
+
     def _spell(self, lines: pa.Array) -> None:
         """Look at how the letters of lines are written."""
 
@@ -175,9 +192,16 @@ class _Jsonl(_Form):
 
     quotes, value = False, _VALUE
 
-    def __init__(self, alike: Collection[str]) -> None:
+    def __init__(self, alike: Collection[str], exact: Collection[str] = ()) -> None:
         super().__init__(alike)
+        self._exact = exact
         self._escaped: list[int] = []
+
+    def _is_looked_at(self, name: str) -> bool:
+        return name in self._alike or name in self._exact
+
+    def _new(self, name: str) -> _Written:
+        return _Written() if name in self._alike else _Exact()
 
     def _spell(self, lines: pa.Array) -> None:
         for row in np.flatnonzero(pc.match_substring(lines, "\\").to_numpy(zero_copy_only=False)).tolist():
@@ -307,6 +331,21 @@ class _Written:
         count = np.bincount(all_codes, minlength=len(self._known))
         rare = [each for codes in several for each in codes if each != max(codes, key=lambda one: (count[one], -one))]
         return np.sort(rows[np.isin(all_codes, rare)])
+
+
+class _Exact(_Written):
+    """The values of a field that may be written in any way, and in which."""
+
+    def odd(self) -> Ints:
+        """None: whatever was published may be written as it came."""
+        return np.empty(0, np.int64)
+
+    def codes(self, rows: int) -> Ints:
+        """By row; -1 where it could not be told."""
+        found = np.full(rows, -1)
+        for row, code in zip(self._rows, self._codes, strict=True):
+            found[row] = code
+        return found
 
 
 class _Quoted(_Written):

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.audit.bags import read_bags
 from shoal.audit.classes import READINGS, classes
 from shoal.audit.evidence import Evidence
 from shoal.audit.evidence import gather as gather_tuples
@@ -25,6 +24,7 @@ from shoal.audit.population import presence, read_population
 from shoal.audit.promises import promises
 from shoal.audit.record import recorded
 from shoal.audit.report import FilterReport, Reading, Report, WindowReport
+from shoal.audit.second_output import read_bags
 from shoal.audit.trace import SUPPRESSED
 from shoal.audit.whole_rows import whole_rows
 from shoal.errors import InputError

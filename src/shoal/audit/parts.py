@@ -26,7 +26,9 @@ from shoal.policy import Policy
 _TOGETHER: dict[str, Any] = {
     **dict.fromkeys(("smallest", "least"), min),
     **dict.fromkeys(("largest", "largest_share", "longest"), max),
-    **dict.fromkeys(("groups", "accepted", "rejected", "released", "dropped", "late", "missing", "missing_published"), sum),
+    **dict.fromkeys(
+        ("groups", "accepted", "rejected", "released", "dropped", "late", "missing", "missing_published", "unnamed"), sum
+    ),
 }
 _WORST = (Verdict.BROKEN, Verdict.NOT_CHECKABLE, Verdict.NOT_PROMISED, Verdict.HELD)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shoal.audit.blurred import apart
 from shoal.audit.equality import Passed, Spare
 from shoal.audit.files import Source, blocks
-from shoal.audit.form import odd_forms
+from shoal.audit.form import Forms, forms
 from shoal.audit.manifest import Span
 from shoal.audit.original import Tree
 from shoal.audit.sets import Sets, member_table
@@ -248,7 +248,8 @@ class Published(NamedTuple):
     unlisted: list[str]
     absent: list[str]
     spare: dict[str, int]  # how many values a field's dictionary holds that no row shows
-    forms: Mapping[str, Ints]  # rows that are written in another form than most, see `odd_forms`
+    forms: Mapping[str, Ints]  # rows that are written in another form than most, see `audit.form`
+    written: Mapping[str, Ints]  # of fields that are passed through: which values are written in the same way, if known
     rows: int
 
     def at(self, keep: Flags) -> Published:
@@ -266,6 +267,7 @@ class Published(NamedTuple):
             passed={name: column.filter(pa.array(keep)) for name, column in self.passed.items()},
             moment=self.moment and only(self.moment),
             forms={name: place[rows[keep[rows]]] for name, rows in self.forms.items()},
+            written={name: code[keep] for name, code in self.written.items()},
             rows=int(keep.sum()),
         )
 
@@ -287,10 +289,12 @@ def published(
         reader.take(dict(block.columns), block.rows)
         on_rows(block.rows)
     moment = [policy.time.field] if policy.time and policy.time.publish == "generalize" else []
-    odd = odd_forms(source, [*(name for name, _ in policy.quasi), *moment])
+    odd, exact = forms(source, [*(name for name, _ in policy.quasi), *moment], policy.counted)
     if span is not None:
-        odd = {name: within - span.begin.sequence for name, each in odd.items() if len(within := span.rows(each))}
-    return reader.done(odd)
+        begin = span.begin.sequence
+        odd = {name: within - begin for name, each in odd.items() if len(within := span.rows(each))}
+        exact = {name: code[begin : begin + rows] for name, code in exact.items()}
+    return reader.done(Forms(odd, {name: code for name, code in exact.items() if len(code) == rows}))
 
 
 class _Reader:
@@ -340,7 +344,7 @@ class _Reader:
             passed.take(columns.pop(name, pa.nulls(rows)))
         self._unlisted.update(dict.fromkeys(columns))
 
-    def done(self, forms: Mapping[str, Ints]) -> Published:
+    def done(self, forms: Forms) -> Published:
         quasi: dict[str, Band | Node] = {}
         for name, attribute in self._policy.quasi:
             parts = self._parts.pop(name)
@@ -356,7 +360,7 @@ class _Reader:
         absent = [name for name in (*quasi, *passed, *self._parts) if name not in self._seen and self._rows]
         spare = {name: count for name, each in self._spare.items() if (count := each.count())}
         spare |= {name: count for name, each in self._passed.items() if (count := each.spare(passed[name]))}
-        return Published(quasi, passed, moment, list(self._unlisted), absent, spare, forms, self._rows)
+        return Published(quasi, passed, moment, list(self._unlisted), absent, spare, *forms, self._rows)
 
 
 def _band(parts: list[Part]) -> tuple[Floats, Floats, Flags]:

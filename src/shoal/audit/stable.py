@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.audit.original import Category, Numeric, Original
 from shoal.audit.published import Published
@@ -19,6 +20,7 @@ from shoal.policy import Policy
 
 NO_BLOCK = "\0no block"  # the label of what is shown and is no block of the policy
 _UNLISTED = "unlisted"
+_ENOUGH = 10  # persons; of fewer, the share of a value says little
 
 
 class Compared(NamedTuple):
@@ -55,6 +57,28 @@ def unlisted_values(policy: Policy, name: str, exact: pa.ChunkedArray) -> int:
         with suppress(ValueError):
             texts.add(canonical(value))
     return len(texts - listed - {None, *policy.nulls_of(name)})
+
+
+def largest_shares(policy: Policy, name: str, exact: pa.ChunkedArray, person: NDArray[np.int32]) -> list[float]:
+    """Of each block that enough persons have, the share of them that have its most frequent value."""
+    code, different = distinct(pa.concat_arrays(exact.chunks) if exact.num_chunks else pa.nulls(0))
+    block = {value: number for number, block in enumerate(policy.blocks[name].values) for value in block}
+    texts = different.to_pylist()
+    own: dict[str, int] = {}
+    number = np.full(len(texts) + 1, -1)
+    for place, value in enumerate(texts):
+        with suppress(ValueError):
+            text = canonical(value)
+            if text in block and text not in policy.nulls_of(name):
+                number[place] = own.setdefault(text, len(own))
+    value = number[code % len(number)]
+    pairs = np.unique(np.stack([value, person])[:, value >= 0], axis=1)
+    persons, blocks = np.bincount(pairs[0], minlength=len(own)), np.array([block[text] for text in own], np.int64)
+    return [
+        float(persons[blocks == each].max() / together)
+        for each in np.unique(blocks)
+        if (together := persons[blocks == each].sum()) >= _ENOUGH
+    ]
 
 
 def _block_of(of: dict[str, str], rest: str | None, nulls: Collection[str]) -> Callable[[object], str | None]:

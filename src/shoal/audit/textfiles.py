@@ -405,6 +405,8 @@ def decimals(values: list[Any]) -> pa.Array | None:
 
     >>> decimals([2**53 + 1, 7.0, 0.5, None]).to_pylist()
     [Decimal('9007199254740993.0'), Decimal('7.0'), Decimal('0.5'), None]
+    >>> decimals([10**22, float("inf")]) is None
+    True
     """
     if any(isinstance(value, bool) or not isinstance(value, int | float | Decimal | None) for value in values):
         return None
@@ -414,7 +416,7 @@ def decimals(values: list[Any]) -> pa.Array | None:
             for value in values
         ]
         return pa.array(exact)
-    except (pa.ArrowException, ArithmeticError, ValueError):
+    except (pa.ArrowException, ArithmeticError, ValueError, TypeError):  # an infinity beside a long number
         return None
 
 

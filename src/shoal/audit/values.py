@@ -364,6 +364,38 @@ def codes(column: pa.ChunkedArray) -> Codes:
     return Codes(np.append(rank, -1)[place] + 1, number is not None)
 
 
+def codes_of_meaning(column: pa.ChunkedArray, nulls: Collection[str]) -> Codes:
+    """The codes of a column in which values that the policy takes for the same are the same, and its nulls are missing.
+
+    >>> codes_of_meaning(pa.chunked_array([["flu ", "flu", "?", "", None, "cold"]]), ["?"]).code.tolist()
+    [2, 2, 0, 0, 0, 1]
+    """
+    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    text, bad = canonical_column(whole)
+    if bad.any():
+        return codes(column)
+    missing = pc.is_in(text, value_set=pa.array(["", *nulls], pa.string()))
+    return codes(pa.chunked_array([pc.if_else(missing, pa.scalar(None, pa.string()), text)]))
+
+
+def codes_as_written(column: pa.ChunkedArray) -> Ints:
+    """A number for each different value, 0 for null; values are different if they are published in different ways.
+
+    >>> codes_as_written(pa.chunked_array([["1.5", "1.50", None, "1.5"]])).tolist()
+    [1, 2, 0, 1]
+    >>> codes_as_written(pa.chunked_array([[0.0, -0.0]])).tolist()
+    [1, 2]
+    """
+    if pa.types.is_nested(column.type):
+        shown = [None if each is None else repr(each) for each in column.to_pylist()]
+        column = pa.chunked_array([pa.array(shown, pa.string())])
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    whole = pa.chunked_array(column.cast(kind)).combine_chunks()
+    if pa.types.is_float64(kind):
+        whole = whole.view(pa.int64())
+    return whole.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
+
+
 def _number_ranks(values: pa.Array, number: Floats) -> Ints:
     """The order of numbers, also of those with more digits than a double holds.
 
@@ -379,7 +411,8 @@ def _number_ranks(values: pa.Array, number: Floats) -> Ints:
 
 
 def _ranks(values: pa.Array) -> Ints:
-    if not pa.types.is_string(values.type) and not pa.types.is_binary(values.type):
+    kind = values.type
+    if not (pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
         values = values.cast(pa.string())
     return pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64) - 1
 

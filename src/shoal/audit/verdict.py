@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from shoal.audit.exposure import Exposure
+from shoal.audit.attacks.attack import Attack
+from shoal.audit.exposure import Exposure, beats_chance
 from shoal.audit.finding import Finding, Verdict
 from shoal.audit.whole_rows import WholeRows
 from shoal.policy import Policy
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 Colour = Literal["green", "amber", "red"]
 _NAMED = 5
+_HIDING = 2  # the least k, and the least z, that hides anyone
 _OUTSIDE = {
     "blank": "they show no value at all",
     "publish": "they show their sensitive and kept values",
@@ -43,9 +45,10 @@ def headline(report: WindowReport) -> Headline:
         colour: Colour = "red"
         parts = [f"{_counted(len(broken), 'promise')} broken: {', '.join(broken)}"]
     else:
-        colour = "amber" if worse or open_ones or gaps else "green"
+        colour = "amber" if worse or open_ones or gaps or policy.privacy.k < _HIDING else "green"
         parts = [holds(policy, report.whole)] if "k persons" not in open_ones else ["no promise was seen to be broken"]
         parts += [f"not checkable: {', '.join(open_ones)}"] if open_ones else []
+    parts += counted_as_persons(policy, report.promises)
     parts += gaps
     parts += [_worse(worse)] if worse else []
     if tolerated := [each for each in report.exposures if each.is_tolerated]:
@@ -54,7 +57,7 @@ def headline(report: WindowReport) -> Headline:
     if untried:
         without = "without a trace " if any("without the trace" in each.obstacle for each in report.exposures) else ""
         parts.append(f"{without}{_counted(untried, 'attack')} could not be tried")
-    elif not worse and not broken and any(each.tried for each in report.exposures):
+    elif not worse and not broken and policy.privacy.k >= _HIDING and any(each.tried for each in report.exposures):
         parts.append("no attack that was tried did clearly better than chance or than accepted")
     parts += not_counted(report.whole)
     return Headline(colour, "; ".join(parts), outside)
@@ -65,10 +68,18 @@ def filter_headline(report: FilterReport) -> Headline:
     broken, open_ones = _of(report.promises, Verdict.BROKEN), _of(report.promises, Verdict.NOT_CHECKABLE)
     if broken:
         return Headline("red", f"{_counted(len(broken), 'promise')} broken: {', '.join(broken)}", "")
-    if open_ones:
-        return Headline("amber", f"no promise was seen to be broken; not checkable: {', '.join(open_ones)}", "")
-    text = "every promise was kept; they bound the users of an item, and nothing else that is published"
-    return Headline("green", text, "")
+    attacks, z = report.figures.attacks, report.policy.algorithm.model_dump()["z"]
+    worse = [each for each in attacks if beats_chance(each)]
+    doubts = [f"not checkable: {', '.join(open_ones)}"] if open_ones else []
+    doubts += [f"z = {z} withholds nothing: an item of a single user is published"] if z in range(_HIDING) else []
+    doubts += [f"an outsider can do more than chance: {', '.join(map(_linked, worse))}"] if worse else []
+    kept = "no promise was seen to be broken" if open_ones else "every promise was kept"
+    bounds = "they bound the users of an item, and nothing else that is published"
+    return Headline("amber" if doubts else "green", "; ".join([kept, *doubts] if open_ones else [kept, bounds, *doubts]), "")
+
+
+def _linked(attack: Attack) -> str:
+    return f"{attack.name} {percent(attack.success)} (chance {percent(attack.baseline)})"
 
 
 def holds(policy: Policy, whole: WholeRows) -> str:
@@ -79,11 +90,23 @@ def holds(policy: Policy, whole: WholeRows) -> str:
     k, quasi = policy.privacy.k, [name for name, _ in policy.quasi]
     if not whole.rows:
         return f"no row shows values, so there was nothing for which k = {k} could hold"
+    if k < _HIDING:
+        return f"k = {k} hides nobody: a row may show what only one of the {_unit(policy)} has"
     if not whole.below:
         return f"k = {k} holds for {_listed([*quasi, *whole.counted])}"
     if whole.counted:
         return f"k = {k} holds for {_listed(quasi)} alone: with {_listed(whole.counted)}, {whole.below:,} rows are below k"
     return f"k = {k} holds within groups, but {whole.below:,} rows look like fewer than {k} {_unit(policy)}"
+
+
+def counted_as_persons(policy: Policy, promises: Sequence[Finding]) -> list[str]:
+    """What was counted as persons and may not be, in words."""
+    if policy.person is None:
+        return ["each row counts as a person, since the policy names none"]
+    unnamed = sum(each.figures.get("unnamed", 0) for each in promises if each.promise == "k persons")
+    if not unnamed:
+        return []
+    return [f"{unnamed:,} row{'' if unnamed == 1 else 's'} without a person count{'s' if unnamed == 1 else ''} as one each"]
 
 
 def outside_k(policy: Policy, suppressed: int, accepted: int) -> str:

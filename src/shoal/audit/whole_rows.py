@@ -1,7 +1,7 @@
 """Classes of rows that are alike in all that is published: quasi-identifiers, time and kept fields.
 
 Sensitive values are what an outsider wants to know, not what one knows: they are not counted. Neither are fields for which the
-policy gives a reason.
+policy gives a reason. Kept values differ where they are written in different ways: `1.5` and `1.50` are two.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 from shoal.audit.classes import counted
 from shoal.audit.evidence import Evidence
 from shoal.audit.published import key
-from shoal.audit.values import Ints, codes
-from shoal.policy import Policy
+from shoal.audit.values import Ints, codes_as_written
 
 
 @dataclass(frozen=True)
@@ -30,16 +29,10 @@ class WholeRows:
     smallest: int
 
 
-def counted_fields(policy: Policy) -> list[str]:
-    """The kept fields that count, the time if it is published as it is among them."""
-    sensitive = {name for name, attribute in policy.attributes.items() if attribute.sensitive}
-    return [name for name, reason in policy.reasons.items() if reason is None and name not in sensitive]
-
-
 def whole_rows(evidence: Evidence) -> WholeRows:
     """Count the classes: in persons, or in rows without a trace. A null is a value of its own."""
     policy = evidence.policy
-    kept = [name for name in counted_fields(policy) if name in evidence.shown]
+    kept = [name for name in policy.counted if name in evidence.shown]
     group = evidence.alike.of.astype(np.int64)
     if policy.suppressed == "publish" and kept:
         group[evidence.suppressed] = group.max(initial=-1) + 1
@@ -49,7 +42,9 @@ def whole_rows(evidence: Evidence) -> WholeRows:
         group = _split(group, np.unique(key(evidence.moment, 0), return_inverse=True)[1])
         fields = [evidence.time_field or "", *kept]
     for name in kept:
-        group = _split(group, codes(evidence.shown[name]).code.astype(np.int64))
+        group = _split(group, codes_as_written(evidence.shown[name]))
+        if name in evidence.written:
+            group = _split(group, evidence.written[name])
     size = counted(group, evidence.persons)[looked_at]
     return WholeRows(
         counted=tuple(fields),

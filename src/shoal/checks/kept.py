@@ -1,4 +1,7 @@
-"""Kept and sensitive fields of a sample: do they look like identifiers, and how many rows do their values single out?"""
+"""Kept and sensitive fields of a sample: do they look like identifiers, and how many rows do their values single out?
+
+Values are compared as they are written, since they are published so.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.columns import numbers, texts
+from shoal.anonymizer import as_written
+from shoal.columns import numbers, texts, unreadable
 from shoal.policy import Policy
 from shoal.recognize import direct, form, is_identifier, stable_persons
 from shoal.text import percent
@@ -39,7 +44,7 @@ class KeptCheck:
         """Take in accepted records: the columns that are passed through, and the fingerprints of the persons."""
         self._persons.append(person)
         for name, found in self._values.items():
-            found.append(texts(kept.column(name), self._policy.nulls_of(name)).cast(pa.large_string()))
+            found.append(as_written(kept.column(name)))
 
     def found(self, least: int, complete: bool) -> Iterator[Found]:
         """What is wrong with fields for which the policy gives no reason; a value of fewer than `least` persons is rare."""
@@ -59,7 +64,8 @@ class KeptCheck:
         for name, arrays in self._values.items():
             attribute = self._policy.attributes.get(name)
             if attribute and attribute.sensitive and not attribute.stable:
-                found = stable_persons(_codes(pa.chunked_array(arrays)), person)
+                text = texts(_whole(pa.chunked_array(arrays)), self._policy.nulls_of(name))
+                found = stable_persons(_codes(text.dictionary_encode()), person)
                 if found:
                     share = f"does not change for {percent(found[0], digits=0)} of the {found[1]:,} persons who come back"
                     remedy = "declare it stable: true, as: block, bag or exact"
@@ -68,8 +74,8 @@ class KeptCheck:
     def _field(
         self, name: str, column: pa.ChunkedArray, person: NDArray[np.int64], persons: int, least: int, complete: bool
     ) -> Iterator[Found]:
-        coded = _coded(column)
-        code = _codes(column)
+        coded = _coded(pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.large_string()), column))
+        code = _codes(coded)
         known = int((code >= 0).sum())
         if not known:
             return
@@ -77,8 +83,13 @@ class KeptCheck:
         if kind:
             yield Found(f"'{name}': looks like {kind}, and is published as it is; {self._remedy(name)}", True)
             return
+        if persons < least:
+            return
         rare = int((_support(code, person) < least).sum()) - (len(code) - known)
-        if not rare or persons < least:
+        if rare < MOST * known and name in self._policy.counted and pc.count_distinct(column, "all").as_py() > 1:
+            differ = f"rows of a group that differ in it look like fewer than {least} persons"
+            yield Found(f"'{name}': is published as it is, and no group hides it: {differ}; {self._remedy(name)}", False)
+        if not rare:
             return
         line = f"'{name}': {rare:,} of {known:,} rows have a value that fewer than {least} persons have"
         if rare < MOST * known:
@@ -95,9 +106,11 @@ class KeptCheck:
         by_name = direct(name) or ("identifiers" if is_identifier(name) else None)
         if by_name:
             return f"{by_name}, by its name"
-        if not numbers(values, ()).wrong.any():
+        nulls = self._policy.nulls_of(name)
+        values = values.filter(pa.array(~unreadable(values.view(pa.large_binary()))))  # of bytes, those that are text
+        if not numbers(values, nulls).wrong.any():
             return None
-        some = values.slice(0, _LOOKED_AT).to_pylist()
+        some = texts(values.slice(0, _LOOKED_AT), nulls).drop_null().to_pylist()
         alike = [value for value in some if form([value]) not in (None, "dates")]
         return f"{form(alike)}, by its values" if alike and len(alike) >= _LIKE * len(some) else None
 
@@ -109,14 +122,17 @@ class KeptCheck:
         return f"remove it, make it a quasi-identifier, or say why it may be: {{{why}}}"
 
 
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
 def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    coded = column.combine_chunks().dictionary_encode()
-    return coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    return _whole(column).dictionary_encode()
 
 
-def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def _codes(coded: pa.DictionaryArray) -> NDArray[np.int64]:
     """A number for each different value, -1 for what is missing."""
-    return _coded(column).indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
 
 
 def _support(code: NDArray[np.int64], person: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -17,9 +17,12 @@ from shoal.checks.sample import KEY, SampleCheck
 from shoal.columns import Encoder, Rejection, column, texts
 from shoal.formats import Block
 from shoal.policy import UNLISTED, Attribute, Policy
+from shoal.text import percent
 
 FAR_OFF = 16_725_225_600  # seconds from 1970 to 2500
 FEW_GROUPS = 10
+_ENOUGH = 10  # rows; of fewer, the share of a value says little
+_NAMED = 0.9  # from this share of its block on, a value is nearly named by it
 _BLANKED = "if a member of a group lacks a value, it is blanked for the whole group"
 _NULLS = {
     "blurred": 'if a member of a group lacks a value, the whole group shows "or missing"',
@@ -52,7 +55,8 @@ class _Column:
         self.missing = 0
         self.is_there = False
         self._blocks = policy.blocks.get(field)
-        self.unlisted: Counter[str] = Counter()  # rows by value, of values in no block
+        self.blocks = len(self._blocks.values) if self._blocks else 0
+        self._values: Counter[str] = Counter()  # rows by value, where blocks are published
 
     def take(self, block: Block) -> None:
         batch = block.batch.select([self.field])
@@ -69,8 +73,19 @@ class _Column:
         self.missing += text.null_count
         if self._blocks:
             for value, rows in zip(*text.drop_null().value_counts().flatten(), strict=True):
-                if self._blocks.label_of(value.as_py()) == UNLISTED:
-                    self.unlisted[value.as_py()] += rows.as_py()
+                self._values[value.as_py()] += rows.as_py()
+
+    @property
+    def unlisted(self) -> Counter[str]:
+        """The rows of each value in no block."""
+        known = self._blocks
+        return Counter({value: rows for value, rows in self._values.items() if known and known.label_of(value) == UNLISTED})
+
+    @property
+    def largest(self) -> list[float]:
+        """Of each block with enough rows, the share of its most frequent value."""
+        rows = [[self._values[value] for value in block] for block in (self._blocks.values if self._blocks else ())]
+        return [max(each) / sum(each) for each in rows if sum(each) >= _ENOUGH]
 
 
 class TupleCheck(SampleCheck):
@@ -122,6 +137,10 @@ class TupleCheck(SampleCheck):
         yield from (line for line, is_problem in self._kept.found(self._policy.privacy.k, self.complete) if not is_problem)
         yield from self._kept.unstated()
         yield from (self._unlisted(each) for each in self._columns if each.unlisted)
+        for each in self._columns:
+            if naming := sum(share > _NAMED for share in each.largest):
+                blocks = f"in {naming} of {each.blocks} blocks one value has more than {percent(_NAMED, digits=0)} of the rows"
+                yield f"'{each.field}': {blocks}, and is nearly named; shoal blocks drafts others"
         yield from (line for line, is_certain in self._window() if not is_certain)
         k = self._policy.privacy.k
         if self.complete and 0 < self.rows < FEW_GROUPS * k:

@@ -50,8 +50,8 @@ COMMANDS = {
 _OBJECTS = 50_000
 """Python looks for garbage after so many new objects: starting makes hardly any, and looking took a tenth of its time."""
 
-_LEAN = {"check", "infer"}
-"""Commands that need none of the packages that pyarrow imports only if they are installed; `run` and `pipe` see to that."""
+_LEAN = {"check", "infer", "run"}
+"""Commands that need none of the packages that pyarrow imports only if they are installed; `pipe` sees to that itself."""
 
 app: typer.Typer
 

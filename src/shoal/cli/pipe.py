@@ -93,12 +93,13 @@ def _pipe(
     stopping = Stopping()
     from contextlib import ExitStack
 
-    from shoal.cli.run_display import faults, outside, singled_out
     from shoal.cli.startup import prepare_kernels, save_memory
+
+    save_memory()
+    from shoal.cli.run_display import faults, outside, singled_out
     from shoal.cli.terminal import errors, say
     from shoal.pipeline import Pipe, PipelineFile
 
-    save_memory()
     console = errors()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("shoal").setLevel(logging.DEBUG if verbose else logging.INFO)

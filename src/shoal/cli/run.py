@@ -55,14 +55,14 @@ def run(
     ] = None,
     write_as: Annotated[
         str | None,
-        typer.Option("--to", help="The format of standard output: csv, tsv or jsonl.", metavar="FORMAT", show_default="jsonl"),
+        typer.Option("--to", help="The format of standard output: csv or jsonl.", metavar="FORMAT", show_default="jsonl"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures of the run as JSON.")] = False,
 ) -> None:
     """Anonymize INPUT by POLICY into OUTPUT.
 
-    The suffix of a file is its format: .jsonl, .csv, .tsv (each also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather,
-    and for INPUT also .orc, .avro, .xlsx, .xls, .ods. Rejected records are reported on standard error by line or row and
+    The suffix of a file is its format: .jsonl, .csv (each also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .avro,
+    and for INPUT also .tsv, .orc, .xlsx, .xls, .ods. Rejected records are reported on standard error by line or row and
     reason, never by value. If there are too many, OUTPUT is kept as a draft under another name.
     """
     with reported(policy):
@@ -100,17 +100,19 @@ def _run(
     """Whether more records were rejected than allowed."""
     import shoal
     from shoal.cli.run_display import Rejections, as_json, drift, faults, outside, progress_bar, singled_out, summary, too_many
-    from shoal.cli.startup import prepare_kernels, save_memory
+    from shoal.cli.startup import prepare_kernels, use_pool
     from shoal.cli.terminal import errors, say
     from shoal.errors import InputError, RejectedError
     from shoal.formats import is_standard
 
     if json and is_standard(target):
         raise InputError("--json: standard output is the OUTPUT already; name a file")
-    save_memory()
+    use_pool()
     console = errors()
     refused: RejectedError | None = None
     policy = shoal.Policy.load(path)
+    if source == "-" and (policy.input.separator or policy.input.header):
+        raise InputError("-: is read as JSON lines, but input of the policy describes a CSV; add --from csv or --from jsonl")
     if is_standard(source) or os.path.exists(source):
         prepare_kernels(policy, partial(say, console))
     rejections = Rejections(console, source)

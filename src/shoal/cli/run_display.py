@@ -204,9 +204,14 @@ def _over_budget(policy: Policy, stats: Stats) -> list[tuple[str, str, str]]:
 
 
 def singled_out(policy: Policy, stats: Stats | FilterStats) -> list[str]:
-    """A line for each field, published as it is, whose values single rows out."""
-    kept = getattr(stats, "kept", {})
+    """Lines about rows below k with the kept fields that count, and about each field whose values single rows out."""
+    kept, below = getattr(stats, "kept", {}), getattr(stats, "below_k", None)
     lines = []
+    if below and below.rows:
+        about, fields = "" if below.exact else "about ", " and ".join(f"'{name}'" for name in policy.counted)
+        are, them = ("they are", "them") if len(policy.counted) > 1 else ("it is", "it")
+        look = f"{about}{share(below.rows, below.of)} rows look like fewer than {policy.privacy.k} persons"
+        lines.append(f"with {fields}, published as {are}, {look}: no group hides {them}")
     for name, found in kept.items():
         if found.rows:
             reason = policy.reasons[name]

@@ -32,7 +32,7 @@ def prepare_kernels(policy: Policy, say: Callable[[str], None]) -> None:
 
 
 def save_memory() -> None:
-    """Skip imports that no run needs, and use the memory pool that returns memory."""
+    """Skip imports that no run needs, and use the memory pool that returns memory. To be called before pyarrow is loaded."""
     skip_unused()
     use_pool()
 

@@ -278,7 +278,10 @@ def _reject(
         return
     text = texts(array.filter(pa.array(wrong)), ()).dictionary_encode()
     words = text.dictionary.to_pylist()
-    found = [cause(word) if word is not None and i < _LOOKED_AT else "" for i, word in enumerate(words)]
+    found = ["" if word is None else cause(word) for word in words[:_LOOKED_AT]]
+    found += [max(dict.fromkeys(found), key=found.count, default="")] * (
+        len(words) - len(found)
+    )  # the rest is likely as most of them
     codes, rows = text.indices.fill_null(len(found)).to_numpy(zero_copy_only=False), np.flatnonzero(wrong)
     for likely in dict.fromkeys([*found, ""]):
         alike = np.zeros(len(wrong), bool)

@@ -95,8 +95,11 @@ class StablePublisher:
         for name, lists in self._lists.items():
             index = batch.schema.get_field_index(name)
             labels = batch.column(index)
-            shown = pa.array([lists[label] for label in labels.dictionary.to_pylist()], SET)
-            batch = batch.set_column(index, name, shown.take(labels.indices))
+            if pa.types.is_null(labels.type):  # nothing was taken in
+                shown = pa.nulls(len(labels), SET)
+            else:
+                shown = pa.array([lists[label] for label in labels.dictionary.to_pylist()], SET).take(labels.indices)
+            batch = batch.set_column(index, name, shown)
         for name in self._bags:
             index = batch.schema.get_field_index(name)
             batch = batch.set_column(index, pa.field(name, pa.string()), pa.nulls(batch.num_rows, pa.string()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import socket
 import threading
 import time
@@ -29,6 +30,7 @@ ACCEPTED = {
     "csv": ("text/csv",),
     "arrow": ("application/vnd.apache.arrow.stream",),
 }  # the content types that a request may have
+_NO_LINES = re.compile(rb"\s*(?:\[|\{[ \t]*\r?\n)")  # how an array begins, or an object over several lines
 GRACE = 1  # seconds for open requests when the server ends
 RETRY = {"Retry-After": "1"}
 CLOSE = {"Connection": "close"}
@@ -154,6 +156,8 @@ class HttpSource(Source):
             return refusal.args[0] if refusal.args else self._too_large()
         finally:
             self._partial -= body.size
+        if given.format == "json" and _NO_LINES.match(body.data):
+            return self._answer(400, "no JSON lines, but an array or an object over several lines; write one object per line")
         if self._open >= given.waiting:
             return self._answer(503, "too many requests wait; send it again later", RETRY)
         self._open += 1

@@ -33,15 +33,16 @@ def is_standard(path: str) -> bool:
 def standard(path: str, form: str | None, option: str) -> str:
     """The path of an input or output, with the format that an option gives for `-`.
 
-    >>> standard("-", "csv", "--from"), standard("people.csv", None, "--from")
+    >>> standard("-", "csv", "--from"), standard("people.csv", None, "--to")
     ('-.csv', 'people.csv')
     """
+    forms = ("csv", "tsv", "jsonl") if option == "--from" else ("csv", "jsonl")
     if form is None:
         return path
     if path != "-":
         raise InputError(f"{option}: is for - alone; the name of a file says its format")
-    if form not in ("csv", "tsv", "jsonl"):
-        raise InputError(f"{option}: is no format of a pipe; use csv, tsv or jsonl")
+    if form not in forms:
+        raise InputError(f"{option}: is no format of a pipe; use {', '.join(forms[:-1])} or {forms[-1]}")
     return f"-.{form}"
 
 

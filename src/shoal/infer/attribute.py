@@ -58,12 +58,12 @@ def attribute(column: Column, context: Context) -> Entry:
 
 def _withheld(column: Column, context: Context) -> str | None:
     """The reason for which a field is not published, if there is one."""
+    if column.is_unreadable:
+        return "it holds bytes that are not UTF-8"
     if not column.known:
         return "it is missing in all rows of the sample"
     if column.nested:
         return "it holds lists or objects, which cannot be generalized; name a field in them by its path, such as visits.0.age"
-    if column.is_unreadable:
-        return "it holds bytes that are not UTF-8"
     if column.name in context.candidates or is_identifier(column.name):
         return "it may tell persons apart"
     return None
@@ -101,6 +101,8 @@ def _hidden(column: Column, context: Context) -> str | None:
     kind = direct(column.name)
     if kind:
         return f"by its name it holds {kind}; never publish it"
+    if column.is_moment and column.seconds is None:
+        return "it holds times of day or spans of time, which cannot be generalized; write them as numbers, such as the hour"
     shape = "dates" if column.is_moment else column.shape if column.numbers is None else None
     if shape == "dates":
         return "some values look like dates, and not all can be read in one form; write all of them like 2025-03-31"

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit import bar_edges
 from shoal.infer import Column, person_numbers
 from shoal.lab.form import Form
 from shoal.lab.sample import Sample
 
 BARS = 16
+_LARGEST = 2.0**40  # larger whole numbers are drawn as others are
 
 Ints = NDArray[np.int64]
 
@@ -85,11 +87,26 @@ def _bars(column: Column) -> dict[str, Any]:
     numbers = None if column.nested else column.numbers
     if numbers is not None and len(numbers) and np.isfinite(numbers).all():
         with np.errstate(all="ignore"), suppress(ValueError):  # the range is too large, or too small, for so many bars
-            counts, edges = np.histogram(numbers, BARS)
+            is_small = column.is_whole and abs(numbers).max() < _LARGEST
+            bins = bar_edges(numbers.min(), numbers.max(), True, BARS) if is_small else BARS
+            counts, edges = np.histogram(numbers, bins)
             return {"edges": edges.tolist(), "labels": [], "before": counts.tolist()}
+    if not column.nested and column.is_date and column.seconds is not None:
+        return _times(column.seconds[~np.isnan(column.seconds)])
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
     order = np.argsort(-counts, kind="stable")
     best, rest = (order[: BARS - 1], order[BARS - 1 :]) if len(order) > BARS else (order, order[:0])
     labels = [column.texts[int(place)].as_py()[:80] for place in best]
     more = [int(counts[rest].sum())] if len(rest) else []
     return {"edges": [], "labels": [*labels, *(["all others"] if more else [])], "before": [*counts[best].tolist(), *more]}
+
+
+def _times(seconds: NDArray[np.float64]) -> dict[str, Any]:
+    """Bars over time, each called by its first second.
+
+    >>> _times(np.array([0.0, 86_399.0]))["labels"][:2]
+    ['from 1970-01-01T00:00:00', 'from 1970-01-01T01:30:00']
+    """
+    counts, edges = np.histogram(seconds, bar_edges(np.floor(seconds.min()), np.floor(seconds.max()), True, BARS))
+    first = np.ceil(edges[:-1]).astype("datetime64[s]")
+    return {"edges": [], "labels": [f"from {each}" for each in first], "before": counts.tolist()}

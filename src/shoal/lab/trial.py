@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 from shoal.algorithms import algorithm
 from shoal.anonymizer import Anonymizer, FilterStats, Stats
 from shoal.audit import (
-    Attack,
     Evidence,
     Exposure,
     Observed,
     Progress,
     Report,
     WindowReport,
+    beats_chance,
     distributions,
     gather,
     judge,
     losses,
+    pseudonym_bound,
 )
 from shoal.errors import InputError
 from shoal.lab.sample import Sample
@@ -104,6 +105,7 @@ class Trial:
             "before": self.sample.values(names, rows),
             "after": [[texts[name][n] if name in texts else "" for name in names] for n in range(len(chosen))],
             "gone": [name for name in names if name not in columns],
+            "bags": [] if self.policy.is_filter else list(self.policy.bags),
         }
 
     def _windowed(self, stats: Stats) -> dict[str, Any]:
@@ -171,8 +173,8 @@ def _attacked(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "name": each.name, "kind": "", "knows": each.knows, "tried": each.tried, "success": each.success,
-            "baseline": each.baseline, "bound": None, "detail": each.detail, "obstacle": each.obstacle,
-            "alert": _is_alarming(each),
+            "baseline": each.baseline, "bound": pseudonym_bound(each), "detail": each.detail, "obstacle": each.obstacle,
+            "alert": beats_chance(each),
         }
         for each in report.figures.attacks  # type: ignore[attr-defined]
     ]  # fmt: skip
@@ -214,13 +216,6 @@ def returning(report: Report) -> dict[str, dict[str, Any]]:
         for each in report.exposures
         if each.name == "values across releases"
     }
-
-
-def _is_alarming(attack: Attack) -> bool:
-    """Whether it clearly beats its baseline, as the report of the audit marks it."""
-    if attack.success is None or attack.baseline is None:
-        return False
-    return attack.success > 1.5 * attack.baseline and attack.success - attack.baseline > 0.01
 
 
 def _losses(found: Mapping[str, float]) -> list[dict[str, Any]]:

@@ -35,10 +35,16 @@ def file_digests(file: PipelineFile) -> dict[str, str]:
 
 
 def shown_stable(policy: Policy) -> dict[str, str]:
-    """How each stable attribute is published: a digest of its blocks, whatever their order and names, or that it is in bags."""
+    """How each stable attribute is published: a digest of its blocks, whatever their order and names, or that it is in bags.
+
+    A value that is read as missing is in no block.
+    """
     if policy.is_filter:
         return {}
-    cuts = {name: sorted(map(sorted, blocks.values)) for name, blocks in policy.blocks.items()}
+    cuts = {
+        name: sorted(sorted({*block} - {*policy.nulls_of(name)}) for block in blocks.values)
+        for name, blocks in policy.blocks.items()
+    }
     return {**{name: _sha256(str(cut)) for name, cut in cuts.items()}, **dict.fromkeys(policy.bags, "bag")}
 
 
@@ -66,14 +72,14 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def compatible_facts(saved: SavedState, policy: Policy, file: PipelineFile) -> tuple[dict[str, Any], list[str]]:
     """The facts of a saved state that a pipeline can resume from, and the parts that changed.
 
-    A new source has no position yet, and a new sink no mark. Raises StateError if parts changed, and tuples are held that must
-    leave first.
+    A new source has no position yet, and a new sink no mark. How stable attributes were published is known of each sink. Raises
+    StateError if parts changed, and tuples are held that must leave first.
     """
     facts = {**saved.checkpoint.facts, "marks": dict(saved.checkpoint.facts["marks"])}
     changed = differences(facts["parts"], part_digests(policy, file))
-    if "sink" in changed:
-        facts["stable"] = {}
-    _refuse_new_cuts(facts.get("stable", {}), policy, file)
+    if "cuts" not in facts:  # states of earlier builds know one sink
+        facts["cuts"] = {} if "sink" in changed else {sink_place(file): facts.get("stable", {})}
+    _refuse_new_cuts(facts["cuts"].get(sink_place(file), {}), policy, file)
     if changed and not saved.is_settled:
         raise StateError(
             f"{file.state.dir}: tuples were taken in under another {', another '.join(changed)} ({facts['held']:,} were held "
@@ -87,9 +93,15 @@ def compatible_facts(saved: SavedState, policy: Policy, file: PipelineFile) -> t
     return facts, changed
 
 
-def _digest(known: dict[str, str], chosen: Chosen, file: PipelineFile) -> str:
+def sink_place(file: PipelineFile) -> str:
+    """A digest of where tuples go, for their readers: two pipelines with other ids can write to one topic or table."""
+    return _digest(SINKS, file.sink, file, but="id")
+
+
+def _digest(known: dict[str, str], chosen: Chosen, file: PipelineFile, but: str | None = None) -> str:
     """A digest of the settings that identify a source or a sink."""
-    values = [getattr(chosen.settings, name) for name in connector_class(known, chosen.name).identity]
+    names = (name for name in connector_class(known, chosen.name).identity if name != but)
+    values = [getattr(chosen.settings, name) for name in names]
     return _sha256(str([chosen.name, *(_from_state(one, file) if isinstance(one, Path) else one for one in values)]))
 
 

@@ -28,7 +28,7 @@ from shoal.columns import shape
 from shoal.connectors import SINKS, SOURCES, Payload, Position, Sink, Source, connector_class
 from shoal.errors import InputError, PolicyError, ShoalError, StateError
 from shoal.formats import Block
-from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests, shown_stable
+from shoal.pipeline.compatibility import compatible_facts, file_digests, part_digests, shown_stable, sink_place
 from shoal.pipeline.dead_letters import DeadLetterFile
 from shoal.pipeline.encryption import FileCipher
 from shoal.pipeline.intake import Intake, with_ticks
@@ -111,7 +111,7 @@ class Pipe:
         self._covered: list[Position | None] = []  # the positions of the kept checkpoints
         self.sequence = 0
         self.bagged = 0  # values that have left in bags
-        self._stable: dict[str, str] = shown_stable(self.policy)  # how stable attributes are in the sink
+        self._cuts = {sink_place(file): shown_stable(self.policy)}  # by sink: how stable attributes are published there
         self.lost = 0  # journal entries that were lost, knowingly
         self.anonymizer = Anonymizer(self.policy, bounds=self._bounds)
         self.source = self._new_source()
@@ -218,7 +218,7 @@ class Pipe:
         facts, changed = compatible_facts(saved, self.policy, self.file)
         self.sequence, self.lost = facts["sequence"], facts["lost"]
         self.bagged = facts.get("bagged", 0)
-        self._stable = {**facts.get("stable", {}), **self._stable}
+        self._cuts = {**facts["cuts"], **{sink: {**facts["cuts"].get(sink, {}), **now} for sink, now in self._cuts.items()}}
         if not any(name.startswith("policy") for name in changed):
             self.anonymizer.restore(saved.checkpoint.snapshot)
         self._bounds.newest = facts["newest"] if facts["newest"] is not None else -math.inf
@@ -502,7 +502,7 @@ class Pipe:
         newest = self._bounds.newest
         facts = {
             "position": self._position, "sequence": self.sequence, "held": self._held, "lost": self.lost,
-            "bagged": self.bagged, "stable": self._stable,
+            "bagged": self.bagged, "cuts": self._cuts,
             "letters": self._letters.saved if self._letters else None,
             "marks": {name: sink.mark for name, sink in self.sinks()},
             "newest": newest if math.isfinite(newest) else None, "clock": self._clock.now,

@@ -25,6 +25,7 @@ def conflicts(sections: Mapping[str, Any], names: Collection[object], filters: b
     if sections.get("nesting") == "keep":
         yield from _nesting(sections, names)
     attributes = sections.get("attributes") or None
+    yield from _holders(sections, attributes or {})
     if filters:
         yield from _filter(sections, attributes or {})
         return
@@ -82,6 +83,22 @@ def _nesting(sections: Mapping[str, Any], names: Collection[object]) -> Iterator
         for other in published:
             if other.startswith(f"{name}."):
                 yield f"nesting: {name!r} cannot be a value and hold {other!r}; use flat, or publish one of them"
+
+
+def _holders(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    """A field that is published as it is must not hold one that is not: `payload` beside `payload.age`."""
+    person, time, item = sections.get("person"), sections.get("time"), sections.get("item")
+    hidden = [name for name, each in attributes.items() if each.quasi or (each.stable and each.shown_as != "exact")]
+    shown = {f"attributes.{name}": name for name in attributes if name not in hidden}
+    shown |= {f"item.{item.place}": name for name in item.names} if item else {}
+    hidden = [] if sections.get("nesting") == "keep" else hidden  # there, none holds any other that is published
+    hidden += [time.field] if time and time.publish != "keep" else []
+    hidden += [person] if isinstance(person, str) else []
+    for place, name in shown.items():
+        for other in hidden:
+            if other.startswith(f"{name}."):
+                remedy = "remove it, and list the fields inside it one by one"
+                yield f"{place}: would publish {other!r} inside it as it came; {remedy}"
 
 
 def _filter(sections: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterator[str]:

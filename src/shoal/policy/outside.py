@@ -105,7 +105,7 @@ def _loaded(name: str) -> type[Registered]:
         if not getattr(found, needed):
             raise PolicyError([f"{place}: {points[0].value} does not say its {needed}; {remedy}"])
     if "workers" in found.model_fields:
-        raise PolicyError([f"{place}: workers is a parameter of fast alone; {remedy}"])
+        raise PolicyError([f"{place}: no parameter may be called workers, a word of shoal's own; {remedy}"])
     try:
         found(name=name)
     except ValidationError as error:

@@ -152,6 +152,15 @@ class Policy:
         time = {self.time.field: because(self.time.publish)} if self.time and self.time.publish == "keep" else {}
         return FrozenMap({**time, **{name: self.attributes[name].reason for name in self.kept if name not in self.bags}})
 
+    @cached_property
+    def counted(self) -> tuple[str, ...]:
+        """The published fields that k must hide and no group does: those kept without a reason, an exact time too.
+
+        Sensitive attributes are not among them: an outsider wants to learn them, and does not know them.
+        """
+        sensitive = {name for name, attribute in self.attributes.items() if attribute.sensitive}
+        return tuple(name for name, reason in self.reasons.items() if reason is None and name not in sensitive)
+
     def shown_as(self, name: str) -> ShownAs | None:
         """How a stable attribute is published; None if an attribute is not declared stable."""
         attribute = self.attributes[name]

@@ -25,7 +25,7 @@ from shoal.audit import (
     Whole,
     WholeRows,
     check_parts,
-    counted_fields,
+    counted_as_persons,
     holds,
     judge_part,
     not_counted,
@@ -75,6 +75,7 @@ class JobReport:
         )
         parts = [f"broken: {', '.join(broken)}" if broken else holds(self.policy, self.whole)]
         parts += [f"not checkable: {', '.join(unknown)}"] if unknown else []
+        parts += counted_as_persons(self.policy, self.promises)
         parts += not_counted(self.whole)
         return "; ".join(
             [*parts, "what an outsider can still do was not tried: shoal audit does that with all rows on one machine"]
@@ -223,7 +224,7 @@ def _run() -> Column:
 
 def _whole_rows(both: DataFrame, shown: list[str], policy: Policy) -> WholeRows:
     """The classes of rows that are alike in all that is published, counted in persons."""
-    kept = [name for name in counted_fields(policy) if name in shown]
+    kept = [name for name in policy.counted if name in shown]
     time = [policy.time.field] if policy.time and policy.time_grid is not None and policy.time.field in shown else []
     fields = [*(name for name, _ in policy.quasi if name in shown), *time, *kept]
     hidden = F.col("how") == "suppressed"

@@ -31,7 +31,8 @@ export const built = (name: string, rule: Rule) => post<Entry>("built", { name, 
 export const writtenOut = (builder: string) => text("written-out", { builder });
 export const lacking = (entry: Entry) => post<{ values: string[]; rare: number }>("lacking", entry);
 export const session = <T>() => json<Partial<T>>(fetch("/api/session"));
-export const keep = (kept: unknown) => sent("session", kept);
+/** While a page is left, browsers send small bodies only. */
+export const keep = (kept: unknown, leaving = false) => sent("session", kept, { keepalive: leaving && new Blob([JSON.stringify(kept)]).size < 60_000 });
 export const anonymized = (sheet: Sheet) => text("anonymized", sheet);
 export const policy = (sheet: Sheet) => text("policy", sheet);
 export const assessment = (sheet: Sheet) => text("assessment", sheet);
@@ -57,8 +58,8 @@ function handed(path: string, file: File): Promise<Response> {
   return fetch(`/api/${path}?${query}`, { method: "POST", body: file, headers: { "content-type": "application/octet-stream" } });
 }
 
-function sent(path: string, body: unknown): Promise<Response> {
-  return fetch(`/api/${path}`, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+function sent(path: string, body: unknown, more: RequestInit = {}): Promise<Response> {
+  return fetch(`/api/${path}`, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" }, ...more });
 }
 
 async function post<T>(path: string, body: unknown): Promise<T> {

@@ -68,6 +68,7 @@ class Bench {
     byId("undo").addEventListener("click", () => this.go(true), { signal });
     byId("redo").addEventListener("click", () => this.go(false), { signal });
     document.addEventListener("keydown", (event) => this.key(event), { signal });
+    window.addEventListener("pagehide", () => this.leave(), { signal });
     this.changed(true);
   }
 
@@ -94,10 +95,20 @@ class Bench {
 
   private keep(): void {
     clearTimeout(this.keeping);
-    this.keeping = window.setTimeout(() => {
-      const session: Session = { opened: this.state.sample?.opened ?? 0, sheet: this.sheet, steps: this.past.toJSON(), dots: this.frontier.kept() };
-      void api.keep(session).catch(() => undefined);
-    }, KEEP);
+    this.keeping = window.setTimeout(() => this.send(), KEEP);
+  }
+
+  private send(leaving = false): void {
+    this.keeping = 0;
+    const session: Session = { opened: this.state.sample?.opened ?? 0, sheet: this.sheet, steps: this.past.toJSON(), dots: this.frontier.kept() };
+    void api.keep(session, leaving).catch(() => undefined);
+  }
+
+  /** A page that is left, or loaded anew, keeps its last change. */
+  private leave(): void {
+    const isNew = this.past.note(this.sheet);
+    clearTimeout(this.keeping);
+    if (isNew || this.keeping) this.send(true);
   }
 
   /** Put away, to make room for another. */
@@ -213,7 +224,6 @@ async function open(state: State): Promise<void> {
   for (const id of ["other", "open-policy", "undo", "redo"]) byId(id).hidden = sample == null;
   if (!sample || !sheet) {
     say("starting", "no file yet");
-    write(byId("drop-note"), "CSV, JSON lines, Excel, Parquet, Arrow, ORC or Avro. It stays on this machine, and of a large file only the beginning is looked at.");
     return;
   }
   const broken = sample.malformed ? `, ${count(sample.malformed)} cannot be read` : "";

@@ -105,6 +105,7 @@ export interface Pairs {
   before: string[][];
   after: string[][];
   gone: string[];
+  bags: string[]; // published beside the rows
 }
 
 interface Common {

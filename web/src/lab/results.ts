@@ -87,12 +87,14 @@ export class Results {
   /** The verdict of the audit: the promise is never greener than that, and k 1 is never green. */
   private judge({ verdict, attacks }: Risk): void {
     const { colour } = verdict;
-    const holds = this.unsure && colour === "green" ? "unknown" : LOOKS[colour];
+    const nothing = this.unsure && colour === "green"; // no promise was broken, and none protects
+    const holds = nothing ? "unknown" : LOOKS[colour];
+    const sign = nothing ? "" : `${SIGNS[colour]} `;
     mark(this.promise, "holds", holds);
-    write(this.headline, `${SIGNS[colour]} ${this.unsure && colour === "green" ? "" : `${capital(colour)}: `}${verdict.text}.`);
+    write(this.headline, `${nothing ? "" : `${sign}${capital(colour)}: `}${nothing ? capital(verdict.text) : verdict.text}.`);
     const worst = attacks.find((attack) => attack.alert);
-    if (worst?.success != null) write(this.brief, `${SIGNS[colour]} ${this.claimed} · ${worst.name} ${percent(worst.success)}`);
-    else write(this.brief, `${SIGNS[colour]} ${this.claimed}`);
+    if (worst?.success != null) write(this.brief, `${sign}${this.claimed} · ${worst.name} ${percent(worst.success)}`);
+    else write(this.brief, `${sign}${this.claimed}`);
     mark(this.brief, "holds", holds);
   }
 

@@ -14,18 +14,21 @@ export class Rows {
     place.replaceChildren(title, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Some rows" }, table));
   }
 
-  show({ columns, before, after, gone }: Pairs): void {
+  show({ columns, before, after, gone, bags }: Pairs): void {
     this.place.hidden = false;
     this.head.replaceChildren(...columns.map((name) => make("th", { scope: "col" }, name)));
     this.body.replaceChildren(
-      ...before.map((row, n) =>
-        make("tr", {}, ...row.map((value, c) => cell(value, after[n]?.[c] ?? "", gone.includes(columns[c] ?? "")))),
-      ),
+      ...before.map((row, n) => {
+        const left = after[n] ?? [];
+        const hidden = left.every((value) => !value); // the values of a suppressed tuple are in no bag
+        const absent = (name: string) => (gone.includes(name) ? "gone" : bags.includes(name) && !hidden ? "in a bag" : "missing");
+        return make("tr", {}, ...row.map((value, c) => cell(value, left[c] ?? "", absent(columns[c] ?? ""))));
+      }),
     );
   }
 }
 
-function cell(before: string, after: string, gone: boolean): HTMLElement {
-  const left = gone ? make("em", {}, "gone") : after ? document.createTextNode(after) : make("em", {}, "missing");
+function cell(before: string, after: string, absent: string): HTMLElement {
+  const left = after ? document.createTextNode(after) : make("em", {}, absent);
   return make("td", {}, make("span", { class: "before" }, before || "·"), make("span", { class: "unseen" }, " became "), make("span", { class: "after" }, left));
 }

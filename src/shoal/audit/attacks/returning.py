@@ -23,14 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.audit.attacks.attack import NO_TRACE, SEED, Attack
-from shoal.audit.bags import leaving
+from shoal.audit.bags import bag_of, leaving
 from shoal.audit.equality import NOTHING, joint
 from shoal.audit.evidence import Evidence
 from shoal.audit.trace import Trace
-from shoal.audit.values import Floats, Ints
+from shoal.audit.values import Floats, Ints, codes_of_meaning
 
 STEPS = (1, 2, 5, 10, 20, 50)
 """After how many releases the attacker guesses."""
@@ -150,11 +149,8 @@ def _persons(found: Releases) -> list[Ints]:
 
 def _coded(column: pa.ChunkedArray, nulls: tuple[str, ...]) -> Ints:
     """A number for each different value, -1 for what is missing."""
-    texts = pa.chunked_array([pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())])
-    coded = texts.combine_chunks().dictionary_encode()
-    code: NDArray[np.int64] = coded.indices.fill_null(_NONE).to_numpy(zero_copy_only=False).astype(np.int64)
-    missing = [number for number, text in enumerate(coded.dictionary.to_pylist()) if text in nulls]
-    return np.where(np.isin(code, missing), _NONE, code)
+    code: Ints = codes_of_meaning(column, nulls).code - 1
+    return code
 
 
 def _of_rows(evidence: Evidence, trace: Trace, name: str) -> Releases | str:
@@ -199,17 +195,15 @@ def _of_bags(evidence: Evidence, name: str) -> Releases | str:
     tuples = leaving(evidence, name)
     if evidence.bags is None or tuples is None:
         return "not checkable: it needs the bags and the trace"
-    bags = evidence.bags.get(name, [])
-    sizes = [len(bag.values) for bag in bags]
+    bags = evidence.bags.bags.get(name, [])
     numbers = {text: number for number, text in enumerate(dict.fromkeys(tuples.value))}
     if not bags or len(numbers) > _VALUES:
         return "not applicable: no bag was written" if not bags else f"not applicable: more than {_VALUES:,} different values"
-    group = np.repeat(np.arange(len(bags)), sizes)[: len(tuples.value)]
-    group = np.append(group, np.full(len(tuples.value) - len(group), _NONE))
     counts = np.zeros((len(bags), len(numbers)))
     for place, bag in enumerate(bags):
         for text in bag.values:
             if text in numbers:
                 counts[place, numbers[text]] += 1
     value = np.array([numbers[text] for text in tuples.value], np.int64)
+    group = bag_of(evidence, bags, tuples)
     return Releases(evidence.person_of(tuples.record), group, value, counts, np.arange(len(numbers)))

@@ -2,7 +2,7 @@
 
 - *Homogeneity*: all rows that look alike show one sensitive value; whoever knows that a person is among them knows it. Success
   is the share of the rows in such classes. Chance is the same share after the values were shuffled among the rows, which says
-  nothing about anybody. A class counts only if it has two rows or more.
+  nothing about anybody. A row without a value says nothing, and is not counted; a class needs two rows with one.
 - *Intersection of values*: a person who comes back is in several groups, and the sensitive value that does not change is in
   each of them. The attacker knows which rows are about one person, keeps the values that every one of these groups shows, and
   takes one at random. The control does it with as many groups of another person: it never saw the one it guesses. Targets
@@ -39,10 +39,16 @@ def intersection_of(name: str) -> Attack:
 
 
 def homogeneity(name: str, classes: Integers, code: Integers, draw: np.random.Generator) -> Attack:
-    """The share of rows whose class shows one value; `classes` are negative for suppressed rows."""
-    rows = np.flatnonzero(classes >= 0)
+    """The share of rows whose class shows one value; `classes` are negative for suppressed rows, `code` is 0 for null.
+
+    >>> classes, code = np.array([0, 0, 0, 1, 1, -1]), np.array([5, 5, 0, 5, 6, 5])
+    >>> found = homogeneity("ill", classes, code, np.random.default_rng(0))
+    >>> found.tried, found.success
+    (4, 0.5)
+    """
+    rows = np.flatnonzero((classes >= 0) & (code > 0))
     if not len(rows):
-        return homogeneity_of(name).hindered("not applicable: no row is in a class")
+        return homogeneity_of(name).hindered("not applicable: no row in a class shows a value")
     group, values = classes[rows], code[rows]
     found = _uniform(group, values)
     shuffled = _uniform(group, draw.permutation(values))

@@ -13,7 +13,6 @@ from shoal.audit.attacks.attack import Attack
 from shoal.audit.attacks.view import Target, View
 from shoal.audit.equality import joint
 from shoal.audit.values import Integers
-from shoal.audit.whole_rows import counted_fields
 
 WHOLE_ROW = Attack(
     "whole row",
@@ -28,7 +27,7 @@ class WholeRow:
 
     def __init__(self, view: View) -> None:
         evidence = view.evidence
-        names = [name for name in counted_fields(evidence.policy) if name in evidence.kept and name in evidence.shown]
+        names = [name for name in evidence.policy.counted if name in evidence.kept and name in evidence.shown]
         self._kept = [joint(evidence.kept[name], evidence.shown[name]) for name in names]
 
     def __call__(self, view: View, target: Target) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shoal.audit.attacks import Attack
 from shoal.audit.classes import promised
 from shoal.audit.diversity import Diversity
+from shoal.audit.exposure import named
 from shoal.audit.page.element import (
     Markup,
     Part,
@@ -152,17 +153,19 @@ def attacks(report: WindowReport) -> Markup:
         if report.unit == "persons"
         else "Attacks need the trace, which says whether a guess is right. No trace was given, so none was run."
     )
-    return section("attacks", "Attacks, one by one", tag("p", text), *map(attack, report.figures.attacks))
+    worse = {(each.name, each.of) for each in report.exposures if each.is_worse}
+    each = [attack(found, named(found.name) in worse) for found in report.figures.attacks]
+    return section("attacks", "Attacks, one by one", tag("p", text), *each)
 
 
-def attack(attack: Attack) -> Markup:
-    """One attack."""
+def attack(attack: Attack, is_worse: bool) -> Markup:
+    """One attack; `is_worse`: than its bound."""
     parts = [tag("h3", sentence(attack.name)[:-1]), tag("p", tag("b", "Knows: "), f"{attack.knows}.")]
     success, _, baseline = attack.meaning.partition("; baseline: ")
     parts.append(tag("p", tag("b", "Success: "), f"{success}."))
     if attack.success is None or attack.baseline is None:
         return tag("article", *parts, tag("p", sentence(attack.obstacle), class_="note"), class_="attack")
-    look = "alert" if attack.success > 1.5 * attack.baseline and attack.success - attack.baseline > 0.01 else "mean"
+    look = "alert" if is_worse else "mean"
     rows = [
         ("success", attack.success, _both(attack.success), look),
         (f"baseline: {baseline}", attack.baseline, _both(attack.baseline), "base"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.audit.exposure import beats_chance
 from shoal.audit.page.element import Markup, Part, count, decimal, percent, plural, section, sizes, table, tag, tiled
 from shoal.audit.page.exposure import attack
 from shoal.audit.page.policy import fields, hierarchy
@@ -107,7 +108,7 @@ def attacks(report: FilterReport) -> Markup:
         if report.traced
         else "Attacks need to know which observation is behind each row. Without a trace it is not known here, so none was run."
     )
-    return section("attacks", "Attacks", tag("p", text), *map(attack, report.figures.attacks))
+    return section("attacks", "Attacks", tag("p", text), *(attack(each, beats_chance(each)) for each in report.figures.attacks))
 
 
 def policy(report: FilterReport) -> Markup:

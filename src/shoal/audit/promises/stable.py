@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.audit.bags import Bag, Leaving, leaving
+from shoal.audit.bag_order import Pairs, Parts, is_ordered
+from shoal.audit.bags import Leaving, bag_of, leaving
 from shoal.audit.equality import is_nothing, joint, no_more
 from shoal.audit.evidence import Evidence
 from shoal.audit.finding import Docket, Finding, Verdict
-from shoal.audit.stable import NO_BLOCK, unlisted_values
+from shoal.audit.second_output import Bag
+from shoal.audit.stable import NO_BLOCK, largest_shares, unlisted_values
 from shoal.audit.trace import NO_ROW
+from shoal.audit.values import Ints
 from shoal.audit.withheld import withheld
 
 _BLOCKS = "of a stable attribute every row shows the block of its value, as the policy cuts it, and nothing else"
@@ -21,8 +24,7 @@ _BAGS = (
     "of a stable attribute in bags no row shows a value; each bag holds the values of at least as many tuples as `bag` says, "
     "of at least k persons, in no order"
 )
-_STRIKING = 6.0  # standard deviations by which the order of a bag may look like another order
-_CERTAIN = 1e-6  # below this chance, a bag that has exactly another order was not shuffled
+_NAMED = 0.9  # from this share of its block on, a value is nearly named by it
 
 
 def in_blocks(evidence: Evidence) -> Finding:
@@ -58,16 +60,20 @@ def in_blocks(evidence: Evidence) -> Finding:
 
 
 def _figures(evidence: Evidence, name: str) -> dict[str, Any]:
-    """`gap` says that values in no block are too few to hide each other."""
+    """`gap` says that values in no block are too few to hide each other, or that a block nearly names one of its values."""
     policy, values = evidence.policy, evidence.policy.blocks[name].values
     unlisted, least = unlisted_values(policy, name, evidence.exact[name]), policy.privacy.across or 2
     shown = "null" if policy.attributes[name].unknown == "null" else "unlisted"
-    gap = (
-        f"but {shown} stands for {unlisted} value{'' if unlisted == 1 else 's'}, fewer than {least}"
-        if 0 < unlisted < least
-        else ""
-    )
-    return {"blocks": len(values), "least": min(map(len, values)), "unlisted": unlisted, "gap": gap}
+    shares = largest_shares(policy, name, evidence.exact[name], evidence.person)
+    gaps = []
+    if 0 < unlisted < least:
+        gaps.append(f"{shown} stands for {unlisted} value{'' if unlisted == 1 else 's'}, fewer than {least}")
+    if naming := sum(share > _NAMED for share in shares):
+        gaps.append(f"{naming} of {len(values)} blocks nearly name{'s' if naming == 1 else ''} a value")
+    return {
+        "blocks": len(values), "least": min(map(len, values)), "unlisted": unlisted, "largest": max(shares, default=None),
+        "gap": "but " + " and ".join(gaps) if gaps else "",
+    }  # fmt: skip
 
 
 def in_bags(evidence: Evidence) -> Finding:
@@ -80,16 +86,22 @@ def in_bags(evidence: Evidence) -> Finding:
     if evidence.bags is None:
         note = "needs the second output, the bags"
         return docket.finding("bags", _BAGS, otherwise=Verdict.NOT_CHECKABLE, note=note)
+    _look_beside(evidence, docket)
     figures: dict[str, Any] = {}
+    inside: dict[str, _Inside] = {}
     for name, least in policy.bags.items():
-        bags = evidence.bags.get(name, [])
+        bags = evidence.bags.bags.get(name, [])
         for bag in bags:
             if len(bag.values) < least:
                 docket.add(f"bag {bag.number} holds {len(bag.values):,} values, fewer than bag={least}", field=name)
         figures[name] = {"bags": len(bags), "values": sum(len(bag.values) for bag in bags), "persons": None}
         tuples = leaving(evidence, name)
         if tuples is not None:
-            figures[name]["persons"] = _look_inside(evidence, docket, name, bags, tuples)
+            inside[name] = _Inside(bags, tuples, bag_of(evidence, bags, tuples))
+            figures[name]["persons"] = _look_inside(evidence, docket, name, inside[name])
+    for one, other in combinations(inside, 2):
+        if _are_linked(inside[one], inside[other]):
+            docket.add(f"its values stand at the places of those of '{other}' of the same tuples", field=one)
     note = "; ".join(f"{name}: {each['bags']:,} bags, {each['values']:,} values" for name, each in figures.items())
     if evidence.trace is None:
         note = f"{note}; persons and order need a trace"
@@ -98,14 +110,35 @@ def in_bags(evidence: Evidence) -> Finding:
     return docket.finding("bags", _BAGS, checked=checked, note=note, figures=figures)
 
 
-def _look_inside(evidence: Evidence, docket: Docket, name: str, bags: list[Bag], tuples: Leaving) -> int | None:
+def _look_beside(evidence: Evidence, docket: Docket) -> None:
+    """Look for what the second output has besides the bags."""
+    assert evidence.bags is not None
+    for name in evidence.bags.unlisted:
+        docket.add("a field of the second output, which has attribute, bag and value alone", field=name)
+    others = {name: bags for name, bags in evidence.bags.bags.items() if name not in evidence.policy.bags}
+    for name, bags in others.items():
+        known = name in evidence.policy.fields
+        values = sum(len(bag.values) for bag in bags)
+        what = f"{values:,} values stand in bags, though the policy does not publish this in bags"
+        docket.add(what, field=name if known else None)
+
+
+class _Inside(NamedTuple):
+    """The bags of one attribute, the tuples whose values are in them, and in which bag each is."""
+
+    bags: list[Bag]
+    tuples: Leaving
+    bag_of: Ints
+
+
+def _look_inside(evidence: Evidence, docket: Docket, name: str, inside: _Inside) -> int | None:
     """Each bag is the values of the next tuples that left; the result is the fewest persons of a bag."""
-    k, start, fewest = evidence.policy.privacy.k, 0, None
+    bags, tuples = inside.bags, inside.tuples
+    k, fewest, parts = evidence.policy.privacy.k, None, (Parts(), Parts())
     persons = evidence.person_of(tuples.record)
-    for bag in bags:
-        part = slice(start, start + len(bag.values))
-        start = part.stop
-        own = tuples.value[part]
+    for number, bag in enumerate(bags):
+        part = np.flatnonzero(inside.bag_of == number)
+        own = [tuples.value[place] for place in part.tolist()]
         if Counter(own) != Counter(bag.values):
             docket.add(f"bag {bag.number} does not hold the values of the tuples that left", field=name)
             continue
@@ -116,22 +149,21 @@ def _look_inside(evidence: Evidence, docket: Docket, name: str, bags: list[Bag],
         arrived = [own[i] for i in np.argsort(tuples.record[part], kind="stable").tolist()]
         if any(is_ordered(bag.values, other) for other in (own, arrived)):
             docket.add(f"bag {bag.number} is in the order in which its tuples arrived or left", field=name)
+        for each, other in zip(parts, (own, arrived), strict=True):
+            each.add(bag.values, other)
+    if not docket.broken and any(each.are_ordered for each in parts):
+        docket.add("its bags are shuffled within short parts of the order in which tuples arrived or left", field=name)
     return fewest
 
 
-def is_ordered(values: list[str | None], other: list[str]) -> bool:
-    """Whether values stand where they stand in another order far more often than after a shuffle.
-
-    >>> is_ordered([*"abcdefghijkl"], [*"abcdefghijkl"]), is_ordered([*"abcdefghijkl"], [*"lkjihgfedcba"])
-    (True, False)
-    >>> is_ordered([*"aaaa"], [*"aaaa"])
-    False
-    """
-    size, counts = len(values), Counter(other)
-    same = sum(a == b for a, b in zip(values, other, strict=True))
-    share = sum(count * count for count in counts.values()) / max(1, size * size)
-    spread = math.sqrt(size * share * (1 - share))
-    if same == size:
-        orders = math.lgamma(size + 1) - sum(math.lgamma(count + 1) for count in counts.values())
-        return orders > -math.log(_CERTAIN)
-    return spread > 1 and (same - size * share) / spread > _STRIKING
+def _are_linked(one: _Inside, other: _Inside) -> bool:
+    """Whether bags of the same tuples have the values of each tuple at the same place."""
+    pairs = Pairs()
+    for number in range(min(len(one.bags), len(other.bags))):
+        first, second = (np.flatnonzero(each.bag_of == number) for each in (one, other))
+        if np.array_equal(one.tuples.row[first], other.tuples.row[second]):
+            own = [(one.tuples.value[i], other.tuples.value[j]) for i, j in zip(first, second, strict=True)]
+            bags = one.bags[number].values, other.bags[number].values
+            if all(Counter(bag) == Counter(each) for bag, each in zip(bags, zip(*own, strict=True), strict=True)):
+                pairs.add(*bags, own)
+    return pairs.are_linked

@@ -61,7 +61,10 @@ def k_persons(evidence: Evidence) -> Finding:
     docket.lines(np.flatnonzero((releases.how == REUSE) & nameless), "reuses a group that was not published before")
     sizes = count[member][np.unique(replay.group[member], return_index=True)[1]]
     figures: dict[str, Any] = {"k": k, "groups": len(sizes), "smallest": int(sizes.min()) if len(sizes) else None}
+    figures["unnamed"] = evidence.unnamed
     note = "rows are counted as persons, since the policy names none" if evidence.policy.person is None else ""
+    if evidence.unnamed:
+        note = f"{evidence.unnamed:,} records name no person, and each is counted as one"
     checked = int((releases.how != SUPPRESSED).sum())
     return docket.finding("k persons", says, checked=checked, figures=figures, note=note)
 
@@ -157,7 +160,8 @@ def true(evidence: Evidence) -> Finding:
         note = f"needs a trace, which names the record of each row{_doubted(evidence, '; ')}"
         return docket.finding("true", says, otherwise=Verdict.NOT_CHECKABLE, note=note, figures=figures)
     figures |= _compare(evidence, docket)
-    note = "iot imputes: it shows values for records that had none" if imputes(evidence.policy) else _doubted(evidence)
+    name = evidence.policy.algorithm.name
+    note = f"{name} imputes: it shows values for records that had none" if imputes(evidence.policy) else _doubted(evidence)
     if figures["blanked"]:
         note = f"{figures['blanked']:,} values were blanked, for the rows of a group to look alike"
     return docket.finding("true", says, note=note, checked=evidence.released, figures=figures)

@@ -9,7 +9,7 @@ from shoal.bench.comparison.measures import MEASURES
 from shoal.bench.comparison.pages import kept
 from shoal.errors import InputError
 
-_SHOWN = ("loss", "query_error", "accuracy", "accuracy_input", "wait", "suppressed", "linkage", "whole_row")
+_SHOWN = ("loss", "query_error", "accuracy", "accuracy_input", "mean_wait", "suppressed", "linkage", "whole_row")
 _HEADER = ("algorithm", *(MEASURES[name].title for name in _SHOWN), "promises", "version", "commit")
 _START, _END = "<!-- rows -->", "<!-- end of rows -->"
 
@@ -45,8 +45,16 @@ def add_rows(page: str | Path, comparison: Comparison) -> None:
             loss, *others = (sums[name][label] for name in _SHOWN)
             shown = [MEASURES["loss"].shown(loss["mean"], loss["half"])]
             shown += [MEASURES[name].shown(other["mean"]) for name, other in zip(_SHOWN[1:], others, strict=True)]
-            own = (label, *shown, kept(comparison, label), comparison.provenance.version, comparison.provenance.commit[:10])
+            own = (label, *shown, kept(comparison, label), comparison.provenance.version, _short(comparison.provenance.commit))
             found[label] = f"| {' | '.join(own)} |"
     rows = sorted(found.values(), key=lambda line: float(line.split(" | ")[1].split()[0]))
     head = [f"| {' | '.join(_HEADER)} |", f"|---|{'--:|' * (len(_HEADER) - 1)}"]
     Path(page).write_text(f"{before}{_START}\n{heading}\n\n" + "\n".join([*head, *rows]) + f"\n{_END}{after}", encoding="utf-8")
+
+
+def _short(commit: str) -> str:
+    """
+    >>> _short("0123456789abcdef"), _short("0123456789abcdef+")  # the sources were changed since
+    ('0123456789', '0123456789+')
+    """
+    return commit[:10] + ("+" if commit.endswith("+") else "")

@@ -24,6 +24,8 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse;"
     "margin:.5rem 0 1.5rem}th,td{padding:.2rem .7rem;border-bottom:1px solid #ccc;text-align:right}th:first-child,"
     "td:first-child{text-align:left}caption{text-align:left;font-weight:600}.scroll{overflow-x:auto}dt{font-weight:600}"
+    "td{white-space:nowrap;font-variant-numeric:tabular-nums}th:first-child,td:first-child{position:sticky;left:0;"
+    "background:#fff}@media print{.scroll{overflow:visible}table{font-size:8px}th,td{padding:.1rem .25rem}}"
     "dd{margin:0 0 .3rem;overflow-wrap:anywhere}svg{max-width:100%;height:auto}"
 )
 _LATEX = str.maketrans({"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "<": r"$<$"})
@@ -81,7 +83,7 @@ def _overall(comparison: Comparison) -> Table:
 
 def short_table(comparison: Comparison) -> Table:
     """The most important measures, for a terminal."""
-    own = ("query_error", "accuracy", "wait", "linkage")
+    own = ("query_error", "accuracy", "mean_wait", "linkage")
     sums = {name: comparison.summary(name) for name in ("loss", *own)}
     rows = []
     for label in comparison.labels:

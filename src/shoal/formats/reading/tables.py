@@ -61,7 +61,7 @@ class Numbering:
         found = [in_batch(batch, n) for n in self._fields]
         columns = [pa.nulls(len(numbers)) if column is None else column for column in found]
         schema = pa.schema([
-            batch.schema.field(n) if n in names else pa.field(n, column.type)
+            batch.schema.field(n).with_type(column.type) if n in names else pa.field(n, column.type)
             for n, column in zip(self._fields, columns, strict=True)
         ])  # fmt: skip
         return Block(pa.RecordBatch.from_arrays(columns, schema=schema), numbers, bad, self.names)
