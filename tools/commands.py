@@ -17,8 +17,8 @@ from shoal.cli import app
 PAGE = Path(__file__).parents[1] / "docs/cli.md"
 _HEAD = """# Commands
 
-Written by `python -m tools.commands` from the command line itself; `shoal COMMAND --help` tells the same. What a command is
-for, formats and exit codes stand under [operations](operations.md).
+`python -m tools.commands` writes this page from the command line itself; `shoal COMMAND --help` prints the same.
+[Operate](operations.md) explains what each command is for, the formats and the exit codes.
 """
 
 
@@ -70,12 +70,14 @@ def _flag(option: Any) -> str:
 
 def _row(name: str, parameter: Any) -> str:
     default = "required" if parameter.required else _default(parameter)
-    return f"| `{name}` | {(parameter.help or '').replace('|', chr(92) + '|')} | {default} |"
+    # in code, neither a bar nor an escaped one is shown as a bar by every reader of Markdown
+    shown = f"<code>{name.replace('|', '&#124;')}</code>" if "|" in name else f"`{name}`"
+    return f"| {shown} | {(parameter.help or '').replace('|', chr(92) + '|')} | {default} |"
 
 
 def _default(parameter: Any) -> str:
     value = parameter.default
-    return "" if value is None or value is False or callable(value) else f"`{value}`"
+    return "" if value is None or value is False or value == "" or callable(value) else f"`{value}`"
 
 
 def _epilog(epilog: str) -> Iterator[tuple[str, str]]:

@@ -15,8 +15,8 @@ from shoal import Policy
 PAGE = Path(__file__).parents[1] / "docs/policy-keys.md"
 _HEAD = """# Every key of a policy
 
-Written by `python -m tools.keys` from the JSON schema, which `shoal schema` prints. What the keys mean together, with examples,
-is in [the policy](policy.md).
+`python -m tools.keys` writes this page from the JSON schema, which `shoal schema` prints. [The policy](policy.md) explains the
+keys, with examples.
 """
 _TREE = "a file, a tree, or a [builder](policy.md#builders)"
 _TYPES = {
@@ -71,7 +71,7 @@ def _kind(schema: Schema) -> str:
     if "const" in schema:
         return f"`{_written(schema['const'])}`"
     if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
+        return ", ".join(f"`{value}`" for value in schema["enum"] if value is not None)
     if "discriminator" in schema:
         return ", ".join(f"[{name}](#algorithm-{name})" for name in sorted(schema["discriminator"]["mapping"]))
     for several in ("anyOf", "oneOf"):
@@ -85,13 +85,22 @@ def _simple(schema: Schema) -> str:
     types = schema.get("type", "object")
     if types == "array" and isinstance(schema.get("items"), dict) and "type" in schema["items"]:
         size = f" {schema['minItems']}" if schema.get("minItems", 0) == schema.get("maxItems") else ""
-        return f"a list of{size}: {_simple(schema['items'])}"
+        return f"a list of{size} {_several(_simple(schema['items']))}"
     if types == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return f"a mapping of names to: {_kind(schema['additionalProperties'])}"
+        return f"a mapping of names to {_several(_kind(schema['additionalProperties']))}"
     if types == "object" and schema.get("properties"):
         return "{" + ", ".join(f"`{key}`: {_kind(part)}" for key, part in schema["properties"].items()) + "}"
     words = [_TYPES[each] for each in (types if isinstance(types, list) else [types]) if each != "null"]
     return " ".join([" or ".join(words), *(text.format(schema[bound]) for bound, text in _BOUNDS.items() if bound in schema)])
+
+
+def _several(kind: str) -> str:
+    """
+    >>> _several("text"), _several("a number or text"), _several("a list of numbers or text")
+    ('texts', '(a number or text)', '(a list of numbers or text)')
+    """
+    plural = {"text": "texts", "a number": "numbers", "a whole number": "whole numbers"}
+    return plural.get(kind, f"({kind})" if " or " in kind else kind)
 
 
 def _default(key: str, schema: Schema) -> str:
@@ -100,6 +109,8 @@ def _default(key: str, schema: Schema) -> str:
         return f"`{{name: {value['name']}}}`"
     if key == "sparse":
         return "`suppress`"
+    if key == "nulls":
+        return '`[""]`'
     return "" if value is None or value in ({}, []) else f"`{_written(value)}`"
 
 

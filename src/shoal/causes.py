@@ -71,7 +71,7 @@ def number_cause(text: str, marks: Marks = PLAIN) -> str:
                 other = "" if decimal == marks.decimal else f"is the decimal mark {_called(decimal)}? (input.decimal) "
                 return f"{other}is there a mark between thousands? (input.thousands)"
     if _WITH_SIGNS.fullmatch(text):
-        return "is there a unit beside the number? take it away before"
+        return "is there a unit beside the number? remove it first"
     return ""
 
 
@@ -112,7 +112,7 @@ def category_cause(text: str, leaves: Collection[str]) -> str:
     """Why a text may be no leaf of a hierarchy; empty if that is not clear.
 
     >>> category_cause("OSLO", {"Oslo"}), category_cause("N/A", {"Oslo"}), category_cause("Rome", {"Oslo"})
-    ('is it written in other letters there? (upper and lower case)', 'does it mean missing? (nulls)', '')
+    ('is it written with other capital letters there?', 'does it mean missing? (nulls)', '')
     """
     if is_missing(text):
         return _NULLS
@@ -122,5 +122,5 @@ def category_cause(text: str, leaves: Collection[str]) -> str:
         return "is it a date of another form? (input.times)"
     for changed in (text.lower(), text.upper(), text.title(), text.capitalize()):
         if changed != text and changed in leaves:
-            return "is it written in other letters there? (upper and lower case)"
+            return "is it written with other capital letters there?"
     return ""

@@ -47,7 +47,7 @@ def problem(form: str) -> str | None:
         return None
     names = [name for _, name in _pieces(form) if name]
     if "".join(text for text, _ in _pieces(form)) != form or not names:
-        return f"is no form of a time; {remedy}"
+        return f"is not a form of a time; {remedy}"
     for needed, ways in (("year", ("year", "short")), ("month", ("month", "name")), ("day", ("day",))):
         if sum(names.count(way) for way in ways) != 1:
             return f"has {'no' if not set(ways) & set(names) else 'more than one'} {needed}; {remedy}"

@@ -110,7 +110,7 @@ def pipeline(folder: Path, illness: str, monkeypatch: pytest.MonkeyPatch, sink: 
 def test_a_pipeline_refuses_blocks_that_are_cut_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Pipe(pipeline(tmp_path, BLOCK, monkeypatch)).run()
     remedy = "keep them as they were, or name another sink"
-    said = f"'illness': its blocks are cut anew; on one sink both together name values: {remedy}"
+    said = f"'illness': its blocks have changed; on one sink both together name values: {remedy}"
     with pytest.raises(StateError) as error:
         list(readiness(pipeline(tmp_path, ANEW, monkeypatch)))
     assert str(error.value) == f"{tmp_path / 'state'}: {said}"
@@ -133,7 +133,7 @@ def test_a_value_that_is_read_as_missing_leaves_its_block(tmp_path: Path, monkey
     Pipe(pipeline(tmp_path, BLOCK, monkeypatch)).run()
     without = pipeline(tmp_path, BLOCK, monkeypatch)
     (tmp_path / "policy.yaml").write_text((tmp_path / "policy.yaml").read_text() + 'nulls: ["", none]\n')
-    with pytest.raises(StateError, match="its blocks are cut anew"):
+    with pytest.raises(StateError, match="its blocks have changed"):
         list(readiness(without))
 
 

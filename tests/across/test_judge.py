@@ -65,7 +65,7 @@ def test_what_is_no_block_of_the_policy(cut: list[str], traced: bool) -> None:
     row = a_row(found)
     report = judged(BLOCK, rows, planted(found, row, cut), traced)
     where = f", input row {found.trace.column('row')[row].as_py() + 1}" if traced else ""
-    assert broken(report) == {"blocks": [f"output row {row + 1}{where}, 'illness': what is shown is no block of the policy"]}
+    assert broken(report) == {"blocks": [f"output row {row + 1}{where}, 'illness': what is shown is not a block of the policy"]}
 
 
 def test_the_block_of_another_value() -> None:

@@ -45,7 +45,7 @@ def test_blocks_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "blocks.csv").write_text("flu;lungs;x\n")
     with pytest.raises(PolicyError) as error:
         Policy.parse(written, tmp_path)
-    message = "blocks.csv, line 1: is no pair; write a value, ';' and the name of its block"
+    message = "blocks.csv, line 1: is not a pair; write a value, ';' and the name of its block"
     assert error.value.problems == (f"attributes.ill.blocks: {message}",)
 
 

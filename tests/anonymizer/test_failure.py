@@ -31,8 +31,10 @@ ALONE = POLICY + "algorithm: {name: fads}"
 ALL = pytest.mark.parametrize("written", [ALONE, LANES, WORKERS], ids=["alone", "lanes", "workers"])
 BOTH = pytest.mark.parametrize("written", [LANES, WORKERS], ids=["lanes", "workers"])
 
-FAILED = "MemoryError while tuples were taken in; nothing of this call has left: go on from the last snapshot, or run it again"
-STOPPED = "an earlier call failed; restore the last snapshot, and go on from there"
+FAILED = (
+    "MemoryError while tuples were taken in; nothing of this call has left: continue from the last snapshot, or run it again"
+)
+STOPPED = "an earlier call failed; restore the last snapshot, and continue from there"
 
 
 @pytest.fixture(autouse=True)

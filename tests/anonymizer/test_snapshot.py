@@ -18,7 +18,7 @@ WRITTEN: dict[str, Any] = {
     "window": {"count": 6},
     "algorithm": {"name": "fads"},
 }
-DAMAGED = "these bytes are no snapshot, or a damaged one; restore from an intact copy"
+DAMAGED = "these bytes are not a snapshot, or are damaged; restore from an intact copy"
 OTHER_POLICY = "a snapshot of another policy; restore it with the policy it was made under"
 
 

@@ -215,7 +215,7 @@ MALFORMED = {
 def test_a_malformed_value_is_no_interval_or_node(field: str, value: Any, tmp_path: Path) -> None:
     bad = mixed()
     bad.show([4], **{field: value})
-    noun = "no interval" if field == "pulse" else "no node of the hierarchy"
+    noun = "not an interval" if field == "pulse" else "not a node of the hierarchy"
     assert said(bad.report(tmp_path))["silent"] == [line(4, f"what is published is {noun}", field)]
 
 
@@ -224,7 +224,7 @@ def test_a_struct_must_say_whether_it_is_in_doubt(field: str) -> None:
     made = blurred_group(60, None, 70, 80, 85, 90)
     table = structs(made.output)
     values = table.column(field).to_pylist()
-    noun = "no interval" if field == "pulse" else "no node of the hierarchy"
+    noun = "not an interval" if field == "pulse" else "not a node of the hierarchy"
     for rows, change in (
         (range(6), lambda each: {name: part for name, part in each.items() if name != "or_missing"}),
         (range(6), lambda each: {**each, "or_missing": "no"}),
@@ -242,7 +242,7 @@ def test_a_label_that_is_none_in_every_row(city: Any) -> None:
     table = structs(made.output)
     bad = table.set_column(table.schema.get_field_index("city"), "city", pa.array([city] * 3))
     report = audit(made.policy, pa.Table.from_pylist(made.people), bad, pa.Table.from_pylist(made.trace))
-    expected = [line(row, "what is published is no node of the hierarchy", "city") for row in range(3)]
+    expected = [line(row, "what is published is not a node of the hierarchy", "city") for row in range(3)]
     assert said(report)["silent"] == expected
 
 
@@ -269,10 +269,10 @@ def test_the_share_in_doubt_stands_in_every_form_of_the_report() -> None:
     made.suppress(9)
     report = made.report()
     assert json.loads(report.to_json())["figures"]["utility"]["doubt"] == pytest.approx(3 / 27)
-    assert report["true"].note == "11.1% of the values say “or missing”"
-    assert made.report(traced=False)["true"].note.endswith("; 11.1% of the values say “or missing”")
+    assert report["true"].note == "11.1 % of the values say “or missing”"
+    assert made.report(traced=False)["true"].note.endswith("; 11.1 % of the values say “or missing”")
     page = report.to_html()
-    assert page.count("11.1% of the values say “or missing”.") == 1
+    assert page.count("11.1 % of the values say “or missing”.") == 1
     assert "values of rows not suppressed that say “or missing”" in page and "11\u00a0%" in page
 
 
@@ -336,5 +336,5 @@ def test_a_doubt_that_one_row_writes_in_another_way(field: str, tmp_path: Path) 
     bad = mixed() if field == "pulse" else blurred_group("Paris", None, "Lyon", field="city")
     assert said(bad.report(tmp_path, "jsonl")) == {}
     bad.show([0], **{field: {"pulse": "[60, 70] or missing", "city": "France or missing"}[field]})
-    what = line(0, "is written in another way than where other rows show the same", field)
+    what = line(0, "is written in another way than in other rows that show the same", field)
     assert said(bad.report(tmp_path, "jsonl")) == {"alike": [what]}

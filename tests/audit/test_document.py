@@ -152,7 +152,7 @@ def test_a_broken_promise_recommends_to_stop(folder: Path) -> None:
     spoiled.write_text("".join(json.dumps({**row, "pid": 7}) + "\n" for row in rows))
     found = audit(str(folder / "policy.yaml"), str(folder / "in.jsonl"), str(spoiled), str(folder / "trace.jsonl"))
     assert found.advice[0].about == "silent"
-    assert found.advice[0].do.startswith("do not give this output away")
+    assert found.advice[0].do.startswith("do not publish this output")
 
 
 def test_nothing_is_recommended_that_the_policy_has_already(folder: Path) -> None:
@@ -163,7 +163,7 @@ def test_nothing_is_recommended_that_the_policy_has_already(folder: Path) -> Non
     found = audit(str(folder / "policy.yaml"), str(folder / "in.jsonl"), str(spoiled), str(folder / "trace.jsonl"))
     assert "below k" in [each.label for each in found.exposures if each.is_worse]
     told = {each.about: each.do for each in found.advice}
-    assert "do not give this output away" in next(iter(told.values()))
+    assert "do not publish this output" in next(iter(told.values()))
     assert told["below k"].startswith("decide whether this is acceptable for these recipients")
     assert not any("nulls_match" in do for do in told.values())
 
@@ -225,6 +225,6 @@ def test_a_stable_attribute_is_described_as_it_is_published() -> None:
 
     block = "{sensitive: true, stable: true, as: block, blocks: [[a, b], [c, d, e]]}"
     held = Policy.parse(POLICY.replace("{sensitive: true}", block))
-    assert fields(held)[1] == ("illness", "sensitive", "the block of its value, of 2 blocks of 2 values at the least")
+    assert fields(held)[1] == ("illness", "sensitive", "the block of its value, of 2 blocks of at least 2 values")
     bags = Policy.parse(POLICY.replace("{sensitive: true}", "{sensitive: true, stable: true, as: bag}"))
     assert fields(bags)[1][2] == "apart from the rows, in bags of at least 2,000 values"

@@ -16,7 +16,7 @@ from shoal.policy import Policy
 from tests.audit.stream import Case, broken, case
 
 FORM = "is written in another form than the other rows"
-WAY = "is written in another way than where other rows show the same"
+WAY = "is written in another way than in other rows that show the same"
 QUOTED = "is quoted in another way than in the other rows"
 
 

@@ -34,8 +34,8 @@ def test_a_lone_helper_is_found() -> None:
     attack = found(published(lambda group, place: "b" if place == K else "a").report())
     assert (attack.tried, attack.success, attack.baseline) == (GROUPS, 1.0, pytest.approx(1 / (K + 1)))
     assert attack.detail == (
-        "farthest from the others, in groups of more than 4 members with several values; 20.0% of their members, "
-        "20.0% of all have one"
+        "farthest from the others, in groups of more than 4 members with several values; 20.0 % of their members, "
+        "20.0 % of all have one"
     )
 
 

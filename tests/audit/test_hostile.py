@@ -28,7 +28,7 @@ def test_a_cell_that_is_nested_deeper_than_can_be_read_is_no_interval(tmp_path: 
     pa.parquet.write_table(table.set_column(table.schema.get_field_index("age"), "age", pa.array(ages)), target)
     report = audit(bad.policy, bad.source, target, bad.trace_file)
     assert "output row 1, input row" in str(report["silent"].violations[0])
-    assert str(report["silent"].violations[0]).endswith("'age': what is published is no interval")
+    assert str(report["silent"].violations[0]).endswith("'age': what is published is not an interval")
 
 
 @pytest.mark.parametrize("traced", [True, False])
@@ -89,7 +89,7 @@ def test_a_malformed_line_of_a_trace_is_named(tmp_path: Path, place: int) -> Non
     bad.trace_file.write_text("\n".join(lines))
     with pytest.raises(InputError) as caught:
         audit(bad.policy, bad.source, bad.target, bad.trace_file)
-    where = f"{bad.trace_file}: line {place % len(lines) + 1} is no line of a trace"
+    where = f"{bad.trace_file}: line {place % len(lines) + 1} is not a line of a trace"
     assert str(caught.value) == f"{where}; give the trace of the run that wrote the output"
 
 
@@ -100,7 +100,7 @@ def test_a_trace_of_observations_with_numbers_that_are_none(
     monkeypatch.setenv("SHOAL_SECRET", visits.SECRET)
     bad = visits.case(tmp_path)
     bad.trace[3][field] = value
-    with pytest.raises(InputError, match="line 4 is no line of a trace; give the trace of the run that wrote the output"):
+    with pytest.raises(InputError, match="line 4 is not a line of a trace; give the trace of the run that wrote the output"):
         bad.report()
 
 
@@ -109,6 +109,6 @@ def test_a_trace_of_csv_whose_last_record_is_cut(tmp_path: Path) -> None:
     trace_file = tmp_path / "trace_file.csv"
     pa.csv.write_csv(pa.Table.from_pylist(read(bad.trace_file)), trace_file)
     trace_file.write_text(trace_file.read_text().rsplit(",", 1)[0] + "\n")
-    with pytest.raises(InputError, match="is no line of a trace"):
+    with pytest.raises(InputError, match="is not a line of a trace"):
         audit(bad.policy, bad.source, bad.target, trace_file)
     write(bad.trace_file, bad.trace)

@@ -295,11 +295,11 @@ def test_a_trace_that_lies_about_an_arrival_in_seconds(tmp_path: Path) -> None:
     bad.trace[row]["arrived"] += 5
     messages = the_only(bad.report(), "in time")
     assert messages == [
-        f"output row {row + 1}, input row {source + 1}: the trace lets it arrive after a record that came later"
+        f"output row {row + 1}, input row {source + 1}: according to the trace, it arrived after a record that came later"
     ]
     bad.trace[row]["arrived"] -= 6
     messages = the_only(bad.report(), "in time")
-    assert f"output row {row + 1}, input row {source + 1}: the trace lets it arrive before its own time" in messages
+    assert f"output row {row + 1}, input row {source + 1}: according to the trace, it arrived before its own time" in messages
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_raw_value_instead_of_an_interval(tmp_path: Path) -> None:
     row = wide(bad, "age")
     bad.output[row]["age"] = outsider(bad, row, "age")
     report = bad.report(traced=False)
-    assert str(report["silent"].violations[0]) == f"output row {row + 1}, 'age': what is published is no interval"
+    assert str(report["silent"].violations[0]) == f"output row {row + 1}, 'age': what is published is not an interval"
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,9 @@ def test_a_tuple_that_stands_behind_those_that_left_later(tmp_path: Path) -> Non
     bad.trace.append(bad.trace.pop(row))
     last = len(bad.output) - 1
     messages = the_only(bad.report(), "in time")
-    assert messages == [f"output row {last + 1}, input row {bad.trace[last]['row'] + 1}: the trace lets it leave out of order"]
+    assert messages == [
+        f"output row {last + 1}, input row {bad.trace[last]['row'] + 1}: according to the trace, it left out of order"
+    ]
 
 
 def test_phone_numbers_beside_a_grid(tmp_path: Path) -> None:
@@ -497,7 +499,7 @@ def test_phone_numbers_beside_a_grid(tmp_path: Path) -> None:
 def test_a_trace_with_numbers_that_are_none(field: str, value: float, tmp_path: Path) -> None:
     bad = case(tmp_path)
     bad.trace[3][field] = value
-    with pytest.raises(InputError, match="line 4 is no line of a trace; give the trace of the run that wrote the output"):
+    with pytest.raises(InputError, match="line 4 is not a line of a trace; give the trace of the run that wrote the output"):
         bad.report()
 
 

@@ -13,7 +13,7 @@ from shoal.audit import Report
 from shoal.cli.judgement import in_lines, in_tables
 from tests.audit.stage import said, stage
 
-STRETCHED = "4 tuples were held past the window, for want of k persons"
+STRETCHED = "4 tuples were held past the window: fewer than k persons were there"
 
 
 def judged(nulls_match: str = "extended", **privacy: object) -> Report:
@@ -59,8 +59,8 @@ def test_the_lines_for_a_pipe_tell_it() -> None:
         "0 of 8 rows are outside k.",
         "1. Were the promises of the policy kept? Yes: 9 held",
         "held: k persons: smallest group of 3 persons, k = 3",
-        "held: diversity: 8 values checked; illness: 2 at the least, l=2",
-        "held: closeness: 8 values checked; illness: 0.1 at the most from the distribution, t=0.2",
+        "held: diversity: 8 values checked; illness: at least 2, l=2",
+        "held: closeness: 8 values checked; illness: at most 0.1 from the distribution, t=0.2",
         "held: once: 8 accepted, 8 released",
         f"held: in time: longest wait 7 arrivals, deadline 12 arrivals; {STRETCHED}",
         "held: true: 8 rows checked; 8 values were blanked, for the rows of a group to look alike",
@@ -81,7 +81,7 @@ def test_the_tables_of_a_terminal_tell_it() -> None:
     written = StringIO()
     in_tables(judged("maybe", min_support=2), "out.jsonl", Console(file=written, width=200))
     assert re.search(
-        r"support +held +8 rows checked; 0 of 1 groups have something that fewer than 2 persons", written.getvalue()
+        r"support +held +8 rows checked; 0 of 1 groups have a value that fewer than 2 of their persons", written.getvalue()
     )
     told = written.getvalue().splitlines()
     assert told[0].startswith(("GREEN  out.jsonl: k = 3 holds for age and pulse; ", "AMBER  out.jsonl: k = 3 holds"))

@@ -61,7 +61,7 @@ def test_a_time_off_the_grid(tmp_path: Path) -> None:
     for row in wearing:
         bad.output[row]["ts"][0] -= 0.5
     messages = the_only(bad.report(), "one time")
-    assert messages == [where(bad, row, "an end of the time is no multiple of time.grid") for row in wearing][:20]
+    assert messages == [where(bad, row, "an end of the time is not a multiple of time.grid") for row in wearing][:20]
 
 
 def test_a_suppressed_tuple_that_shows_a_time() -> None:

@@ -159,8 +159,8 @@ def without_a_list(run: Run) -> None:
     run.show(rows[:1], "City")
 
 
-WAY = "is written in another way than where other rows show the same"
-NO_NODE = "what is published is no node of the hierarchy"
+WAY = "is written in another way than in other rows that show the same"
+NO_NODE = "what is published is not a node of the hierarchy"
 OUTSIDE = "the value lies outside what is published"
 PLANTED: dict[str, tuple[Callable[[Run], None], dict[str, set[str]]]] = {
     "a member's value is left out": (left_out, {"true": {OUTSIDE}}),

@@ -29,7 +29,7 @@ def test_tuples_that_wait_for_k_persons() -> None:
     assert said(report) == {}
     assert report["in time"].figures["stretched"] == 3
     assert report["in time"].figures["deadline"] == 12
-    assert report["in time"].note == "3 tuples were held past the window, for want of k persons"
+    assert report["in time"].note == "3 tuples were held past the window: fewer than k persons were there"
 
 
 def test_tuples_that_wait_though_k_persons_are_there() -> None:

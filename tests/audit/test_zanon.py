@@ -144,7 +144,7 @@ def test_a_raw_user(tmp_path):
 def test_what_is_no_pseudonym(tmp_path):
     sample = case(tmp_path)
     sample.output[9]["user"] = "somebody"
-    assert named(sample) == [f"silent: {place(sample, 9)}, 'user': is no pseudonym of 32 hexadecimal digits"]
+    assert named(sample) == [f"silent: {place(sample, 9)}, 'user': is not a pseudonym of 32 hexadecimal digits"]
 
 
 def users(sample: Case) -> list[tuple[str, int]]:
@@ -162,7 +162,7 @@ def test_a_pseudonym_that_does_not_rotate(tmp_path, odd):
     assert again
     for row in again:
         sample.output[row]["user"] = sample.output[first]["user"]
-    what = "'user': bears a pseudonym of another period"
+    what = "'user': has a pseudonym of another period"
     assert named(sample) == [f"pseudonyms: {place(sample, row)}, {what}" for row in again]
     assert named(sample, traced=False) == named(sample)
     sample.output[40]["t"] += 0.25
@@ -175,7 +175,7 @@ def test_a_pseudonym_of_two_users(tmp_path):
     owner = users(sample)
     row = next(row for row, each in enumerate(owner) if each[1] == owner[0][1] and each[0] != owner[0][0])
     sample.output[row]["user"] = sample.output[0]["user"]
-    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': bears a pseudonym of another user"]
+    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': has a pseudonym of another user"]
 
 
 def test_two_pseudonyms_in_a_period(tmp_path):
@@ -183,7 +183,7 @@ def test_two_pseudonyms_in_a_period(tmp_path):
     owner = users(sample)
     row = next(row for row, each in enumerate(owner) if row and each in owner[:row])
     sample.output[row]["user"] = f"{Random(3).getrandbits(128):032x}"
-    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': bears another pseudonym than before in its period"]
+    assert named(sample) == [f"pseudonyms: {place(sample, row)}, 'user': has another pseudonym than before in its period"]
 
 
 def test_an_altered_time(tmp_path):
@@ -308,7 +308,7 @@ def test_a_z_that_follows_the_stream_is_held_against_its_floor(tmp_path):
     row = at(sample, "released")
     sample.trace[row]["z"] = 1
     assert named(sample) == [f"z users: {place(sample, row)}: the z of the trace is below the floor of 2"]
-    note = "z follows the stream and stands in no file: counts are held against its floor of 2"
+    note = "z follows the stream and is not in the files: counts are compared with its floor of 2"
     assert sample.report(traced=False)["z users"].note.startswith(note)
 
 

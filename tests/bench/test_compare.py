@@ -230,7 +230,7 @@ def test_a_policy_and_a_file_with_windows_of_seconds(tmp_path: Path) -> None:
          "shenyang, conditions, nafld, star, each but wearables also with a number of values that are taken away at most, such "
          "as adult-3; for your own name a policy and a file\n"),
         (("--algorithms", "fads", "--against", "tide"), "against 'tide': is not compared; possible are fads\n"),
-        (("--k", "1"), "--k: is no whole number from 2 on; write it like 10, or 10,50\n"),
+        (("--k", "1"), "--k: is not a whole number of at least 2; write it like 10, or 10,50\n"),
         (("--wait", "5"), "wait 5 is below k 10: no group could ever fill; use at least 10\n"),
         (("--tuples", "49"), "tuples 49 are fewer than k 50: no group could ever fill; use at least 50\n"),
         (("--policy", "policy.yaml"), "--policy and --input belong together; give both, or none\n"),

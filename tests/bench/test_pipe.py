@@ -46,7 +46,7 @@ def test_tables_beside_their_clients(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_was_left_out_is_told() -> None:
     (files,) = pipe.tables(FOUND)
     assert files.notes[0] == (
-        "At 1,000 tuples a second for 1 s, tide lets tuples leave after their deadline by 1.0 ms (median), 2.0 ms (99 %), "
+        "At 1,000 tuples per second for 1 s, tide lets tuples leave after their deadline by 1.0 ms (median), 2.0 ms (99 %), "
         "4.0 ms (the most); by 3.0 ms (99 %) while a checkpoint is written."
     )
     assert files.notes[-1] == "Not measured, since they are not installed: nats."

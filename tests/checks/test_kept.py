@@ -101,7 +101,7 @@ def test_a_short_sample_only_warns(tmp_path: Path) -> None:
     path = sample(tmp_path, rows=400, mood=lambda n: n % 100)
     found = check(policy(mood={"publish": "keep"}), path, rows=40)
     assert found.problems == ()
-    assert any("too short to tell whether that stays so" in line for line in found.warnings)
+    assert any("too short to know whether that is so in all data" in line for line in found.warnings)
 
 
 def test_an_exact_time_is_a_kept_field(tmp_path: Path) -> None:

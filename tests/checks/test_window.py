@@ -56,7 +56,7 @@ def test_a_sample_shorter_than_the_window_only_warns(tmp_path: Path) -> None:
     by = policy(window={"count": 500}, privacy={"k": 18})
     findings = found(tmp_path, [record(i) for i in range(400)], by, rows=300)
     assert findings.ok
-    assert findings.warnings[-1] == ("window.count: the sample, too short to tell, holds only 17 persons, below k=18")
+    assert findings.warnings[-1] == ("window.count: the sample (too short to be sure) holds only 17 persons, below k=18")
     assert not found(tmp_path, [record(i) for i in range(400)], by).ok
 
 

@@ -95,7 +95,7 @@ def test_the_summary() -> None:
     assert "zanon, z = 2" in lines[0][0]
     assert told == {
         "observations": "100",
-        "observations a second": "50",
+        "observations per second": "50",
         "released": "60 (60.0 %)",
         "generalized": "20 (20.0 %)",
         "withheld": "40 (40.0 %)",

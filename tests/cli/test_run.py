@@ -106,7 +106,7 @@ def test_many_rejected_records_are_counted_by_reason(folder: Path, shoal: Shoal)
         "people.jsonl: 96.0 % of the records were rejected, more than 5.0 %; the output is kept as a draft, out.draft.jsonl",
         f"  800 (64.0 %): 'city': {HIERARCHY}",
         f"  400 (32.0 %): 'age': {RANGE}",
-        "Do what the reasons say, in the input or in the policy, and run again; --max-rejected allows more.",
+        "Correct the input or the policy as the reasons say, and run again; or allow more with --max-rejected.",
     ]
     assert files(folder) == {"policy.yaml", "people.jsonl", "out.draft.jsonl"}
 
@@ -118,7 +118,7 @@ def test_the_figures_of_a_run_as_json(folder: Path, shoal: Shoal) -> None:
     assert (done.returncode, found["received"], found["rejected"], found["is_draft"]) == (0, 51, 1, False)
     assert found["reasons"] == [{"reason": f"'age': {RANGE}", "count": 1}]
     done = shoal("run", "policy.yaml", "people.jsonl", "-", "--json")
-    assert done.stderr == "--json: standard output is the OUTPUT already; name a file\n"
+    assert done.stderr == "--json: standard output is the OUTPUT; write OUTPUT to a file\n"
 
 
 def test_strict_stops_at_the_first(folder: Path, shoal: Shoal) -> None:

@@ -37,7 +37,7 @@ def test_the_figures() -> None:
     assert figures(Policy.parse(POLICY), STATS) == {
         "tuples": "990",
         "OUTSIDE k": "100 (10.1 %)",
-        "tuples a second": "495",
+        "tuples per second": "495",
         "loss": "0.234",
         "smallest group": "3 persons",
         "longest wait": "20 arrivals",
@@ -46,7 +46,7 @@ def test_the_figures() -> None:
     }
 
 
-@pytest.mark.parametrize(("beyond", "shown"), [("drop", "left out"), ("withhold", "without their sensitive values")])
+@pytest.mark.parametrize(("beyond", "shown"), [("drop", "left out"), ("withhold", "without sensitive values")])
 def test_records_beyond_the_budget(beyond: str, shown: str) -> None:
     more = f"\ntime: {{field: ts}}\nreleases: {{per_person: 1, per: 1d, beyond: {beyond}}}"
     policy, stats = Policy.parse(POLICY + more), replace(STATS, over_budget=50, suppressed=0)
@@ -90,8 +90,8 @@ def test_drift_in_a_pipe(shoal: Shoal, folder: Path) -> None:
     write(folder / "drifting.jsonl", [*first, *later])
     done = shoal("run", "policy.yaml", "drifting.jsonl", "out.jsonl")
     told = (
-        "drifting.jsonl: 1 new field came up on the way, and is ignored\n"
-        "drifting.jsonl: 'age': was not there in 100 (50.0 %) of the records\n"
+        "drifting.jsonl: 1 new field appeared later, and is ignored\n"
+        "drifting.jsonl: 'age': was absent in 100 (50.0 %) of the records\n"
     )
     assert (done.returncode, done.stderr) == (0, told)
 
@@ -110,7 +110,7 @@ def test_drift_in_the_summary() -> None:
     names = [str(cell) for cell in grid.columns[0].cells]  # type: ignore[union-attr]
     assert names[-2:] == ["new fields", "without 'age'"]
     assert drift(stats) == [
-        "2 new fields came up on the way, and are ignored",
-        "'age': was not there in 25 (2.5 %) of the records",
+        "2 new fields appeared later, and are ignored",
+        "'age': was absent in 25 (2.5 %) of the records",
     ]
     assert drift(replace(stats, drift=Drift())) == []

@@ -56,7 +56,7 @@ def test_what_is_no_number(value: Any) -> None:
     assert refusals({"age": [value]}) == [f"row 1, {NOT}; is it text? (quasi: categorical)"]
 
 
-UNIT = "is there a unit beside the number? take it away before"
+UNIT = "is there a unit beside the number? remove it first"
 DATE = "is it a date? (part: year)"
 
 

@@ -23,7 +23,7 @@ REASONS = {
 
 def test_unknown_categories() -> None:
     column = ["a", "letters", "any", "zz", None, "A"]
-    cause = UNKNOWN.replace("; add", "; is it written in other letters there? (upper and lower case); add")
+    cause = UNKNOWN.replace("; add", "; is it written with other capital letters there?; add")
     assert refusals({"city": column}) == [*(f"row {row}, {UNKNOWN}" for row in (2, 3, 4)), f"row 6, {cause}"]
     assert cities(column, city={"unknown": "root"}) == ["a", "any", "any", "any", None, "any"]
     assert cities([1, 7], city={"unknown": "root"}) == ["1", "any"]

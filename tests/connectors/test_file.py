@@ -113,7 +113,7 @@ def test_another_file_under_the_same_name_is_refused(tmp_path: Path, kind: str) 
     write(range(11, 91))
     with pytest.raises(ConnectorError) as error:
         begun(position)
-    said = "is not the file that was read before; bring that one back, or begin anew with another state"
+    said = "is not the file that was read before; restore that one, or start with another state"
     assert str(error.value) == f"{path}: {said}"
     with pytest.raises(ConnectorError, match=said):
         begun({"at": 2 if kind == "csv" else 0}).replay(position)

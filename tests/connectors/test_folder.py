@@ -89,10 +89,10 @@ def test_a_file_that_must_come_again_is_gone(tmp_path: Path) -> None:
     again.begin(beginning)
     with pytest.raises(ConnectorError) as error:
         again.replay(position)
-    assert str(error.value) == f"{feed.path / '00000.jsonl'}: is not there any more, and must come again; bring it back"
+    assert str(error.value) == f"{feed.path / '00000.jsonl'}: no longer exists, and must be read again; restore it"
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConnectorError) as error:
         FolderSource(FolderSource.Settings(path=tmp_path / "none")).begin(None)
-    assert str(error.value) == f"{tmp_path / 'none'}: is no folder; create it, or correct the path"
+    assert str(error.value) == f"{tmp_path / 'none'}: is not a folder; create it, or correct the path"

@@ -69,7 +69,7 @@ class TestSource(SourceConformance):
         again.close()
         assert str(error.value) == (
             f"kafka: topic '{feed.name}' does not have all messages any more that the state asks for; "
-            "it must keep what no checkpoint covers yet. deleted: skip goes on without what was not read"
+            "it must keep what no checkpoint covers yet. deleted: skip continues without the messages that were not read"
         )
 
     def test_no_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:

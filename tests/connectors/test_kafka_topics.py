@@ -51,7 +51,7 @@ def forget(cluster: Cluster, topic: str, before: dict[int, int]) -> None:
 def gone(topic: str) -> str:
     return (
         f"kafka: topic '{topic}' does not have all messages any more that the state asks for; "
-        "it must keep what no checkpoint covers yet. deleted: skip goes on without what was not read"
+        "it must keep what no checkpoint covers yet. deleted: skip continues without the messages that were not read"
     )
 
 
@@ -168,8 +168,8 @@ def test_a_topic_that_was_made_anew_is_another_one(feed: KafkaFeed, kafka_cluste
         again.begin(position)
     again.close()
     assert str(error.value) == (
-        f"kafka: topic '{feed.name}' was deleted and made anew since the state was written; "
-        "bring the old one back, or begin with a new state and an empty sink"
+        f"kafka: topic '{feed.name}' was deleted and created again since the state was written; "
+        "restore the old one, or begin with a new state and an empty sink"
     )
 
 

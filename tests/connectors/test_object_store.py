@@ -11,6 +11,7 @@ from typing import Any
 
 import boto3
 import deltalake
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -115,6 +116,30 @@ def test_a_run_and_its_audit(s3_address: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         shoal.run(policy, f"{s3_address}/none.jsonl", paths[1])
     assert str(error.value) == ("s3://lake/none.jsonl: cannot be read (it is not there); check the address and the rights")
+
+
+def test_an_address_that_fsspec_opens(tmp_path: Path) -> None:
+    """Its memory is a store that pyarrow does not know."""
+    lake: Any = fsspec.filesystem("memory")
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "person: pid\nattributes: {age: {quasi: numeric, range: [0, 100]}}\nprivacy: {k: 3}\nwindow: {count: 20}\n"
+        "algorithm: {name: fads}\n"
+    )
+    lake.pipe("/in/people.jsonl", "".join(f'{{"pid": {i}, "age": {i * 7 % 100}}}\n' for i in range(200)).encode())
+    paths = [f"memory://{name}" for name in ("in/people.jsonl", "out/people.parquet", "out/trace.jsonl")]
+    assert shoal.run(policy, *paths[:2], trace=paths[2]).received == 200
+    with fetched(*paths) as (given, published, trace):
+        assert audit(policy, given, published, trace=trace).held
+    sink = ParquetSink(
+        ParquetSink.Settings.model_validate({"path": "memory://lake/people", "number": "nr", "roll": {"rows": 1}})
+    )
+    sink.begin(None, 0)
+    sink.caught_up(0)
+    sink.write(pa.record_batch({"n": [7, 8]}), 0)
+    sink.close()
+    (name,) = [path for path in lake.find("/lake/people") if path.endswith(".parquet")]
+    assert pyarrow.parquet.read_table(pa.BufferReader(lake.cat(name))).to_pylist() == [{"nr": 0, "n": 7}, {"nr": 1, "n": 8}]
 
 
 def test_a_draft_is_stored_as_one(s3_address: str, tmp_path: Path) -> None:

@@ -154,8 +154,7 @@ def test_the_slot_is_created(feed: PostgresFeed) -> None:
         again.begin(position)
     again.close()
     assert str(error.value) == (
-        f"postgres: there is no slot '{feed.name}' any more, which kept the rows that were not read; "
-        "begin anew with another state"
+        f"postgres: there is no slot '{feed.name}' any more, which kept the rows that were not read; start with another state"
     )
     feed.source().begin(None)
 

@@ -155,7 +155,7 @@ def test_a_spool_that_is_gone_is_noticed(store: TableStore) -> None:
     again.close()
     assert str(error.value) == (
         f"{again.place} has the tuples up to 0, and those up to 10 are not in the spool of the state any more; "  # type: ignore[attr-defined]
-        "bring the whole folder of the state back"
+        "restore the whole folder of the state"
     )
 
 
@@ -410,8 +410,8 @@ def test_a_table_that_somebody_removed(postgres_server: Broker) -> None:
     sink._link.connection.execute(f"drop table {store.table}")
     sink._link.connection.commit()
     said = (
-        f"postgres: table 'public.{store.table}' is not there any more, though 5 tuples were stored in it; bring it back, or "
-        "begin anew with another table and state"
+        f"postgres: table 'public.{store.table}' no longer exists, though 5 tuples were stored in it; restore it, or "
+        "start with another table and state"
     )
     with pytest.raises(ConnectorError) as error:
         sink.write(batch(range(5, 8)), 5)

@@ -38,7 +38,7 @@ def test_a_demo_and_every_command_it_prints(tmp_path: Path) -> None:
     done = shoal_run("demo", "a demo", "--tuples", "3000", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines()[:-7])) <= 100
-    for told in ("tuples a second", "loss", "smallest group", "longest wait", "outside k"):
+    for told in ("tuples per second", "loss", "smallest group", "longest wait", "outside k"):
         assert told in done.stdout
     made = {"policy.yaml", "activity.csv", "district.csv", "wearables.jsonl", "anonymized.jsonl"}
     assert files(tmp_path / "a demo") == made

@@ -93,4 +93,4 @@ def test_every_listed_claim_has_a_verdict_under_each_reading(
 def test_readings_stand_alone(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["reproduce", "readings", "kvarp", "--out", str(tmp_path)])
     assert result.exit_code == 2
-    assert "readings: stands alone, without --quick; run it by itself" in result.stderr
+    assert "readings: cannot be combined with papers or with --quick; run it alone" in result.stderr

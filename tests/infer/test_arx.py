@@ -72,11 +72,11 @@ def test_the_settings_become_a_policy(tmp_path: Path) -> None:
 def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
     text = " ".join(from_arx(project(tmp_path, criteria=("(1.0E-6)-differential privacy",))).replace("#", "").split())
     assert "'weight' is left out, but is quasi-identifying: it has no hierarchy." in text
-    assert "It is aggregated there, which is not carried over." in text
-    assert "DECIDE k: the project asks for no k-anonymity." in text
-    told = "Not carried over: (1.0E-6)-differential privacy; suppression of at most a part of 0.05 of the records."
+    assert "ARX aggregates it; this is not carried over." in text
+    assert "DECIDE k: the project does not ask for k-anonymity." in text
+    told = "Not carried over: (1.0E-6)-differential privacy; the limit of suppressed records, a share of 0.05."
     assert told in text
-    assert "The project calls identifying: 'name'." in text
+    assert "Identifying in the project: 'name'." in text
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_hierarchies_as_files(tmp_path: Path) -> None:
     assert Policy.parse(text, tmp_path) == Policy.parse(from_arx(project(tmp_path)))
     with pytest.raises(InputError) as caught:
         from_arx(project(tmp_path), tmp_path)
-    assert str(caught.value) == f"{tmp_path / 'age'}.csv: is there already; remove it, or name another folder"
+    assert str(caught.value) == f"{tmp_path / 'age'}.csv: already exists; remove it, or name another folder"
 
 
 def test_another_separator_and_leaves_beside_nodes(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_another_separator_and_leaves_beside_nodes(tmp_path: Path) -> None:
     text = from_arx(project(tmp_path, parts))
     tree = Policy.parse(text).attributes["age"].hierarchy
     assert tree and tree.lines() == [["34", "30-39", "*"], ["99", "*"]]
-    assert "its hierarchy is no tree" in " ".join(text.replace("#", "").split())
+    assert "its hierarchy is not a tree" in " ".join(text.replace("#", "").split())
 
 
 def test_a_project_without_quasi_identifiers_is_still_a_policy(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_project_without_quasi_identifiers_is_still_a_policy(tmp_path: Path) -
          "has no input/definition.xml and input/config.xml; give a project that was saved by ARX"),
         ({"input/config.xml": '<!DOCTYPE x [<!ENTITY a "b">]><config>&a;</config>'},
          "input/config.xml declares entities, which ARX does not; it is not read"),
-        ({"input/config.xml": "<config>"}, "input/config.xml is no XML; save the project again"),
+        ({"input/config.xml": "<config>"}, "input/config.xml is not XML; save the project again"),
         ({"input/definition.xml": "x" * 2000}, "a part of it is larger than 0 MB; it is not read"),
     ],
 )  # fmt: skip
@@ -148,7 +148,7 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text(done.stdout)
     assert shoal_run("check", "policy.yaml", cwd=tmp_path).returncode == 0
     (tmp_path / "no.deid").write_text("no archive")
-    told = "no.deid: is no archive as ARX writes it, or a damaged one; save the project again\n"
+    told = "no.deid: is not an archive of ARX, or is damaged; save the project again\n"
     assert shoal_run("infer", "--from-arx", "no.deid", cwd=tmp_path).stderr == told
     both = "infer: give INPUT, --schema FILE, or --from-arx FILE with or without --hierarchies; not several\n"
     assert shoal_run("infer", cwd=tmp_path).stderr == both

@@ -95,7 +95,7 @@ def test_rare_values_are_counted_by_person(tmp_path: Path) -> None:
         tmp_path, [{"user": i % 40, "city": "Ii" if i % 40 < 4 else "Rome" if i % 2 else "Oslo"} for i in range(800)]
     )
     city = Policy.parse(text).attributes["city"]
-    assert "1 rare value (fewer than 5 persons each) not written down" in text
+    assert "1 rare value (fewer than 5 persons each) not listed" in text
     assert "Ii" not in text
     assert city.unknown == "root"
     assert city.hierarchy and city.hierarchy.labels == ("Oslo", "Rome", "any")
@@ -120,11 +120,11 @@ def test_a_sample_of_more_expects_other_values(tmp_path: Path) -> None:
         ("x", lambda i: f"{i % 30:032x}", "some values look like long codes"),
         ("birthdate", lambda i: 19810500 + i % 30, "these seem to be whole dates of birth"),
         ("x", lambda i: "she said that " + "it was fine " * (i % 30), "some values look like free text"),
-        ("x", lambda i: f"q{i}", "almost every row has a value of its own"),
-        ("x", lambda i: 7_000_000 + i, "almost every row has a value of its own"),
+        ("x", lambda i: f"q{i}", "almost every row has a different value"),
+        ("x", lambda i: 7_000_000 + i, "almost every row has a different value"),
         ("x", lambda i: [i % 30], "it holds lists or objects, which cannot be generalized"),
         ("x", lambda i: None, "it is missing in all rows of the sample"),
-        ("x", lambda i: "same", "it has one value only"),
+        ("x", lambda i: "same", "it has only one value"),
         ("age", lambda i: i if i < 3 else None, "fewer than 5 rows of the sample have a value"),
         ("age", lambda i: 1e308 * (-1) ** i * (1 + i % 3 / 10), "its values are too far apart for a range"),
         ("age", lambda i: "inf" if i == 3 else str(i % 30), "some values are infinite"),
@@ -136,8 +136,8 @@ def test_a_sample_of_more_expects_other_values(tmp_path: Path) -> None:
         ("city", lambda i: f"c{i % 100}", "most of its 100 values are rare (fewer than 5 rows each)"),
         ("zip", lambda i: f"AB{i % 30} 1C", "a postcode can single persons out"),
         ("surname", lambda i: f"s{i % 30}", "by its name it holds names"),
-        ("order_id", lambda i: i % 30, "it may tell persons apart"),
-        ("wearer", lambda i: f"w{i % 8}", "As no field tells persons apart, its values are not written down"),
+        ("order_id", lambda i: i % 30, "it may identify persons"),
+        ("wearer", lambda i: f"w{i % 8}", "No field identifies persons, so its values are not written here"),
         ("salary", lambda i: 1000 + i % 30, "by its name it is sensitive"),
     ],
 )  # fmt: skip
@@ -155,7 +155,7 @@ def test_few_others_among_numbers(tmp_path: Path) -> None:
     text = drafted(tmp_path, [{"age": "old" if i == 7 else str(20 + i % 50), "sex": "fm"[i % 2]} for i in range(200)])
     flat = " ".join(text.replace("#", " ").split())
     assert "'age' is left out: it is mixed: most values are numbers, but under 1 % are not" in flat
-    assert "Enabled, the records with others are rejected. age: {quasi: numeric, range: [15, 70], grid: 5}" in flat
+    assert "If enabled, records with other values are rejected. age: {quasi: numeric, range: [15, 70], grid: 5}" in flat
 
 
 def test_a_field_of_an_address_that_is_none(tmp_path: Path) -> None:
@@ -192,20 +192,20 @@ def test_no_clear_quasi_identifier(tmp_path: Path) -> None:
 def test_no_person_must_be_decided(tmp_path: Path) -> None:
     text = drafted(tmp_path, [{"age": 20 + i % 40} for i in range(100)])
     assert Policy.parse(text).person is None
-    assert "# DECIDE who is a person: no field clearly tells persons apart." in text
+    assert "# DECIDE who is a person: no field clearly identifies persons." in text
 
 
 def test_several_persons_must_be_decided(tmp_path: Path) -> None:
     text = drafted(tmp_path, [{"user_id": i % 60, "patient": f"p{i % 70}", "age": 20 + i % 40} for i in range(200)])
     assert Policy.parse(text).person is None
-    assert "several fields may tell persons apart ('user_id', 'patient')" in text
+    assert "several fields may identify persons ('user_id', 'patient')" in text
     assert "\n#person: user_id\n#person: patient\n" in text
 
 
 def test_a_clearer_name_wins(tmp_path: Path) -> None:
     text = drafted(tmp_path, [{"id": i, "customer_id": i % 60, "age": 20 + i % 40} for i in range(200)])
     assert Policy.parse(text).person == "customer_id"
-    assert "Also thinkable: 'id'." in text
+    assert "Other candidates: 'id'." in " ".join(text.replace("#", "").split())
 
 
 def test_a_person_who_is_missing(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_person_who_is_missing(tmp_path: Path) -> None:
     text = draft(path)
     policy = Policy.parse(text)
     assert (policy.person, policy.person_missing) == ("pid", "reject")
-    assert "Missing in 25 % of the rows: those are rejected" in text
+    assert "Missing in 25 % of the rows, which are rejected" in text
     assert set(shoal.run(policy, path, tmp_path / "out.csv").reasons) == {
         "'pid': the person is missing; give one or set person_missing: own"
     }
@@ -249,7 +249,7 @@ def test_missing_only_where_it_occurs(tmp_path: Path) -> None:
     assert dict(policy.own_nulls) == {"age": ("", "N/A"), "city": ("", "-")}
     flat = " ".join(text.replace("#", " ").split())
     assert "Found: \"N/A\" in 'age'; \"-\" in 'city'." in flat
-    assert "Kept as values: \"Unknown\" in 'city'; list them under nulls if they mean missing." in flat
+    assert "Treated as values: \"Unknown\" in 'city'; list them under nulls if they mean missing." in flat
 
 
 def test_codes_are_categories_and_quantities_are_not(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_names_that_cannot_be_used(tmp_path: Path) -> None:
     rows = [{"age": i % 30, "": 1, "x" * 2000: 2, **({f"ann{i}": 1} if i < 3 else {})} for i in range(100)]
     text = drafted(tmp_path, rows)
     assert Policy.parse(text).attributes.keys() == {"age"}
-    assert "2 fields without a name, or with a very long one" in text
+    assert "2 fields without a name, or with a very long name: ignored" in text
     assert "3 fields that fewer than 5 records have" in text
     assert "ann" not in text.replace("cannot", "")
 
@@ -329,7 +329,7 @@ def test_sets_are_proposed_where_they_lose_less_in_the_sample(tmp_path: Path) ->
     policy = Policy.parse(text)
     assert policy.attributes["city"].sets == (None, 1)
     assert policy.attributes["sex"].sets is None
-    why = "generalize: set, since 20 rows of the sample have 4.1 of them on average: a set of these loses 0.29, a node 0.98"
+    why = "generalize: set, because 20 rows of the sample have 4.1 of them on average: as a set they lose 0.29, as a node 0.98"
     assert why in " ".join(text.replace("#", " ").split())
 
 
@@ -358,6 +358,6 @@ def test_numbers_that_can_be_read_in_two_ways_say_so(tmp_path: Path) -> None:
     rows = [{"pid": f"p{n % 99}", "paid": f"{n + 1},{n:03}", "age": n % 60} for n in range(300)]
     text = " ".join(drafted(tmp_path, rows).replace("\n  # ", " ").split())
     assert (
-        "'paid' is left out: its values are no numbers as they are read; is the decimal mark a comma? (input.decimal) or does "
+        "'paid' is left out: its values cannot be read as numbers; is the decimal mark a comma? (input.decimal) or does "
         "a comma stand between thousands? (input.thousands)."
     ) in text

@@ -88,7 +88,7 @@ def test_json_schema(tmp_path: Path) -> None:
         "age": "numeric", "home.gender": "categorical", "grade": "categorical",
     }  # fmt: skip
     assert policy.attributes["age"].low < 0 and policy.attributes["age"].high > 120
-    assert "'points' is left out: it has no tag, and its name does not tell" in text
+    assert "'points' is left out: it has no tag, and its name does not show" in text
 
 
 def test_protobuf(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_protobuf(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.txt", "", "is no schema; its name must end in .avsc, .json, .proto"),
+        ("a.txt", "", "is not a schema; its name must end in .avsc, .json, .proto"),
         ("a.avsc", "no JSON", "is not a schema of Avro; correct it"),
         ("a.json", "[]", "is not a schema of JSON; correct it"),
         ("a.proto", "message {", "is not a schema of Protobuf; correct it"),

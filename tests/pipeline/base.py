@@ -7,9 +7,10 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from shoal.pipeline import Pipe, PipelineFile
@@ -87,8 +88,8 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["shoal.pipeline.pipe", "shoal.anonymizer.windowed"])
 
 
-def _run(path: str, drain: bool) -> None:
-    os.environ["SHOAL_KEY"] = KEY
+def _run(path: str, drain: bool, environment: Mapping[str, str] = MappingProxyType({})) -> None:
+    os.environ.update({"SHOAL_KEY": KEY, **environment})
     pipe = Pipe(PipelineFile.load(path))
     signal.signal(signal.SIGTERM, lambda number, frame: pipe.stop())
     if drain:
@@ -96,9 +97,9 @@ def _run(path: str, drain: bool) -> None:
     pipe.run()
 
 
-def start(path: Path, drain: bool = False) -> BaseProcess:
-    """A pipeline in a process of its own."""
-    process = _FORKS.Process(target=_run, args=(str(path), drain), daemon=True)
+def start(path: Path, drain: bool = False, environment: Mapping[str, str] = MappingProxyType({})) -> BaseProcess:
+    """A pipeline in a process of its own, with some more variables in its environment."""
+    process = _FORKS.Process(target=_run, args=(str(path), drain, dict(environment)), daemon=True)
     process.start()
     return process
 

@@ -63,7 +63,7 @@ def test_check(tmp_path: Path) -> None:
     place(tmp_path, 100)
     tried = ["source: file can be read", "sink: file can be written", "trace: file can be written"]
     status, out, _ = done(tmp_path, "--check")
-    assert status == 0 and out.splitlines() == ["state: no state yet; the pipeline begins anew", *tried]
+    assert status == 0 and out.splitlines() == ["state: no state yet; the pipeline starts from the beginning", *tried]
     assert done(tmp_path)[0] == 0
     status, out, _ = done(tmp_path, "--check")
     assert status == 0 and out.splitlines() == [

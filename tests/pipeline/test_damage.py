@@ -18,7 +18,7 @@ from .base import Crash, lines, place, record
 from .pipes import Small, poured, stopped
 
 LENGTH = 20  # bytes of a piece's sealed length
-REFUSED = "a journal is damaged, and the source cannot give again what it held; bring an intact copy back, or go on without"
+REFUSED = "a journal is damaged, and the source cannot give again what it held; restore an intact copy, or continue without"
 Damage = Callable[[bytes], bytes]
 
 
@@ -110,7 +110,7 @@ class TestMissingCheckpoints:
         for path in file.state.dir.glob("checkpoint-*"):
             path.unlink()
         for rest in ("progress", "journal-*"):  # one of them is enough to tell
-            with pytest.raises(StateError, match="its checkpoints are missing; bring an intact copy of the folder back"):
+            with pytest.raises(StateError, match="its checkpoints are missing; restore an intact copy of the folder"):
                 again(file).run()
             max(file.state.dir.glob(rest)).unlink()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,10 +16,11 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from pyarrow.fs import FileSelector, FileSystem
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 
-from connectors.conftest import postgres_program, postgres_server  # noqa: F401
+from connectors.conftest import postgres_program, postgres_server, s3_address  # noqa: F401
 from connectors.processes import Broker
 from examples import times
 from shoal.audit import audit
@@ -32,23 +35,29 @@ sink: {sink}
 state: {{dir: state, checkpoint: 50ms, key: {{env: SHOAL_KEY}}}}
 trace: trace.jsonl
 """
-KINDS = ["parquet", "postgres", "delta", "iceberg"]
+LAKES = ["parquet", "delta", "iceberg"]
+KINDS = ["postgres", *LAKES]
 CLIENTS = ["psycopg", "deltalake", "pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"]  # some take seconds to load
 _FORKS.set_forkserver_preload(["shoal.pipeline.pipe", "shoal.anonymizer.windowed", *CLIENTS])
 Reader = Callable[[], pa.Table]  # the table as anyone sees it, with the numbers of its tuples
 
 
-def parquet(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
+def parquet(folder: Path, server: Broker | None, lake: str) -> tuple[dict[str, Any], Reader]:
+    address = f"{lake}/clean"
+    system, root = FileSystem.from_uri(address)
+
     def read() -> pa.Table:
-        entries = sorted((folder / "clean").glob("_manifest/[0-9]*.json"))
-        files = [folder / "clean" / name for entry in entries for name in json.loads(entry.read_text())["files"]]
-        tables = [pyarrow.parquet.read_table(file, partitioning=None) for file in files]
+        found = system.get_file_info(FileSelector(f"{root}/_manifest", allow_not_found=True))
+        entries = sorted(each.path for each in found if re.fullmatch(r"\d+\.json", each.base_name))
+        files = [name for entry in entries for name in json.loads(system.open_input_stream(entry).read())["files"]]
+        tables = [pyarrow.parquet.ParquetFile(system.open_input_file(f"{root}/{name}")).read() for name in files]
         return pa.concat_tables(tables) if tables else pa.table({"nr": []})
 
-    return {"parquet": {"path": "clean", "partition": {"by": "t", "every": "hour"}}}, read
+    path = address if lake.startswith("s3:") else "clean"
+    return {"parquet": {"path": path, "partition": {"by": "t", "every": "hour"}}}, read
 
 
-def postgres(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
+def postgres(folder: Path, server: Broker | None, lake: str) -> tuple[dict[str, Any], Reader]:
     assert server
     table = f"clean_{time.monotonic_ns()}"
     where = {"host": "127.0.0.1", "port": server.port, "user": "shoal"}
@@ -63,17 +72,21 @@ def postgres(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reade
     return {"postgres": {**where, "database": "postgres", "table": table}}, read
 
 
-def delta(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
+def delta(folder: Path, server: Broker | None, lake: str) -> tuple[dict[str, Any], Reader]:
+    address = f"{lake}/delta"
+
     def read() -> pa.Table:
-        if not deltalake.DeltaTable.is_deltatable(str(folder / "delta")):
+        if not deltalake.DeltaTable.is_deltatable(address):
             return pa.table({"nr": []})
-        return deltalake.DeltaTable(folder / "delta").to_pyarrow_table()
+        return deltalake.DeltaTable(address).to_pyarrow_table()
 
-    return {"delta": {"path": "delta"}}, read
+    return {"delta": {"path": address if lake.startswith("s3:") else "delta"}}, read
 
 
-def iceberg(folder: Path, server: Broker | None) -> tuple[dict[str, Any], Reader]:
-    catalog = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
+def iceberg(folder: Path, server: Broker | None, lake: str) -> tuple[dict[str, Any], Reader]:
+    catalog = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"{lake}/warehouse"}
+    if lake.startswith("s3:"):
+        catalog["s3.endpoint"] = os.environ["AWS_ENDPOINT_URL"]
 
     def read() -> pa.Table:
         try:
@@ -103,24 +116,29 @@ def jsonl(table: pa.Table, path: Path) -> None:
     path.write_text(lines(rows))
 
 
+def store() -> dict[str, str]:
+    """How a process reaches the object store: by its environment."""
+    return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+
+
 def size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: int) -> None:
+def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: int, lake: str | None = None) -> None:
     """Kill a pipeline so many times while its input grows; in the end every promise was kept, and at every look no group
-    was there in parts."""
+    was there in parts. `lake` is the address under which the table is; by default it is in the folder."""
     place(folder, window="{time: 300ms}", follow=True)
     policy = folder / "policy.yaml"
     policy.write_text(policy.read_text().replace("{field: t}", "{field: t, publish: generalize, grid: 10s}"))
-    sink, read = globals()[kind](folder, server)
+    sink, read = globals()[kind](folder, server, lake or folder.as_uri())
     next(iter(sink.values())).update({"number": "nr", "roll": {"rows": 200, "every": "200ms"}})
     (folder / "pipeline.yaml").write_text(PIPELINE.format(sink=json.dumps(sink)))
     chance, growing, seen = random.Random(seed), Growing(folder / "raw.jsonl"), set()
     trace = folder / "trace.jsonl"
     growing.start()
     for _ in range(kills):
-        process = start(folder / "pipeline.yaml")
+        process = start(folder / "pipeline.yaml", environment=store())
         if chance.random() < 0.8:  # else it is killed while it starts
             known = size(trace)
             wait_until(lambda known=known: size(trace) > known)  # type: ignore[misc]
@@ -130,7 +148,7 @@ def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: i
         assert numbers == list(range(len(numbers)))
         seen.add(len(numbers))
     count = growing.end()
-    process = start(folder / "pipeline.yaml")
+    process = start(folder / "pipeline.yaml", environment=store())
     wait_until(lambda: trace.exists() and len(trace.read_bytes().splitlines()) == count)
     process.terminate()
     process.join()
@@ -164,3 +182,10 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, kind: str, server: Broker | No
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_lost_or_twice_over_many_kills(tmp_path: Path, kind: str, server: Broker | None) -> None:
     survives(tmp_path, kind, server, kills=times(100), seed=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("kind", LAKES)
+def test_nothing_is_lost_or_twice_in_an_object_store(tmp_path: Path, kind: str, s3_address: str) -> None:  # noqa: F811
+    survives(tmp_path, kind, None, kills=times(100), seed=3, lake=f"{s3_address}/{time.monotonic_ns()}")

@@ -192,7 +192,7 @@ def test_refusals(tmp_path: Path) -> None:
     path.write_text("[1]")
     with pytest.raises(InputError) as other:
         read_manifest(path)
-    assert str(other.value) == f"{path}: is no manifest; name the one that the pipeline writes beside its trace"
+    assert str(other.value) == f"{path}: is not a manifest; name the one that the pipeline writes beside its trace"
     stopped(place(tmp_path, 500, window=COUNT, follow=True))
     with pytest.raises(InputError) as early:
         read_manifest(path, until=1.0)

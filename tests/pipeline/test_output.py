@@ -47,11 +47,11 @@ def overwritten_later(path: Path) -> None:
 
 
 WHILE_IT_RUNS = [
-    (Path.unlink, "was removed or replaced while the pipeline wrote to it; bring that file back"),
-    (replaced, "was removed or replaced while the pipeline wrote to it; bring that file back"),
-    (cut, "was cut while the pipeline wrote to it; bring back the file that was written"),
-    (overwritten_later, r"before byte \d+ it is not what the pipeline wrote; bring that file back"),
-    (appended, "was written to by others while the pipeline wrote to it; bring back the file that was written"),
+    (Path.unlink, "was removed or replaced while the pipeline wrote to it; restore that file"),
+    (replaced, "was removed or replaced while the pipeline wrote to it; restore that file"),
+    (cut, "was cut while the pipeline wrote to it; restore the file that was written"),
+    (overwritten_later, r"before byte \d+ it is not what the pipeline wrote; restore that file"),
+    (appended, "was written to by others while the pipeline wrote to it; restore the file that was written"),
 ]
 
 

@@ -233,7 +233,7 @@ def test_dead_letters_that_are_not_there_or_not_whole(tmp_path: Path) -> None:
     path.write_text('{"row": 1}\n{"row": 2, "rec')  # the pipeline is writing it
     assert list(read_dead_letters(path, KEY)) == [{"row": 1}]
     path.write_text('{"row": 1}\n{"row":\n{"row": 3}\n')
-    with pytest.raises(StateError, match=r"dead.jsonl: line 2 is damaged; bring an intact copy back"):
+    with pytest.raises(StateError, match=r"dead.jsonl: line 2 is damaged; restore an intact copy"):
         list(read_dead_letters(path, KEY))
 
 

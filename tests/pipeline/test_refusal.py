@@ -29,7 +29,7 @@ def test_a_second_instance_is_refused(tmp_path: Path) -> None:
 def test_output_that_no_state_knows_of_is_refused(tmp_path: Path) -> None:
     file = place(tmp_path, 10)
     (tmp_path / "clean.jsonl").write_text("{}\n")
-    with pytest.raises(ConnectorError, match="holds something that no state knows of"):
+    with pytest.raises(ConnectorError, match="has content that no state knows"):
         Pipe(file).run()
 
 
@@ -137,7 +137,7 @@ class TestReadiness:
     @pytest.mark.parametrize(("old", "new", "said"), [
         ("raw.jsonl", "none.jsonl", r"none.jsonl: cannot be read \(no such file or directory\)"),
         ("{path: clean.jsonl", "{path: none/clean.jsonl", "clean.jsonl: cannot be written; check its folder"),
-        ("{path: clean.jsonl", "{path: other.jsonl", "other.jsonl: holds something that no state knows of"),
+        ("{path: clean.jsonl", "{path: other.jsonl", "other.jsonl: has content that no state knows"),
         ("trace.jsonl", "clean.jsonl", "trace: is the same file as sink"),
         ("dir: state", "dir: raw.jsonl/state", "raw.jsonl/state: cannot be written; name another folder"),
         ("{file: {path: clean.jsonl}}", "{mqtt: {host: 127.0.0.1, port: 9, topic: t}}", "mqtt 127.0.0.1:9: cannot be reached"),
@@ -169,7 +169,7 @@ class TestFile:
         ("source: {file: {path: a.txt}}", ["source.file.path: unknown kind of file"]),
         ("sink: {file: {path: a.parquet}}", ["sink.file.path: cannot be written to its end; name it .jsonl or .csv"]),
         ("source: {file: {path: a.jsonl, folow: true}}", ["source.file.folow: unknown key; did you mean 'follow'?"]),
-        ("state: {dir: s, checkpoint: soon}", ["state.checkpoint: is no duration", "state.key: is missing"]),
+        ("state: {dir: s, checkpoint: soon}", ["state.checkpoint: is not a duration", "state.key: is missing"]),
         ("state: {dir: s, key: {}}", ["state.key: names no one place; write {env: NAME} or {file: PATH}"]),
         ("trace: t.txt", ["trace.file: is written as JSON lines; name it .jsonl"]),
         ("dead_letters: {file: d.csv}", ["dead_letters.file: is written as JSON lines; name it .jsonl"]),

@@ -291,6 +291,6 @@ class TestChange:
 
     def test_the_same_state_fits(self, tmp_path: Path) -> None:
         file = place(tmp_path, 10)
-        assert next(readiness(file)) == f"{file.state.dir}: no state yet; the pipeline begins anew"
+        assert next(readiness(file)) == f"{file.state.dir}: no state yet; the pipeline starts from the beginning"
         Pipe(file).run()
         assert "the state fits" in list(readiness(file))

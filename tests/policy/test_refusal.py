@@ -11,7 +11,7 @@ NUMBER = "is not a number; write one, without quotes"
 FINITE = "is not finite; give a finite number"
 WHOLE = "is not a whole number; round it"
 BEYOND = "is beyond 2147483647; use a smaller number"
-DURATION = "is no duration; write it like 250ms, 30s, 5m, 2h, 1d, or as a number of seconds"
+DURATION = "is not a duration; write it like 250ms, 30s, 5m, 2h, 1d, or as a number of seconds"
 ROLE = "is not a mapping; write a role, such as {sensitive: true}"
 TEXT = "is not text; quote it"
 PAIR = "is not a pair; write [lowest, highest]"
@@ -53,11 +53,11 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"time": {"field": "ts", "grid": 60}}, "time.grid: is for publish: generalize; write that, or remove it"),
     (
         {"time": {"field": "ts", "publish": "generalize", "grid": 0}},
-        "time.grid: is no whole number of milliseconds, at least one; round it",
+        "time.grid: is not a whole number of milliseconds, at least one; round it",
     ),
     (
         {"time": {"field": "ts", "publish": "generalize", "grid": 1.0005}},
-        "time.grid: is no whole number of milliseconds, at least one; round it",
+        "time.grid: is not a whole number of milliseconds, at least one; round it",
     ),
     ({"nulls": "NA"}, 'nulls: is not a list; write it like ["", "NA"]'),
     ({"nulls": ["", None]}, "nulls.1: is null, which always means missing; remove it, or quote it"),
@@ -118,11 +118,11 @@ SECTIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"privacy": {"k": 50, "accept": {"linkage": "5"}}},
-        "privacy.accept.linkage: is no share; write it like 5%, or as a number from 0 to 1",
+        "privacy.accept.linkage: is not a share; write it like 5%, or as a number from 0 to 1",
     ),
     (
         {"privacy": {"k": 50, "accept": {"linkage": 1.5}}},
-        "privacy.accept.linkage: is no share; write it like 5%, or as a number from 0 to 1",
+        "privacy.accept.linkage: is not a share; write it like 5%, or as a number from 0 to 1",
     ),
     ({"privacy": {"k": 50, "l": 0}}, "privacy.l: is below 1; use at least 1"),
     ({"privacy": {"k": 50, "l": 2.5}}, f"privacy.l: {WHOLE}"),

@@ -144,4 +144,4 @@ def test_without_a_policy_a_null_may_be_any_value() -> None:
 def test_an_unknown_column() -> None:
     with pytest.raises(shoal.InputError) as error:
         Published(pa.table({"age": [1]})).count(between("ago", 0, 5))
-    assert str(error.value) == "ago: is no column of the table; choose among age"
+    assert str(error.value) == "ago: is not a column of the table; choose among age"

@@ -51,7 +51,7 @@ def test_the_smallest_class_of_sets_leaves_out_rows_that_show_nothing() -> None:
     [
         (between("home", 1, 2), "home: holds labels, and no numbers; ask with one_of"),
         (one_of("age", 3), "age: holds intervals of numbers; ask with between"),
-        (one_of("ages", 3), "ages: is no column of the table; choose among home, age"),
+        (one_of("ages", 3), "ages: is not a column of the table; choose among home, age"),
     ],
 )
 def test_a_question_that_does_not_fit_its_column(asked: Condition, message: str) -> None:

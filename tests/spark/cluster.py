@@ -65,6 +65,10 @@ class Cluster:
         """The ids of the executors of its workers."""
         return [pid for worker in self.workers for pid in children(worker.pid) if b"CoarseGrainedExecutorBackend" in said(pid)]
 
+    def pythons(self) -> list[int]:
+        """The ids of the Python processes of its executors: of each the daemon, and the workers that it forks."""
+        return [pid for executor in self.executors() for pid in descendants(executor)]
+
     def close(self) -> None:
         for process in self.started:
             for pid in [*descendants(process.pid), process.pid]:

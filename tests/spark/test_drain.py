@@ -17,10 +17,11 @@ from typer.testing import CliRunner
 
 pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'shoal-stream[spark]'")
 
-from shoal import Policy
+from shoal import InputError, Policy
 from shoal.cli import app
 from shoal.errors import StateError
 from shoal.spark import Drain, anonymize
+from spark import visits
 from spark.cluster import descendants, end, wait_until
 from spark.stream import FOLLOWING, KEY, POLICY, SCHEMA, classes, committed, write
 
@@ -74,6 +75,13 @@ def test_a_query_that_is_stopped_before_says_so(spark: Any, tmp_path: Path) -> N
     with pytest.raises(StateError) as raised:
         drain.run(writer.trigger(availableNow=True), stop_the_second)
     assert str(raised.value) == "drain: the query was stopped before everything had left; start it again"
+
+
+def test_z_anonymity_needs_none(spark: Any) -> None:
+    records = spark.createDataFrame(visits.VISITS, visits.SCHEMA)
+    with pytest.raises(InputError) as raised:
+        anonymize(records, visits.POLICY, drain=Drain())
+    assert str(raised.value) == "drain: z-anonymity holds no tuple back; leave it out, and use trigger(availableNow=True)"
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="no Java on this machine")
@@ -131,5 +139,5 @@ def test_options_that_are_not_there_on_spark_are_refused(tmp_path: Path) -> None
     command = ["pipe", str(tmp_path / "pipeline.yaml"), "--on", "local[2]"]
     found = CliRunner().invoke(app, [*command, "--page", "8080", "--set-clock", "now"])
     assert found.exit_code == 2
-    text = "--set-clock, --page: are not there with --on; leave it out; Spark's own UI shows the query"
+    text = "--set-clock, --page: are not supported with --on; leave it out; Spark's own UI shows the query"
     assert text in " ".join(found.output.split())

@@ -70,7 +70,9 @@ def test_a_planted_violation_is_found(spark: Any, tmp_path: Path) -> None:
 
 def test_what_cannot_be_traced_is_refused(spark: Any) -> None:
     records = spark.createDataFrame(visits.VISITS, visits.SCHEMA)
-    with pytest.raises(InputError, match=r"trace: is not there for z-anonymity, whose output shoal audit judges without one"):
+    with pytest.raises(
+        InputError, match=r"trace: is not supported for z-anonymity, whose output shoal audit judges without one"
+    ):
         anonymize(records, visits.POLICY, trace=True)
     with pytest.raises(InputError, match=r"trace: under window\.buffer no lane counts the arrivals of the others; use lanes=1"):
         anonymize(spark.createDataFrame([], SCHEMA), policy("{buffer: 200}"), lanes=2, trace=True)

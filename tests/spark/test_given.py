@@ -95,7 +95,7 @@ def test_the_first_lines_of_the_page_run_in_a_fresh_session(spark: Any, tmp_path
     assert re.search(r"\|\s*age\|\s*ill\|", apart(found[1], tmp_path))
 
 
-CONNECT = "df: is a DataFrame of Spark Connect, which is not there for shoal; use a session with a master"
+CONNECT = "df: is a DataFrame of Spark Connect, which shoal does not support; use a session with a master"
 
 
 def test_spark_connect_is_refused_by_name(spark: Any, tmp_path: Path) -> None:

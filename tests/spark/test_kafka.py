@@ -72,13 +72,13 @@ def test_what_the_connector_has_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as raised:
         pipe(parsed(tmp_path, with_fields, with_key), "local[2]")
     assert raised.value.problems == tuple(
-        f"{place}: is not there on Spark; remove it"
+        f"{place}: is not supported on Spark; remove it"
         for place in ("source.kafka.timestamp", "source.kafka.headers", "source.kafka.envelope", "sink.kafka.key")
     )
     with_options = "{kafka: {brokers: 'a:9092', topic: raw, group: mine, format: arrow, options: {security.protocol: ssl}}}"
     with pytest.raises(PolicyError) as raised:
         pipe(parsed(tmp_path, with_options), "local[2]")
     assert raised.value.problems == (
-        "source.kafka.format: is not there on Spark; use json",
+        "source.kafka.format: is not supported on Spark; use json",
         "source.kafka.options: are of another client than Spark's; call shoal.spark.anonymize with Spark's own options",
     )

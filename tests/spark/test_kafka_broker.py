@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed;
 
 from connectors.kafka_broker import Cluster, cluster, why_absent
 from spark import jars
-from spark.cluster import descendants, end
+from spark.cluster import descendants, end, wait_until
 from spark.stream import KEY, POLICY
 
 PIPELINE = """
@@ -76,15 +75,17 @@ def left(broker: Cluster) -> list[dict[str, Any]]:
 
 def wait_for(broker: Cluster, process: subprocess.Popen[bytes], wanted: Collection[int]) -> None:
     """Until these records have left."""
-    until = time.monotonic() + 600
-    while not set(wanted) <= {row["id"] for row in left(broker)}:
-        assert process.poll() is None, "the pipeline ended"
-        assert time.monotonic() < until, "it takes too long"
-        time.sleep(0.5)
+    wait_until(lambda: process.poll() is not None or set(wanted) <= {row["id"] for row in left(broker)})
+    assert process.poll() is None, "the pipeline ended"
+
+
+def begun(folder: Path) -> int:
+    """How many micro-batches were begun."""
+    return sum(offsets.name.isdigit() for offsets in folder.rglob("checkpoint/offsets/*"))
 
 
 @pytest.mark.jars
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("by", ["pipeline", "query"])
 def test_nothing_is_lost_and_what_is_twice_is_the_same(broker: Cluster, tmp_path: Path, by: str) -> None:
     """Spark's sink is at least once: a batch that was being written when the query was killed is written again."""
@@ -100,8 +101,9 @@ def test_nothing_is_lost_and_what_is_twice_is_the_same(broker: Cluster, tmp_path
     process = start(tmp_path, command)
     try:
         wait_for(broker, process, [0])
+        before = begun(tmp_path)
         broker.produce("raw", records(EACH))
-        time.sleep(1)
+        wait_until(lambda: process.poll() is not None or begun(tmp_path) > before)
         kill(process)
         broker.produce("raw", records(2 * EACH))
         process = start(tmp_path, command)

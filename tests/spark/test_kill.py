@@ -1,4 +1,4 @@
-"""A pipeline on a real cluster whose driver, executors and workers are killed in the middle."""
+"""A pipeline on a real cluster whose driver, executors, workers and Python processes are killed in the middle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.audit import audit
 from spark.cluster import Cluster, descendants, end, wait_until
 from spark.stream import FOLLOWING, KEY, POLICY, committed, write
 
-EACH, FILES = 400, 8
+EACH, FILES = 400, 10
 
 
 @pytest.mark.long
@@ -40,12 +40,17 @@ def test_nothing_is_lost_or_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         driver = cluster.start(*command)
         wait_until(lambda: len(committed(sink)) > 0)
         go_on(1)
-        end(cluster.executors()[0])
+        pythons = cluster.pythons()
+        assert pythons
+        for pid in pythons:
+            end(pid)
         go_on(3)
+        end(cluster.executors()[0])
+        go_on(5)
         end(cluster.workers.pop().pid)
         cluster.workers.append(cluster.worker())
-        go_on(5)
-        write(source, "7", EACH * 7, EACH, suffix="jsonl")
+        go_on(7)
+        write(source, "9", EACH * 9, EACH, suffix="jsonl")
         for pid in [*descendants(driver.pid), driver.pid]:
             end(pid)
         cluster.start(*command)

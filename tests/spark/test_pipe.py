@@ -14,9 +14,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'sh
 from shoal import PolicyError
 from shoal.column_types import BLURRED_LABEL, struct_of
 from shoal.pipeline import PipelineFile
+from shoal.spark import anonymize
 from shoal.spark.pipe import _lines, pipe
 from shoal.spark.steps import _cast, plain
-from spark.stream import KEY, POLICY, write
+from spark import visits
+from spark.stream import KEY, POLICY, committed, write
 
 PIPELINE = """
 policy: policy.yaml
@@ -38,14 +40,30 @@ def test_a_file_that_ends(spark: Any, tmp_path: Path, monkeypatch: pytest.Monkey
     assert all(list(row) == ["age", "pulse", "ill", "id"] and len(row["age"] or "lh") == 2 for row in rows)
 
 
+def test_z_anonymity_is_drained(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds nothing back, so the query ends with its input."""
+    monkeypatch.setenv("SHOAL_KEY", KEY)
+    monkeypatch.setenv("SHOAL_SECRET", "at least sixteen bytes")
+    visits.write(tmp_path / "in", [visits.VISITS[:200], visits.VISITS[200:]], suffix="jsonl")
+    (tmp_path / "policy.yaml").write_text(visits.TEXT)
+    file = PipelineFile.parse(PIPELINE.format(source='{file: {path: "in/*.jsonl", follow: true}}', sink="jsonl"), tmp_path)
+    started: list[Any] = []
+    pipe(file, "local[2]", started.append, drain=True)
+    assert [query.isActive for query in started] == [False]
+    alone = anonymize(spark.createDataFrame(visits.VISITS, visits.SCHEMA), visits.POLICY, lanes=1).collect()
+    rows = committed(tmp_path / "clean.jsonl")
+    assert 0 < len(rows) < 400
+    assert sorted(tuple(row.values()) for row in rows) == sorted(tuple(row) for row in alone)
+
+
 def test_what_spark_has_not_is_refused(tmp_path: Path) -> None:
     file = PipelineFile.parse(PIPELINE.format(source="stdin", sink="csv") + "trace: private.jsonl\n", tmp_path)
     with pytest.raises(PolicyError) as raised:
         pipe(file, "local[2]")
     assert raised.value.problems == (
-        "source.stdin: is not there on Spark; use file, kafka, or call shoal.spark.anonymize",
-        "sink.file.path: is a format that is not there on Spark; use .jsonl, or the sink parquet",
-        "trace: is not there on Spark; remove it",
+        "source.stdin: is not supported on Spark; use file, kafka, or call shoal.spark.anonymize",
+        "sink.file.path: is a format that is not supported on Spark; use .jsonl, or the sink parquet",
+        "trace: is not supported on Spark; remove it",
     )
 
 

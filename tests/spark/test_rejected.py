@@ -80,7 +80,7 @@ def test_more_than_a_share_fails(spark: Any) -> None:
     assert anonymize(some, RULE, lanes=2, max_rejected=0.1).count() == 90
     with pytest.raises(PythonException, match=r"10\.0 % of 100 records were rejected, more than 9\.0 %; shoal"):
         anonymize(some, RULE, lanes=2, max_rejected=0.09).collect()
-    with pytest.raises(InputError, match=r"max_rejected: is no share; give a number from 0 to 1, such as 0\.05"):
+    with pytest.raises(InputError, match=r"max_rejected: is not a share; give a number from 0 to 1, such as 0\.05"):
         anonymize(some, RULE, max_rejected=5)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import struct
 import subprocess
 import sys
-import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -62,6 +60,7 @@ SHOWN = (
     "/environment", "/executors", "/storage/rdd",
 )  # fmt: skip
 PERSON, ILLNESS, SALARY, SIZE = "zqxjkv-person", "vwqzyx-illness", 73_519_264, 400
+PLAN = b"pulse"  # a plan names it
 PLANTED = {
     "a person": PERSON.encode(),
     "an illness": ILLNESS.encode(),
@@ -136,12 +135,15 @@ def test_nothing_that_was_planted_is_found(tmp_path: Path) -> None:
     def left() -> int:
         return sum(file.stat().st_size for file in sink.glob("part-*"))
 
+    def reported() -> bytes:
+        return b"".join(data for _, data in contents(tmp_path / "events"))
+
     try:
         wait_until(lambda: ended() or left() > 0)
         before = left()
         write(tmp_path / "in", 1)
         wait_until(lambda: ended() or left() > before)
-        time.sleep(2)  # the batch is told of
+        wait_until(lambda: ended() or (PLAN in reported() and PLAN in shown(port)))
         assert not ended(), log.read_text()[-2000:]
         ui = shown(port)
     finally:
@@ -150,10 +152,8 @@ def test_nothing_that_was_planted_is_found(tmp_path: Path) -> None:
         process.wait()
     assert ILLNESS in "".join(file.read_text() for file in sink.glob("part-*"))  # published as it is, and only there
     assert "a person" in found((tmp_path / "in" / "0.jsonl").read_bytes())
-    said = log.read_bytes()
-    events = b"".join(data for _, data in contents(tmp_path / "events"))
-    for place, text in (("log", said), ("event log", events), ("ui", ui)):
-        assert re.search(rb"pulse", text), f"{place}: no plan is told of, so nothing was searched"
+    for place, text in (("log", log.read_bytes()), ("event log", reported()), ("ui", ui)):
+        assert PLAN in text, f"{place}: no plan is told of, so nothing was searched"
         assert found(text) == [], place
     places = [*contents(tmp_path / "state"), *contents(tmp_path / "local")]
     assert sum(len(data) for _, data in places) > 100_000

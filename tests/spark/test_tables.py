@@ -133,9 +133,9 @@ def test_what_tables_on_spark_have_not_is_refused(tmp_path: Path) -> None:
             pipe(PipelineFile.parse(text, tmp_path), "local[2]")
         problems.extend(raised.value.problems)
     assert problems == [
-        "sink.parquet.roll: is not there on Spark, where a commit is a micro-batch; remove it, and set state.checkpoint",
-        "sink.parquet.number: is not there on Spark; remove it",
-        "sink.parquet.partition: is not there on Spark; remove it",
+        "sink.parquet.roll: is not supported on Spark: a commit is a micro-batch; remove it, and set state.checkpoint",
+        "sink.parquet.number: is not supported on Spark; remove it",
+        "sink.parquet.partition: is not supported on Spark; remove it",
         "sink.delta.options: are of another client than Spark's; set what Spark needs in spark-defaults.conf",
         "sink.iceberg.catalog.type: sql is pyiceberg's; on Spark use rest, hive, glue, jdbc or hadoop",
     ]

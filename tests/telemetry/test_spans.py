@@ -107,7 +107,7 @@ def test_what_is_kept_outlives_the_process_and_no_other(tmp_path: Path) -> None:
         assert texts == [
             "The pipeline has started.",
             "The pipeline has stopped: it was asked to stop.",
-            "The pipeline goes on.",
+            "The pipeline continues.",
         ]
     file.write_text("{")
     with keeping(Telemetry(policy()), tmp_path):

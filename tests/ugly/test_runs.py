@@ -230,7 +230,7 @@ def test_a_field_that_never_appears_is_an_error_at_once(tmp_path: Path) -> None:
         ("1.234,5", "is the decimal mark a comma? (input.decimal) is there a mark between thousands? (input.thousands)"),
         ("1,234", "is the decimal mark a comma? (input.decimal) or does a comma stand between thousands? (input.thousands)"),
         ("n/a", "does it mean missing? (nulls)"),
-        ("12 kg", "is there a unit beside the number? take it away before"),
+        ("12 kg", "is there a unit beside the number? remove it first"),
         ("03.04.1985", "is it a date? (part: year)"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_pipeline_with_a_page(tmp_path: Path) -> None:
         assert arrived(told) == 401  # before
         said = [entry["text"] for entry in told["log"]["entries"]]
         assert said[0] == "The pipeline has started." and said[-2:] == [
-            "The pipeline has stopped: it was asked to stop.", "The pipeline goes on.",
+            "The pipeline has stopped: it was asked to stop.", "The pipeline continues.",
         ]  # fmt: skip
 
 

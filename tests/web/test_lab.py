@@ -317,7 +317,7 @@ def test_an_existing_policy_and_its_controls(visit: Open, address: str, tmp_path
     expect(page.locator("#set-l")).to_have_value("2")
     expect(page.get_by_label("Success of timing that is accepted")).to_have_value("30%")
     page.get_by_label("Success of timing that is accepted").fill("x")
-    expect(page.locator("[data-part='privacy.accept'] .said li")).to_contain_text("is no share")
+    expect(page.locator("[data-part='privacy.accept'] .said li")).to_contain_text("is not a share")
     page.get_by_role("button", name="Do not accept timing").click()
     page.get_by_label("What a group shows of", exact=False).first.wait_for(state="detached")
     page.locator("#set-l").fill("")

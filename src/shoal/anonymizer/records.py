@@ -28,7 +28,7 @@ def _column(name: str, value: Any) -> pa.Array:
     try:
         return pa.array([canonical(value)])
     except ValueError:
-        raise InputError(f"'{name}': a value of a kind that cannot be taken in (value withheld)") from None
+        raise InputError(f"'{name}': a value of a kind that shoal cannot read (value withheld)") from None
 
 
 def to_records(batch: pa.RecordBatch, generalized: Collection[str]) -> list[dict[str, Any]]:

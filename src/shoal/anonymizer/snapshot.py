@@ -38,7 +38,7 @@ class Snapshot(NamedTuple):
         """Raises `SnapshotError` unless the bytes are a whole snapshot of this version and this policy."""
         digest, content = data[:_DIGEST], data[_DIGEST:]
         if hashlib.sha256(content).digest() != digest:
-            raise SnapshotError("these bytes are no snapshot, or a damaged one; restore from an intact copy")
+            raise SnapshotError("these bytes are not a snapshot, or are damaged; restore from an intact copy")
         if content.startswith(_BEFORE):
             raise SnapshotError(f"a snapshot of version 4 or less, but this shoal reads {VERSION}; use the shoal that made it")
         arrays, kept = from_archive(content)

@@ -33,8 +33,8 @@ from shoal.errors import AlgorithmError, ShoalError, WorkerError
 from shoal.policy import Policy
 
 _PIECE = 16_384  # arrivals per piece, if there are several lanes
-_FAILED = "while tuples were taken in; nothing of this call has left: go on from the last snapshot, or run it again"
-_STOPPED = "an earlier call failed; restore the last snapshot, and go on from there"
+_FAILED = "while tuples were taken in; nothing of this call has left: continue from the last snapshot, or run it again"
+_STOPPED = "an earlier call failed; restore the last snapshot, and continue from there"
 
 
 class Windowed(Engine):

@@ -70,11 +70,11 @@ def advice(report: WindowReport) -> tuple[Advice, ...]:
 def _of_promises(report: WindowReport) -> Iterator[Advice]:
     broken = [each for each in report.promises if each.verdict == Verdict.BROKEN]
     if broken:
-        names = ", ".join(each.promise for each in broken)
+        names, number = ", ".join(each.promise for each in broken), sum(each.broken for each in broken)
         yield Advice(
             names,
-            f"{sum(each.broken for each in broken):,} violations of {names}",
-            "do not give this output away; find out what wrote it, anonymize the input again, and repeat this audit",
+            f"{number:,} violation{'' if number == 1 else 's'} of {names}",
+            "do not publish this output; find out what wrote it, anonymize the input again, and repeat this audit",
         )
     if report.unit == "rows" and any(each.verdict == Verdict.NOT_CHECKABLE for each in report.promises):
         yield Advice(
@@ -107,7 +107,7 @@ def _against(report: WindowReport, each: Exposure) -> Advice:
         do = f"declare {of} stable: true with as: block, and privacy: {{across: {ACROSS}}}; shoal blocks drafts the blocks"
         return Advice(each.label, because, do, blocks_of=of)
     if name == "intersection":
-        because = f"an outsider who links the releases of a person finds out who it is: {right}"
+        because = f"an outsider who links the releases of a person can identify the person: {right}"
         bound = f"releases: {{per_person: {_TIMES}, per: 1d}}"
         do = f"bound how often a person leaves, by {bound}, or rule out by contract that rows are linked"
         return Advice(each.label, because, do, {"releases": {"per_person": _TIMES, "per": "1d"}})
@@ -122,9 +122,7 @@ def _against(report: WindowReport, each: Exposure) -> Advice:
     if name == "below k":
         return _below_k(report, each)
     if name == "order":
-        return Advice(
-            each.label, f"the order of the rows tells who is who: {right}", "shuffle the rows before you give them away"
-        )
+        return Advice(each.label, f"the order of the rows reveals persons: {right}", "shuffle the rows before you publish them")
     if name in _LINKS and policy.privacy.k > 1:
         k = 2 * policy.privacy.k
         return Advice(

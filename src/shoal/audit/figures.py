@@ -81,7 +81,7 @@ def figures(
 
 
 def _readable(evidence: Evidence) -> Evidence:
-    """The same evidence with null where what is published is no interval, or no node; that is a finding of its own."""
+    """The same evidence with null where what is published is not an interval, or no node; that is a finding of its own."""
     published = dict(evidence.published)
     for name, shown in published.items():
         if isinstance(shown, Band):

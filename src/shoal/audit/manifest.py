@@ -75,7 +75,7 @@ def read_manifest(path: str | PathLike[str], since: float | None = None, until: 
     except FileNotFoundError:
         raise InputError(f"{name}: does not exist; name the manifest that the pipeline writes beside its trace") from None
     except (OSError, ValueError, TypeError, KeyError):
-        raise InputError(f"{name}: is no manifest; name the one that the pipeline writes beside its trace") from None
+        raise InputError(f"{name}: is not a manifest; name the one that the pipeline writes beside its trace") from None
     begin = [each for each in moments if since is not None and each.at <= since]
     end = [each for each in moments if until is None or each.at <= until]
     if not end:

@@ -85,7 +85,7 @@ def _left(report: WindowReport) -> str:
         f"{rows['output']:,} rows are published of {rows['accepted']:,} accepted records, {percent(outside)} of them without "
         "detail, since no group was found in time." if rows["suppressed"] else
         f"{rows['output']:,} rows are published of {rows['accepted']:,} accepted records.",
-        f"On a scale from 0 (as it came) to 1 (nothing shown) the values lost {use.loss.mean:.2f} on average.",
+        f"On a scale from 0 (unchanged) to 1 (nothing left) the values lost {use.loss.mean:.2f} on average.",
     ]  # fmt: skip
     if use.answers.pairs:
         parts.append(f"A count with two conditions is off by {percent(use.answers.pair_median)} in the median.")

@@ -70,6 +70,8 @@ def presence(evidence: Evidence, population: Original) -> tuple[Present, Attack]
         records, int(fitting.min()), float(chance.min()), float(chance.max()), len(shown), len(shown) == len(first)
     )
     some = "" if present.exact else f", of the {len(shown):,} smallest classes"
-    detail = f"at least {present.k_map:,} records of the population fit a row (k-map); present are {chance.min():.1%} to "
-    detail += f"{chance.max():.1%} of those who fit{some}"
+    detail = (
+        f"at least {present.k_map:,} records of the population fit a row (k-map); present are {100 * chance.min():.1f} % to "
+    )
+    detail += f"{100 * chance.max():.1f} % of those who fit{some}"
     return present, PRESENCE.run(len(shown), present.highest, min(1.0, persons / records), detail)

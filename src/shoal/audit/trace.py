@@ -145,7 +145,7 @@ def _numbers(block: Block, field: _Field) -> tuple[Floats, Flags]:
 
 
 def _refused(name: str, line: int) -> InputError:
-    return InputError(f"{name}: line {line + 1} is no line of a trace; {_REMEDY}")
+    return InputError(f"{name}: line {line + 1} is not a line of a trace; {_REMEDY}")
 
 
 @dataclass(frozen=True, eq=False)

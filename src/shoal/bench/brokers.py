@@ -42,7 +42,7 @@ BATCH = 20_000
 def measure(home: Path, rounds: int, most: int, step: Callable[[str, int, int], None]) -> list[Figures]:
     """One row for each broker that is installed, over at most so many tuples.
 
-    `rate` is in tuples a second, `alone` in messages a second of a client that only passes them through.
+    `rate` is in tuples per second, `alone` in messages a second of a client that only passes them through.
     """
     (home / "policy.yaml").write_text(POLICY)
     parts: dict[str, Callable[[Path, int, int], Figures]] = {"nats": _nats, "kafka": _kafka, "http": _http}

@@ -100,6 +100,6 @@ def tables(result: Figures) -> list[Table]:
         if ordered:
             points = (ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], ordered[-1])
             lines.append((name, f"{len(ordered):,}", *(f"{1000 * each:.2f}" for each in points)))
-    note = "Processor time without the collection of garbage. Leaving: without turning what leaves into Python's dictionaries."
+    note = "Processor time without the collection of garbage. Leaving: without the time to make Python dictionaries."
     found.append(Table("One record per call, ms", ("while", "calls", "median", "99 of 100", "most"), lines, [note]))
     return found

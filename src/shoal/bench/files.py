@@ -68,7 +68,7 @@ def file_tables(result: Figures) -> list[Table]:
     ]  # fmt: skip
     start = result["start"]
     notes = [
-        "Peak is the most memory that a `shoal run` of its own had resident.",
+        "Peak: the largest resident memory of a separate `shoal run`.",
         f"A cached `shoal run` on {_TINY} tuples takes {start['median']:.2f} s from start to end." if start else
         "This system cannot tell the peak and the start of a process.",
     ]  # fmt: skip

@@ -25,7 +25,7 @@ from shoal.formats import lines
 from shoal.pipeline import Pipe, PipelineFile
 
 FORMATS = ("jsonl", "csv")
-RATE = 1_000  # tuples a second whose lateness is measured
+RATE = 1_000  # tuples per second whose lateness is measured
 HELD = 100_000  # tuples that wait while checkpoints are written
 ALGORITHMS = ("tide", "fads")  # whose lateness is measured
 
@@ -52,7 +52,7 @@ def measure(bench: Benchmark) -> Figures:
     over = brokers.measure(home, w.rounds, w.large, bench.step)
     with bound_to(bench.cores):
         written = into.measure(home, w.rounds, w.large, bench.step)
-    bench.step(f"lateness at {RATE:,} tuples a second", 0, 1)
+    bench.step(f"lateness at {RATE:,} tuples per second", 0, 1)
     seconds = 10.0 if w.large >= HELD else 2.0
     lateness = {name: _lateness(home, seconds, name) for name in ALGORITHMS}
     held = min(HELD, w.large)
@@ -219,7 +219,7 @@ def tables(result: Figures) -> list[Table]:
     pauses = result["pauses"]
     notes = [
         *(
-            f"At {RATE:,} tuples a second for {result['seconds']:g} s, {name} lets tuples leave after their deadline by "
+            f"At {RATE:,} tuples per second for {result['seconds']:g} s, {name} lets tuples leave after their deadline by "
             f"{late['median']:.1f} ms (median), {late['p99']:.1f} ms (99 %), {late['most']:.1f} ms (the most); by "
             f"{late['saving']:.1f} ms (99 %) while a checkpoint is written."
             for name, late in result["lateness"].items()

@@ -66,7 +66,7 @@ def _speed(figure: Any, result: Any) -> None:
         axes.bar_label(bars, [rate(each) for each in rates], padding=4, fontsize=9)
     axes.set_yticks(range(len(rows)), labels)
     axes.xaxis.set_major_formatter(lambda value, _: rate(value) if value else "0")
-    axes.set_xlabel("tuples a second, one core")
+    axes.set_xlabel("tuples per second, one core")
     axes.set_title("Speed in memory, Arrow in to Arrow out", loc="left")
     axes.margins(x=0.08)
     axes.grid(axis="x", alpha=0.3)

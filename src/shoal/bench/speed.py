@@ -71,12 +71,12 @@ def speed_tables(result: Figures) -> list[Table]:
         for row in result["rows"]
     ]  # fmt: skip
     notes = [
-        "All columns are under nulls_match: maybe, the papers' reading, except blurred, which a policy gets by default; "
-        "of maybe: its tuples a second against the first column.",
+        "All columns except blurred are under nulls_match: maybe, the papers' reading. Blurred is the default of a policy; "
+        "of maybe: its tuples per second compared with the first column.",
         f"Labels come as dictionaries, as from Parquet. As plain strings {first['algorithm']} takes "
         f"{whole(result['strings']['ns'])} ns per tuple on {small}, against {whole(first['small']['ns'])}.",
-        "Growth: the cost of a tuple of the long stream against one of the short.",
-        result["absent"] or "Twin: how many times as long the naive twin takes for the same few tuples.",
+        "Growth: the cost of a tuple of the long stream compared with one of the short stream.",
+        result["absent"] or "Twin: the time of the naive twin for the same few tuples, compared with this.",
         *other_work(row["large"] for row in result["rows"]),
     ]
     return [Table("Speed in memory, Arrow in to Arrow out", header, rows, [" ".join(notes)])]

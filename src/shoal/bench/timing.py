@@ -58,7 +58,7 @@ class Timing(TypedDict):
     median: float
     spread: float  # from the fastest to the slowest, as a share of the median
     ns: float  # a tuple
-    rate: float  # tuples a second
+    rate: float  # tuples per second
     busy: float  # the share of the time that this process had a core; above 1 on more than one
 
 

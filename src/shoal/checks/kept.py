@@ -97,7 +97,7 @@ class KeptCheck:
         elif complete or persons >= ENOUGH * least:
             yield Found(f"{line}, and it is published as it is; {self._remedy(name)}", True)
         else:
-            yield Found(f"{line}; the sample is too short to tell whether that stays so", False)
+            yield Found(f"{line}; the sample is too short to know whether that is so in all data", False)
 
     def _kind(self, name: str, values: pa.Array) -> str | None:
         """The kind of identifier that a field looks like, by its name or by the form of its values."""

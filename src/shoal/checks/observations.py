@@ -42,5 +42,5 @@ class ObservationCheck(SampleCheck):
         z = self._parameters.z
         users = len(np.unique(np.concatenate(self._users), axis=0)) if self._users else 0
         if isinstance(z, int) and 0 < users < z:
-            size = "the input" if self.complete else "the sample, too short to tell,"
+            size = "the input" if self.complete else "the sample (too short to be sure)"
             yield f"algorithm.z: {size} has only {users:,} user{'' if users == 1 else 's'}, below z={z}: nothing is released"

@@ -190,7 +190,7 @@ class TupleCheck(SampleCheck):
                 held = f"the input holds {persons}"
             yield f"window.{window.kind}: {held}, below k={k}: no group can fill; lengthen the window or lower k", True
         else:
-            yield f"window.{window.kind}: the sample, too short to tell, holds only {persons}, below k={k}", False
+            yield f"window.{window.kind}: the sample (too short to be sure) holds only {persons}, below k={k}", False
 
 
 def _strict(attributes: dict[str, Attribute]) -> dict[str, Attribute]:

@@ -42,7 +42,7 @@ COMMANDS = {
     "bench": "Measure how fast shoal is on this machine.",
     "compare": "Compare algorithms at the same longest wait.",
     "reproduce": "Repeat the experiments of the papers.",
-    "datasets": "Prepare the papers' data sets from their downloads.",
+    "datasets": "Prepare public data sets from their downloads.",
     "hierarchy": "Build, show, check and complete hierarchies of categories.",
 }
 """Each is a module with a function of that name, or with an `app` of commands."""
@@ -99,7 +99,7 @@ def root(
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Anonymize data streams while they flow: each record within its deadline, in a row of at least k persons."""
+    """Anonymize data streams while they flow: each record leaves by its deadline, in a row that at least k persons share."""
 
 
 def main() -> None:

@@ -31,13 +31,14 @@ def blocks(
         str | None, typer.Option(help="The field of persons; each counts once.", metavar="FIELD", show_default=False)
     ] = None,
     hierarchy: Annotated[
-        str | None, typer.Option(help="Which values are near in meaning.", metavar="FILE", show_default=False)
+        str | None,
+        typer.Option(help="A hierarchy: values of similar meaning share a block.", metavar="FILE", show_default=False),
     ] = None,
 ) -> None:
     """Draft blocks of the values of FIELD, for `as: block`.
 
-    Copy the draft into the policy once. Do not change blocks later: old and new blocks of a value together reveal it. The
-    draft leaves out values of fewer than five persons.
+    Copy the draft into the policy once. Do not change the blocks later: an old and a new block together can reveal a value.
+    The draft leaves out values that fewer than five persons have.
     """
     with reported():
         from pathlib import Path

@@ -19,18 +19,18 @@ Examples:
 
 \b
 Data:
-  wearables  generated, with persons that return; needs no file
+  wearables  generated; persons return; needs no file
   adult, informs, beijing, chengdu, guangzhou, shanghai, shenyang
-             from the folder of the data, the cities with the gaps they have;
-             adult-3 takes up to three values from each tuple
+             from the folder of the data; the cities have the gaps of their files;
+             adult-3: up to three values are removed from each tuple
   conditions, nafld, star
-             from there, too: persons return, and values are missing
+             from the folder of the data; persons return, and values are missing
 """
 
 
 @reported()
 def compare(
-    names: Annotated[list[str] | None, typer.Argument(help="Data sets; wearables unless given.", metavar="DATA")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Data sets. Default: wearables.", metavar="DATA")] = None,
     out: Annotated[str, typer.Option(help="The folder for tables, plots and the page.", metavar="DIR")] = "comparison",
     algorithms: Annotated[
         str | None,
@@ -38,21 +38,22 @@ def compare(
             help="Names, separated by commas: NAME or NAME:KEY=VALUE. Default: all.", metavar="LIST", show_default=False
         ),
     ] = None,
-    k: Annotated[str, typer.Option("--k", help="One or several, with commas between.", metavar="LIST")] = "10,50",
+    k: Annotated[str, typer.Option("--k", help="One k or several, separated by commas.", metavar="LIST")] = "10,50",
     wait: Annotated[
-        str, typer.Option(help="The longest wait: arrivals; a duration where the policy's window is one.", metavar="LIST")
+        str, typer.Option(help="The longest wait: arrivals, or a duration if the policy has a time window.", metavar="LIST")
     ] = "1000",
-    nulls: Annotated[str, typer.Option(help="Readings: blurred, extended, root, maybe.", metavar="LIST")] = "blurred",
+    nulls: Annotated[str, typer.Option(help="Readings of nulls: blurred, extended, root, maybe.", metavar="LIST")] = "blurred",
     orders: Annotated[
         str, typer.Option(help="The order of the rows; docs/comparing.md has a list.", metavar="LIST")
     ] = "as it comes",
-    seeds: Annotated[int, typer.Option(help="Repetitions, each with a seed of its own.", min=1, metavar="N")] = 8,
-    tuples: Annotated[int, typer.Option(help="The tuples of each repetition.", min=1, metavar="N")] = 6000,
+    seeds: Annotated[int, typer.Option(help="The number of repetitions; each has its own seed.", min=1, metavar="N")] = 8,
+    tuples: Annotated[int, typer.Option(help="The number of tuples of each repetition.", min=1, metavar="N")] = 6000,
     against: Annotated[
-        str | None, typer.Option(help="Compare all with this one; the first unless given.", metavar="NAME", show_default=False)
+        str | None,
+        typer.Option(help="Test the others against this algorithm. Default: the first.", metavar="NAME", show_default=False),
     ] = None,
     leaderboard: Annotated[
-        str | None, typer.Option(help="Add the rows to this page, too.", metavar="FILE", show_default=False)
+        str | None, typer.Option(help="Also add the rows to this page.", metavar="FILE", show_default=False)
     ] = None,
     policy: Annotated[str | None, typer.Option(help="The policy of your own file.", metavar="FILE", show_default=False)] = None,
     input: Annotated[str | None, typer.Option(help="Your own file.", metavar="FILE", show_default=False)] = None,
@@ -108,5 +109,5 @@ def _list(text: str) -> list[str]:
 
 def _whole(option: str, text: str) -> int:
     if not text.isdecimal() or int(text) < 2:
-        raise InputError(f"{option}: is no whole number from 2 on; write it like 10, or 10,50")
+        raise InputError(f"{option}: is not a whole number of at least 2; write it like 10, or 10,50")
     return int(text)

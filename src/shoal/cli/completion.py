@@ -35,9 +35,9 @@ class Shell(StrEnum):
 
 
 def completion(shell: Annotated[Shell, typer.Argument(help="The shell.", metavar="bash|zsh|fish")]) -> None:
-    """Print the script with which a shell completes the commands and options of shoal.
+    """Print a script with which a shell completes the commands and options of shoal.
 
-    The shell asks `shoal` itself what can follow, so that the script need not change with a new version.
+    The script asks `shoal` what can follow, so it stays the same for new versions.
     """
     from typer._completion_shared import get_completion_script
 

@@ -29,7 +29,7 @@ app = typer.Typer(
 @app.command("list", epilog="\b\nExamples:\n  shoal datasets list\n")
 @reported()
 def list_datasets() -> None:
-    """List the data sets: source, licence, files with SHA-256, and how to write files that are not offered as such."""
+    """List the data sets: source, licence, files with SHA-256; and the commands for files that have to be exported first."""
     from shoal.cli.terminal import output, say
     from shoal.datasets import ORIGINALS
 
@@ -44,12 +44,12 @@ def list_datasets() -> None:
 @app.command(epilog="\b\nExamples:\n  shoal datasets prepare adult adult.data adult.test --data data\n")
 @reported()
 def prepare(
-    name: Annotated[str, typer.Argument(help="Which: adult, informs, pm25, nafld, star.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="adult, informs, pm25, nafld or star.", metavar="NAME")],
     files: Annotated[list[str], typer.Argument(help="The downloads: plain, .gz or .zip.", metavar="FILE")],
     data: Annotated[str, typer.Option(help="The folder of all data.", metavar="DIR")] = "data",
-    accept: Annotated[bool, typer.Option("--accept", help="Take files with another SHA-256, too.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Also accept files with another SHA-256.")] = False,
 ) -> None:
-    """Check the downloads of a data set, and put them where shoal looks for them, with their hierarchies."""
+    """Check the downloads of a data set, and store them with their hierarchies where shoal looks for them."""
     from pathlib import Path
 
     from shoal.cli.terminal import output, say

@@ -35,7 +35,7 @@ _SHOWN = 5  # tuples before and after
 def demo(
     folder: Annotated[str, typer.Argument(help="The folder for policy, input and output.", metavar="FOLDER")] = "demo",
     tuples: Annotated[
-        int | None, typer.Option(help="The length of the stream: 50,000; live without end.", min=1, metavar="N")
+        int | None, typer.Option(help="The length of the stream. Default: 50,000; with --live, endless.", min=1, metavar="N")
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the generated stream.", min=0, metavar="N")] = 0,
     algorithm: Annotated[str, typer.Option(help="The algorithm.", metavar="NAME")] = "tide",
@@ -72,21 +72,21 @@ def _demo(folder: str, tuples: int, seed: int, algorithm: str) -> None:
         stats = shoal.run(policy, files.source, files.target, trace=files.trace, on_progress=bar or (lambda progress: None))
         elapsed = perf_counter() - start
     assert policy.person and policy.time
-    console.print("\nA few tuples as they came, and as they left (→); · is missing, /· or missing:\n")
+    console.print("\nSome tuples before and after (→); · is missing, /· possibly missing:\n")
     gap = 2 if console.width >= 100 else 1
     console.print(_before_after(files.source, files.target, files.trace, policy.person, policy.time.field, gap))
     files.trace.unlink()
     console.print(summary(policy, stats, elapsed))
     console.print(
-        "\nThe audit of this output is amber: every promise is kept, but persons come back, and whoever links the releases of "
-        "one can intersect its groups. stable: true on illness, and docs/across.md, are the remedy for its values.",
+        "\nThe audit of this output is amber: every promise is kept, but persons come back, and an attacker who can link the "
+        "releases of a person can intersect their groups. For the illness, stable: true prevents this; see docs/across.md.",
         markup=False,
     )
     shoal_ = command()
     parquet = files.target.with_suffix(".parquet")
     paths = (files.policy, files.source, parquet, files.trace)
     policy_, source, target, trace = (shlex.quote(str(path)) for path in paths)
-    console.print(f"\nPolicy, input and output lie in {folder}. Go on with\n", markup=False)
+    console.print(f"\nPolicy, input and output are in {folder}. Next, try\n", markup=False)
     for line in (
         f"{shoal_} check {policy_} {source}",
         f"{shoal_} run {policy_} {source} {target} --trace {trace}",

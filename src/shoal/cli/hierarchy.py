@@ -85,8 +85,8 @@ def build(
 ) -> None:
     """Write a hierarchy to standard output, one line per leaf.
 
-    NAME is one of bands, dates, prefix, networks, cells, icd10; or countries, education, occupation. With --from, the
-    file holds every value that the data has: guard it as you guard the data.
+    NAME is a builder (bands, dates, prefix, networks, cells, icd10) or a ready-made hierarchy (countries, education,
+    occupation). With --from, the file contains all values of the field: protect it like the data.
     """
     with reported():
         from shoal.errors import PolicyError
@@ -149,9 +149,9 @@ def complete(
     mark: Annotated[str | None, typer.Option(help="The node to put them under.", metavar="LABEL")] = None,
     null: Nulls = None,
 ) -> None:
-    """Write the hierarchy with all values of a field: those it lacks come under a marked node, to be sorted by hand.
+    """Write the hierarchy with all values of a field. Missing values are added below one new node, from which you move them.
 
-    The result holds every value that the data has: guard it as you guard the data.
+    The result contains all values of the field: protect it like the data.
     """
     with reported():
         from shoal.cli.terminal import errors, say

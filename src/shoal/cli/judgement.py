@@ -125,7 +125,7 @@ def tried(each: Exposure) -> str:
 def data(report: WindowReport) -> str:
     """What is left of the data, in one line."""
     use = report.figures.utility
-    parts = [f"mean loss {use.loss.mean:.3f} (0: as it came, 1: nothing shown)"]
+    parts = [f"mean loss {use.loss.mean:.3f} (0: unchanged, 1: nothing left)"]
     if use.doubt:
         parts.append(f"{percent(use.doubt)} of the values in doubt")
     if use.answers.pairs:
@@ -184,7 +184,7 @@ def attacked(report: Report) -> list[str]:
     """One line per attack on pseudonyms that was run, under z-anonymity."""
     tried = report.figures.attacks if isinstance(report, FilterReport) else ()
     return [
-        f"attack: {each.name}: right in {each.success:.1%} of {count(each.tried)}, by chance in {each.baseline:.1%}"
+        f"attack: {each.name}: right in {percent(each.success)} of {count(each.tried)}, by chance in {percent(each.baseline)}"
         for each in tried
         if each.success is not None and each.baseline is not None
     ]

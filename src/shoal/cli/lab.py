@@ -24,7 +24,9 @@ Examples:
 def lab(
     source: Annotated[str | None, typer.Argument(help="The file; without it, the page asks for one.", metavar="FILE")] = None,
     save: Annotated[str | None, typer.Option(help="Where the page may save the policy.", metavar="FILE")] = None,
-    rows: Annotated[int, typer.Option(help="How many rows, from the first.", min=1, max=200_000, metavar="N")] = 20_000,
+    rows: Annotated[
+        int, typer.Option(help="The number of rows to read, from the first.", min=1, max=200_000, metavar="N")
+    ] = 20_000,
     port: Port = PORT,
     host: Host = "127.0.0.1",
     token_file: TokenFile = None,
@@ -32,7 +34,7 @@ def lab(
 ) -> None:
     """Try policies in the browser: a page drafts, checks and tries them on a sample of FILE.
 
-    The data stays on this machine. A file dropped on the page is kept in a private folder until the lab closes.
+    The data stays on this machine. A file that you drop on the page is stored in a private folder until the lab closes.
     """
     from shoal.cli.terminal import output
     from shoal.extras import needs

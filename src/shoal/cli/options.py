@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PORT = 8080
 
 Port = Annotated[int, typer.Option(help="The port of the page; 0 takes any free port.", min=0, max=65535, metavar="N")]
-Host = Annotated[str, typer.Option(help="The address of the page; beyond loopback it needs a token.", metavar="ADDRESS")]
+Host = Annotated[str, typer.Option(help="The address of the page. Any other than loopback needs a token.", metavar="ADDRESS")]
 TokenFile = Annotated[str | None, typer.Option(help="A file with the page's token; default: SHOAL_TOKEN.", metavar="FILE")]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
 
@@ -83,5 +83,5 @@ def moment(option: str, text: str | None) -> float | None:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"{option}: is no time; write now, or a time such as 2026-01-31T12:00:00Z") from None
+        raise InputError(f"{option}: is not a time; write now, or a time such as 2026-01-31T12:00:00Z") from None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

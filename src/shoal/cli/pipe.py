@@ -39,16 +39,18 @@ Examples:
 
 def pipe(
     pipeline: Annotated[str, typer.Argument(help="The pipeline, a YAML file.", metavar="PIPELINE", show_default=False)],
-    check: Annotated[bool, typer.Option("--check", help="Only say whether it could start: state, source, sink.")] = False,
-    drain: Annotated[bool, typer.Option("--drain", help="Publish all waiting records, and end.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say whether it can start (state, source, sink); change nothing.")
+    ] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Publish all records that wait, and end.")] = False,
     set_clock: Annotated[
         str | None,
         typer.Option(help="Set the stream's clock back, after wrong times moved it ahead: now, or ISO 8601.", metavar="TIME"),
     ] = None,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Continue although a part of the journal, and the records in it, are lost.")
+        bool, typer.Option("--accept-loss", help="Continue without the lost part of the journal and its records.")
     ] = False,
-    letters: Annotated[bool, typer.Option("--dead-letters", help="Print the encrypted dead letters. Private.")] = False,
+    letters: Annotated[bool, typer.Option("--dead-letters", help="Decrypt and print the dead letters. Private.")] = False,
     page: Annotated[
         int | None, typer.Option(help="Serve a page to watch it; 8080 if no port is given.", min=0, max=65535, metavar="[PORT]")
     ] = None,
@@ -57,9 +59,9 @@ def pipe(
     on: Annotated[str | None, typer.Option("--on", help="Run it on Spark: spark://…, or local[2].", metavar="MASTER")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Report every checkpoint.")] = False,
 ) -> None:
-    """Anonymize the live stream that PIPELINE describes, from where it stopped.
+    """Anonymize the live stream that PIPELINE describes. A restart continues where the pipeline stopped.
 
-    SIGTERM or Ctrl-C stops it within two seconds. Waiting records are kept for the next start.
+    SIGTERM or Ctrl-C stops it within two seconds. Records that wait are kept for the next start.
     """
     with reported(pipeline):
         if on is not None:
@@ -142,7 +144,9 @@ def _refuse_with_on(options: list[str]) -> None:
 
     if options:
         page = "; Spark's own UI shows the query" if "--page" in options else ""
-        raise InputError(f"{', '.join(options)}: {'are' if len(options) > 1 else 'is'} not there with --on; leave it out{page}")
+        raise InputError(
+            f"{', '.join(options)}: {'are' if len(options) > 1 else 'is'} not supported with --on; leave it out{page}"
+        )
 
 
 def _pipe_on(path: str, master: str, drain: bool) -> None:

@@ -28,7 +28,7 @@ _FONT = {"font.size": 11, "axes.titlesize": 11.5, "axes.spines.top": False, "axe
 @reported()
 def plan(
     data: Annotated[str, typer.Option(help="A sample of the stream, or - for JSON lines.", metavar="FILE")],
-    k: Annotated[int, typer.Option(help="Users who must publish the same.", min=2)] = 2,
+    k: Annotated[int, typer.Option(help="The number of users who must publish the same.", min=2)] = 2,
     confidence: Annotated[float, typer.Option(help="The share of users for whom this should hold.")] = 0.95,
     person: Annotated[str, typer.Option(help="The field of the user.", metavar="FIELD")] = "user",
     item: Annotated[
@@ -44,7 +44,8 @@ def plan(
 ) -> None:
     """Recommend a z and a window for z-anonymity, from a sample of the stream.
 
-    For each Δt the least z under which users are k-anonymous, by the model and in the sample replayed. See docs/model.md.
+    For each Δt, it prints the smallest z with which users are k-anonymous, by the model and by a replay of the sample.
+    docs/model.md explains the model.
     """
     from shoal import extras, model
     from shoal.cli.options import seconds

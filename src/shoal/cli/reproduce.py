@@ -22,8 +22,8 @@ Papers:
   xband     X-BAND, figures 2 to 7
   fast      FAST, figures 3 to 8
   zanon     z-anonymity, figures 2 to 8 and C.10; needs no data
-  overview  in no paper: all algorithms on all data sets
-  readings  the claims that do not hold, where the papers can be read otherwise
+  overview  all algorithms on all data sets; not from a paper
+  readings  the claims that do not hold, under other readings of the papers
 """
 ALL, READINGS = "all", "readings"
 
@@ -32,7 +32,7 @@ ALL, READINGS = "all", "readings"
 def reproduce(
     papers: Annotated[
         list[str],
-        typer.Argument(help="Which: kvarp, idea, xband, fast, zanon, overview; all of them; or readings.", metavar="PAPER"),
+        typer.Argument(help="kvarp, idea, xband, fast, zanon, overview; all; or readings.", metavar="PAPER"),
     ],
     out: Annotated[str, typer.Option(help="The folder for figures, numbers and the report.", metavar="DIR")],
     data: Annotated[
@@ -44,9 +44,9 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few tuples and few settings.")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1, metavar="N")] = None,
 ) -> None:
-    """Run the experiments of the papers again, and tell claim by claim whether they hold.
+    """Repeat the experiments of the papers, and say for each claim whether it holds.
 
-    What is done is kept in DIR/runs: an interrupted run goes on where it was. See docs/reproduction.
+    Finished runs are stored in DIR/runs, so an interrupted command continues where it stopped. See docs/reproduction.
     """
     from pathlib import Path
 
@@ -57,7 +57,7 @@ def reproduce(
     home = adult.home_of_data(data)
     if READINGS in papers:
         if len(papers) > 1 or quick:
-            raise InputError("readings: stands alone, without --quick; run it by itself")
+            raise InputError("readings: cannot be combined with papers or with --quick; run it alone")
         with progress_bar(errors()) as on_progress:
             path = experiments.write_readings(Path(out), home, workers=workers, on_progress=on_progress)
         say(output(), f"readings: {path}")

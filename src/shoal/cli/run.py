@@ -31,23 +31,27 @@ def run(
     target: Annotated[str, typer.Argument(help="The file to write, or - for standard output.", metavar="OUTPUT")],
     trace: Annotated[
         str | None,
-        typer.Option(help="Write how each tuple was published, as JSON lines. Private.", metavar="FILE", show_default=False),
+        typer.Option(
+            help="Write which row became which, as JSON lines, for the audit. Private.", metavar="FILE", show_default=False
+        ),
     ] = None,
     bags: Annotated[
         str | None,
         typer.Option(
-            help="The second output, for attributes in bags; default: beside OUTPUT.", metavar="FILE", show_default=False
+            help="The second output: attributes with `as: bag`. Default: beside OUTPUT.", metavar="FILE", show_default=False
         ),
     ] = None,
     ahead: Annotated[
         str | None,
         typer.Option(
-            help="Reject a time this far ahead of the records around it, such as 1h.", metavar="SPAN", show_default=False
+            help="Reject a record whose time is this far ahead of its neighbours, such as 1h.",
+            metavar="SPAN",
+            show_default=False,
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first rejected record, status 2.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first rejected record, with status 2.")] = False,
     max_rejected: Annotated[
-        str, typer.Option(help="If more records are rejected, write a draft; status 1.", metavar="SHARE")
+        str, typer.Option(help="If more are rejected, the output is a draft, and the status is 1.", metavar="SHARE")
     ] = "5%",
     read_as: Annotated[
         str | None,
@@ -61,9 +65,9 @@ def run(
 ) -> None:
     """Anonymize INPUT by POLICY into OUTPUT.
 
-    The suffix of a file is its format: .jsonl, .csv (each also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .avro,
-    and for INPUT also .tsv, .orc, .xlsx, .xls, .ods. Rejected records are reported on standard error by line or row and
-    reason, never by value. If there are too many, OUTPUT is kept as a draft under another name.
+    The suffix of a file is its format: .jsonl and .csv (also compressed: .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather,
+    .avro, and for INPUT also .json, .tsv, .orc, .xlsx, .xls, .xlsb, .ods. Rejected records are reported on standard error,
+    by place and reason, never by value. If too many are rejected, the output is a draft with another name.
     """
     with reported(policy):
         from shoal.cli.options import seconds
@@ -89,7 +93,7 @@ def share_of(text: str, option: str = "--max-rejected") -> float:
     except ValueError:
         share = -1.0
     if rest or not 0 <= share <= 1:
-        raise InputError(f"{option}: is no share; write it like 5% or 0.05, from 0 to 1")
+        raise InputError(f"{option}: is not a share; write it like 5% or 0.05, from 0 to 1")
     return share
 
 
@@ -106,7 +110,7 @@ def _run(
     from shoal.formats import is_standard
 
     if json and is_standard(target):
-        raise InputError("--json: standard output is the OUTPUT already; name a file")
+        raise InputError("--json: standard output is the OUTPUT; write OUTPUT to a file")
     use_pool()
     console = errors()
     refused: RejectedError | None = None

@@ -97,7 +97,7 @@ class Rejections:
         if len(self._kinds) <= _SHOWN:
             say(self._console, f"{self._source}: {rejection}")
         elif len(self._kinds) == _SHOWN + 1:
-            say(self._console, f"{self._source}: records are rejected for more reasons; their count follows at the end")
+            say(self._console, f"{self._source}: records are rejected for further reasons, too; the counts follow at the end")
 
     def close(self) -> None:
         total = self._kinds.total()
@@ -118,7 +118,7 @@ def too_many(console: Console, error: RejectedError) -> None:
     reasons = Counter(error.stats.reasons)
     for kind, number in reasons.most_common(_MAIN):
         say(console, f"  {share(number, error.stats.received)}: {kind}", "red")
-    say(console, "Do what the reasons say, in the input or in the policy, and run again; --max-rejected allows more.", "red")
+    say(console, "Correct the input or the policy as the reasons say, and run again; or allow more with --max-rejected.", "red")
 
 
 def as_json(
@@ -158,19 +158,19 @@ def summary(policy: Policy, stats: Stats | FilterStats, elapsed: float) -> Panel
 def _figures(policy: Policy, stats: Stats, elapsed: float) -> list[tuple[str, str, str]]:
     k, timed = policy.privacy.k, policy.window.timed
     smallest, longest, promised = stats.smallest_group, stats.longest_wait, deadline(policy)
-    longer = "waited longer, since fewer than k persons were there"
+    longer = "waited longer, because fewer than k persons were there"
     return [
         ("tuples", count(stats.released), f"in {seconds(elapsed)}"),
         ("OUTSIDE k" if stats.suppressed else "outside k", share(stats.suppressed, stats.released), _outside(policy)),
-        ("tuples a second", count(stats.released / max(elapsed, 1e-9)), ""),
-        ("loss", f"{stats.loss:.3f}", "0: as it came, 1: all hidden"),
+        ("tuples per second", count(stats.released / max(elapsed, 1e-9)), ""),
+        ("loss", f"{stats.loss:.3f}", "0: unchanged, 1: nothing left"),
         *([("in doubt", f"{100 * stats.doubt:.1f} %", 'of the values say "or missing"')] if stats.doubt else []),
         *([("withheld", count(stats.withheld), "sensitive values of groups without l or t")] if stats.withheld else []),
         ("smallest group", "none" if smallest is None else f"{count(smallest)} persons", f"promised: {k}"),
         ("longest wait", "none" if longest is None else _wait(longest, timed), f"promised: {promised}"),
         *([("stretched", share(stats.stretched, stats.released), longer)] if policy.stretch > 1 else []),
-        ("reused", share(stats.reused, stats.released), "left as an earlier group had"),
-        ("rejected", share(stats.rejected, stats.received), "not as the policy says"),
+        ("reused", share(stats.reused, stats.released), "show an earlier group's generalization"),
+        ("rejected", share(stats.rejected, stats.received), "do not fit the policy"),
         *_over_budget(policy, stats),
         *_drifted(stats),
     ]
@@ -194,7 +194,7 @@ def outside(policy: Policy, stats: Stats | FilterStats) -> list[str]:
     return [*([rows] if stats.suppressed else []), *(beyond if stats.over_budget else [])]
 
 
-_BEYOND = {"drop": "of releases: left out", "withhold": "of releases: without their sensitive values"}
+_BEYOND = {"drop": "of releases: left out", "withhold": "of releases: without sensitive values"}
 
 
 def _over_budget(policy: Policy, stats: Stats) -> list[tuple[str, str, str]]:
@@ -226,19 +226,19 @@ def _observed(stats: FilterStats, elapsed: float) -> list[tuple[str, str, str]]:
     taken = stats.released + stats.withheld
     return [
         ("observations", count(taken), f"in {seconds(elapsed)}"),
-        ("observations a second", count(taken / max(elapsed, 1e-9)), ""),
+        ("observations per second", count(taken / max(elapsed, 1e-9)), ""),
         ("released", share(stats.released, taken), "at least z users exposed the item"),
         ("generalized", share(stats.generalized, taken), "of these, as an ancestor of the item"),
-        ("withheld", share(stats.withheld, taken), "fewer than z users did"),
-        ("rejected", share(stats.rejected, stats.received), "not as the policy says, or too late"),
+        ("withheld", share(stats.withheld, taken), "fewer than z users exposed it"),
+        ("rejected", share(stats.rejected, stats.received), "do not fit the policy, or too late"),
         *_drifted(stats),
     ]
 
 
 def _drifted(stats: Stats | FilterStats) -> list[tuple[str, str, str]]:
-    lines = [("new fields", count(stats.drift.new), "came up on the way, and are ignored")] if stats.drift.new else []
+    lines = [("new fields", count(stats.drift.new), "appeared later, and are ignored")] if stats.drift.new else []
     absent = [(name, share(number, stats.received)) for name, number in stats.drift.absent.items()]
-    return lines + [(f"without '{name}'", part, "the field was not there, and counts as missing") for name, part in absent]
+    return lines + [(f"without '{name}'", part, "the field was absent, and counts as missing") for name, part in absent]
 
 
 def _z(stats: FilterStats) -> str:
@@ -260,10 +260,10 @@ def _wait(longest: float, timed: bool) -> str:
 def drift(stats: Stats | FilterStats) -> list[str]:
     """Lines about new and absent fields, for runs without a summary."""
     new, absent = stats.drift.new, stats.drift.absent
-    lines = [f"{count(new)} new field{'' if new == 1 else 's'} came up on the way, and {'is' if new == 1 else 'are'} ignored"]
+    lines = [f"{count(new)} new field{'' if new == 1 else 's'} appeared later, and {'is' if new == 1 else 'are'} ignored"]
     return [
         *(lines if new else []),
-        *(f"'{name}': was not there in {share(number, stats.received)} of the records" for name, number in absent.items()),
+        *(f"'{name}': was absent in {share(number, stats.received)} of the records" for name, number in absent.items()),
     ]
 
 

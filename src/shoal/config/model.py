@@ -92,7 +92,7 @@ def span(value: object) -> float:
         return result
     written = _DURATION.fullmatch(value.strip())
     if written is None:
-        raise refusal("is no duration; write it like 250ms, 30s, 5m, 2h, 1d, or as a number of seconds")
+        raise refusal("is not a duration; write it like 250ms, 30s, 5m, 2h, 1d, or as a number of seconds")
     amount, unit = float(written[1]), written[2]
     result = amount / 1000 if unit == "ms" else amount * _SECONDS[unit]
     if not math.isfinite(result):

@@ -169,9 +169,7 @@ class Sink(ABC):
     def take_over(self, sequence: int) -> int:
         """Leave what it holds beyond this number as it is, since the state that knew of it is lost; the next number."""
         if self.remembers:
-            raise ConnectorError(
-                "the sink holds tuples that the state does not know of; begin anew with another sink and state"
-            )
+            raise ConnectorError("the sink holds tuples that the state does not know of; start with another sink and state")
         return sequence
 
     @property

@@ -110,7 +110,7 @@ class FileSource(Source):
         """Refuse a file that is not the one that was read up to a position before."""
         if position and "tail" in position and position["tail"] != self._position()["tail"]:
             raise ConnectorError(
-                f"{self._path}: is not the file that was read before; bring that one back, or begin anew with another state"
+                f"{self._path}: is not the file that was read before; restore that one, or start with another state"
             )
 
     def _begin_text(self) -> None:
@@ -216,7 +216,7 @@ class FileSource(Source):
             is_same = False
         if not is_same:
             raise ConnectorError(
-                f"{self._path}: was replaced or cut while it was followed; append to it only, or begin anew with another state"
+                f"{self._path}: was replaced or cut while it was followed; append to it only, or start with another state"
             )
 
     def acknowledge(self, position: Position) -> None:
@@ -292,11 +292,11 @@ class FileSink(Sink):
         size = found.st_size if found else 0
         if mark is None and size:
             raise ConnectorError(
-                f"{self._path}: holds something that no state knows of; remove it, name another file, or bring its state back"
+                f"{self._path}: has content that no state knows; remove it, name another file, or restore its state"
             )
         self._at = int(mark["at"]) if mark else 0
         if size < self._at:
-            raise ConnectorError(f"{self._path}: is shorter than the state remembers; bring back the file that was written")
+            raise ConnectorError(f"{self._path}: is shorter than the state remembers; restore the file that was written")
         self._beyond = size - self._at
         self._checksum = int(mark["checksum"]) if mark else 0
         self._touched = mark is not None and (found is None or [found.st_ino, found.st_mtime_ns] != mark["touched"])
@@ -312,8 +312,8 @@ class FileSink(Sink):
 
     def _changed(self, where: str) -> ConnectorError:
         return ConnectorError(
-            f"{self._path}: {where} it is not what the pipeline wrote; bring that file back, "
-            "or begin anew with another file and another state"
+            f"{self._path}: {where} it is not what the pipeline wrote; restore that file, "
+            "or start with another file and another state"
         )
 
     def probe(self, mark: Position | None, sequence: int) -> bool:
@@ -362,9 +362,7 @@ class FileSink(Sink):
         held = self._watch_name()
         if held.st_size != self._at + self._beyond:
             what = "cut" if held.st_size < self._at + self._beyond else "written to by others"
-            raise ConnectorError(
-                f"{self._path}: was {what} while the pipeline wrote to it; bring back the file that was written"
-            )
+            raise ConnectorError(f"{self._path}: was {what} while the pipeline wrote to it; restore the file that was written")
         begun = time.monotonic()
         if held.st_mtime_ns != self._written and begun >= self._compare_from:
             self._compare()
@@ -388,7 +386,7 @@ class FileSink(Sink):
         if self._beyond:
             raise ConnectorError(
                 f"{self._path}: holds more than the state remembers, so the state is older than its output; "
-                "bring the newest state back, or begin anew with another file and another state"
+                "restore the newest state, or start with another file and another state"
             )
 
     def _watch_name(self) -> os.stat_result:
@@ -398,7 +396,7 @@ class FileSink(Sink):
         except OSError:
             named = None
         if named is None or (named.st_ino, named.st_dev) != (held.st_ino, held.st_dev):
-            raise ConnectorError(f"{self._path}: was removed or replaced while the pipeline wrote to it; bring that file back")
+            raise ConnectorError(f"{self._path}: was removed or replaced while the pipeline wrote to it; restore that file")
         return held
 
     def take_over(self, sequence: int) -> int:

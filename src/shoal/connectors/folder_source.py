@@ -32,7 +32,7 @@ class FolderSource(Source):
         path: LocalPath = Field(description="the folder")
         pattern: Name = Field(default="*.jsonl", description="which of its files are read, such as *.jsonl or *.csv.gz")
         after: Literal["keep", "delete"] = Field(
-            default="keep", description="what becomes of a file whose records a checkpoint covers"
+            default="keep", description="what to do with a file whose records a checkpoint covers"
         )
 
     def __init__(self, settings: Settings) -> None:
@@ -46,7 +46,7 @@ class FolderSource(Source):
         if kind(self._settings.pattern) not in TEXTS:
             raise ConnectorError(f"{self._folder}: pattern: only files of JSON lines and CSV are read from a folder")
         if not self._folder.is_dir():
-            raise ConnectorError(f"{self._folder}: is no folder; create it, or correct the path")
+            raise ConnectorError(f"{self._folder}: is not a folder; create it, or correct the path")
         if position:
             self._done = list(position["done"])
             if position["current"]:
@@ -91,7 +91,7 @@ class FolderSource(Source):
                 continue
             if name != self._name:
                 if not (self._folder / name).exists():
-                    raise ConnectorError(f"{self._folder / name}: is not there any more, and must come again; bring it back")
+                    raise ConnectorError(f"{self._folder / name}: no longer exists, and must be read again; restore it")
                 self._open(name)
             assert self._file
             if name == target:

@@ -145,7 +145,7 @@ class KafkaSink(Sink):
             )
         if mark is not None and stands is None and sequence:
             raise ConnectorError(
-                f"kafka: group {name!r} has no offset any more, which tells what the topic has; find the largest "
+                f"kafka: group {name!r} has no offset any more, which says what the topic has; find the largest "
                 "shoal-sequence in the topic, and reset the group's offset of partition 0 to the number that follows"
             )
         self._has = sequence if stands is None else stands
@@ -179,7 +179,7 @@ class KafkaSink(Sink):
                 "under options, or publish fewer attributes"
             )
         if code in (kinds.UNKNOWN_TOPIC_OR_PART, kinds._UNKNOWN_TOPIC, kinds._UNKNOWN_PARTITION):
-            return ConnectorError(f"{topic} is not there any more ({error.name()}); what it had cannot be written again")
+            return ConnectorError(f"{topic} no longer exists ({error.name()}); what it had cannot be written again")
         return ConnectorError(f"{topic} cannot be written ({error.name()}); check the rights")
 
     def _patiently(self, step: Callable[[], Any]) -> None:

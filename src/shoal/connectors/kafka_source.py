@@ -62,7 +62,7 @@ class KafkaSource(Source):
             default=None, description="debezium: a message is a change of a row, of which the row afterwards is the record"
         )
         deleted: Literal["refuse", "skip"] = Field(
-            default="refuse", description="if messages were deleted before they were read: refuse to go on, or skip them"
+            default="refuse", description="if messages were deleted before they were read: refuse to continue, or skip them"
         )
 
         @model_validator(mode="after")
@@ -106,8 +106,8 @@ class KafkaSource(Source):
         self._id = topic_id(self._settings)
         if position and position.get("id", self._id) != self._id:
             raise ConnectorError(
-                f"kafka: topic {self._settings.topic!r} was deleted and made anew since the state was written; "
-                "bring the old one back, or begin with a new state and an empty sink"
+                f"kafka: topic {self._settings.topic!r} was deleted and created again since the state was written; "
+                "restore the old one, or begin with a new state and an empty sink"
             )
         known = dict(position["offsets"]) if position else self._committed(numbers)
         self._messages, self._deletes, self._tombstones = (
@@ -193,7 +193,7 @@ class KafkaSource(Source):
     def _gone(self) -> ConnectorError:
         return ConnectorError(
             f"kafka: topic {self._settings.topic!r} does not have all messages any more that the state asks for; "
-            "it must keep what no checkpoint covers yet. deleted: skip goes on without what was not read"
+            "it must keep what no checkpoint covers yet. deleted: skip continues without the messages that were not read"
         )
 
     def _delivered(self, some: list[Any]) -> list[Payload]:

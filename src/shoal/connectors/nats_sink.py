@@ -91,7 +91,7 @@ class NatsSink(Sink):
                 self._has = int(mark["has"])
             elif mark and self._stored:
                 raise ConnectorError(
-                    f"nats: stream {given.stream!r} does not have its last message any more, which tells what it has; "
+                    f"nats: stream {given.stream!r} no longer has its last message, which says what it has; "
                     "it must keep that one"
                 ) from None
         except (KeyError, ValueError):

@@ -109,7 +109,7 @@ class ParquetSink(RollingSink):
                 found: dict[str, Any] = json.loads(file.read())
                 return found
         except (OSError, ValueError):
-            raise ConnectorError(f"{self.place}: its manifest {name} cannot be read; bring it back") from None
+            raise ConnectorError(f"{self.place}: its manifest {name} cannot be read; restore it") from None
 
     def _is_taken(self) -> bool:
         return bool([name for name in self._names_in("") if name != LOCK])
@@ -242,7 +242,7 @@ def _partitions(column: pa.ChunkedArray, every: str, place: str, form: str | Non
         coded = column.combine_chunks().dictionary_encode()
         found = times(coded.dictionary, (), form)
         if found.wrong.any():
-            raise ConnectorError(f"{place}: partition.by: a value is no time (value withheld); name a field that is one")
+            raise ConnectorError(f"{place}: partition.by: a value is not a time (value withheld); name a field of times")
         moments = pa.array(np.floor(found.values), pa.float64()).cast(pa.int64()).cast(pa.timestamp("s"))
         column = pa.chunked_array([moments.take(coded.indices)])
     zone = column.type.tz if pa.types.is_timestamp(column.type) else None

@@ -71,7 +71,7 @@ class PostgresSource(Source):
         if confirmed is None and position:
             raise ConnectorError(
                 f"postgres: there is no slot {self._settings.slot!r} any more, which kept the rows that were not read; "
-                "begin anew with another state"
+                "start with another state"
             )
         if confirmed is None:
             try:

@@ -38,7 +38,7 @@ def _rows(value: object) -> object:
         return value
     written = re.fullmatch(r"([0-9]+)([kM]?)", value)
     if written is None:
-        raise refusal("is no number of rows; write it like 50000, 50k or 1M")
+        raise refusal("is not a number of rows; write it like 50000, 50k or 1M")
     return int(written[1]) * _THOUSANDS[written[2]]
 
 
@@ -149,9 +149,7 @@ class RollingSink(Sink):
             raise ConnectorError(f"{self.place}: number: {self._number!r} is a published field; name another column")
         stands = self._committed()
         if mark is None and (stands is not None or self._is_taken()):
-            raise ConnectorError(
-                f"{self.place} holds something that no state knows of; name another one, or bring its state back"
-            )
+            raise ConnectorError(f"{self.place} has content that no state knows; name another one, or restore its state")
         self._begun = int(mark["begun"]) if mark else sequence
         self._has = self._begun if stands is None else stands
         if mark and self._has < int(mark["has"]):
@@ -176,8 +174,8 @@ class RollingSink(Sink):
         """A table that somebody removed is not made anew without a word."""
         if columns is None and self._has > self._begun:
             raise ConnectorError(
-                f"{self.place} is not there any more, though {self._has - self._begun} tuples were stored in it; "
-                "bring it back, or begin anew with another table and state"
+                f"{self.place} no longer exists, though {self._has - self._begun} tuples were stored in it; "
+                "restore it, or start with another table and state"
             )
 
     @property
@@ -228,7 +226,7 @@ class RollingSink(Sink):
         if self._next < sequence:
             raise ConnectorError(
                 f"{self.place} has the tuples up to {self._has}, and those up to {sequence} are not in the spool of the state "
-                "any more; bring the whole folder of the state back"
+                "any more; restore the whole folder of the state"
             )
 
     @property

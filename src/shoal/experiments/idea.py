@@ -199,7 +199,7 @@ PAPER = Paper(
         "The default of |QID_m|max is lost in the text (it was set in bold); 3 is used. INFORMS has 7 quasi-identifiers, "
         "so that at most 6 are taken.",
         "All three algorithms hold δ tuples (`buffer`, IDEA's own trigger) and have the same reuse set (τ, β, no age), "
-        "since table 2 names no other. `count` holds each tuple for δ arrivals instead; the claims on loss tell both.",
+        "since table 2 names no other. `count` holds each tuple for δ arrivals instead; the claims on loss show both.",
         "A window below k is raised to k.",
         "The pollution rate is that of generalization: suppressed tuples, which show nothing, are reported beside it.",
     ),

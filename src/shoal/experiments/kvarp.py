@@ -214,10 +214,10 @@ PAPER = Paper(
     ),
     notes=(
         "δ and ω are taken as numbers of tuples. The paper sends a tuple each 500 µs and gives no unit; read as milliseconds, "
-        "windows are twice as long, which the claims on loss tell too.",
+        "windows are twice as long; the claims on loss show this too.",
         "How many values are missing on each axis is not in the text; 1 to 9 on Adult and 1 to 5 on PM2.5 are used.",
         "Late means after the deadline, in arrivals. (1 + α)^lateness has no bound; a tuple that waits for the rest of the "
-        "stream would outweigh all others, so that the figure counts no tuple as more than lost.",
+        "stream would outweigh all others. So in the figure, a tuple counts as lost at most once.",
         "The papers' sizes of hierarchies contradict themselves or the data; the hierarchies are those of the data folder.",
     ),
     sources=("Adult", "PM2.5"),

@@ -24,12 +24,13 @@ from shoal.provenance import Provenance, digests, provenance
 _TITLE = "The papers, reproduced"
 SOURCE = "Where the figures come from"
 _RULES = (
-    "Every verdict follows from the numbers by a rule. A claim about every setting holds if it is so in all that were "
-    "run, partly if in at least half of them; one about most settings holds if in half, partly if in a quarter. A range "
-    "holds if all figures lie in it, each end widened by half a percentage point, and partly if one or their mean does. A "
-    "trend holds if every step goes its way, partly if the last figure and the first do. A figure holds within a "
-    "tolerance, partly within three times it: one percentage point for differences of loss, three for shares of tuples, "
-    "and for probabilities 0.005 where the paper gives as much, 0.01 to 0.02 where a figure is read."
+    "Each verdict follows from the numbers by a rule. A claim about every setting holds if it is true in all settings, and "
+    "partly if it is true in at least half of them; for a claim about most settings, these are half and a quarter. A range "
+    "holds if all figures are in it, each end widened by half a percentage point, and partly if one figure or their mean "
+    "is. A trend holds if every step goes in its direction, and partly if the last figure compared with the first does. A "
+    "figure holds within a tolerance, and partly within three times the tolerance: one percentage point for differences of "
+    "loss, three for shares of tuples; for probabilities 0.005 if the paper prints the value, 0.01 to 0.02 if it is read "
+    "from a figure."
 )
 _QUICK = "This is a quick run, on a part of the data and with few settings: its verdicts are no verdicts on the papers."
 _COLOURS = {HOLDS: "good", PARTLY: "open", FAILS: "bad"}

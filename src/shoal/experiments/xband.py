@@ -273,8 +273,8 @@ PAPER = Paper(
         "its own missing values. k 50, δ 1000, ω 1000, Γ 4 to 10 on Adult and 2 to 6 on PM2.5, α 1 to 0.25, β = 1 - α."
     ),
     notes=(
-        "δ and ω are taken as numbers of tuples. X-BAND's pocket comes on top: its tuples may wait δ + ω, those of FADS δ.",
-        "FADS with a weighted distance is no algorithm of shoal; it is a plain numpy version, equal to shoal's at α = 1.",
+        "δ and ω are taken as numbers of tuples. X-BAND also has its pocket: its tuples may wait δ + ω, those of FADS δ.",
+        "FADS with a weighted distance is not an algorithm of shoal, but a plain numpy version, equal to shoal's at α = 1.",
         "Purity is the share of a cluster's cells that hold a value, of all 14 quasi-identifiers: what figure 5 must "
         "mean, as the paper has no definition.",
         'Claims on "about" so many percent of time are taken as within two percentage points.',

@@ -21,7 +21,7 @@ from shoal.config import quoted_name, yaml_scalar
 from shoal.errors import InputError, PolicyError
 from shoal.infer.attribute import K
 from shoal.infer.draft import placeholder
-from shoal.infer.entry import Entry, flow, prose
+from shoal.infer.entry import NEXT, Entry, flow, prose
 from shoal.policy import Hierarchy, Privacy
 
 LARGEST = 64 << 20  # the most bytes of a part of the archive
@@ -80,7 +80,7 @@ def project(path: str) -> Project:
     except FileNotFoundError:
         raise InputError(f"{path}: does not exist; correct the path") from None
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
-        raise InputError(f"{path}: is no archive as ARX writes it, or a damaged one; save the project again") from None
+        raise InputError(f"{path}: is not an archive of ARX, or is damaged; save the project again") from None
 
 
 def _project(path: str, archive: zipfile.ZipFile) -> Project:
@@ -150,7 +150,7 @@ def _xml(path: str, archive: zipfile.ZipFile, name: str) -> ElementTree.Element 
     try:
         return ElementTree.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))
     except ElementTree.ParseError:
-        raise InputError(f"{path}: {name} is no XML; save the project again") from None
+        raise InputError(f"{path}: {name} is not XML; save the project again") from None
 
 
 def _part(path: str, archive: zipfile.ZipFile, name: str) -> bytes | None:
@@ -191,15 +191,14 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
     active = [entry for entry in entries if entry.active and "quasi:" in "".join(entry.settings)]
     project_name = quoted_name(PurePath(path).name)
     lines = [
-        *prose(f"A draft by `shoal infer --from-arx`, from the project {project_name}. Go through it before use."),
-        *prose(
-            "A # that one space follows begins a comment; any other # hides a setting. Afterwards: shoal check POLICY INPUT"
-        ),
+        *prose(f"A draft by `shoal infer --from-arx`, from the project {project_name}. Read all of it before you use it."),
+        *prose("A # before a space begins a comment. Any other # disables a setting: remove the # to enable it."),
+        NEXT,
         "",
         *prose(_persons(found)),
         "person: none",
         "",
-        *prose('Texts that mean missing. ARX writes them as "*" or NULL where data lack them; list what yours has.'),
+        *prose('Texts that mean missing. ARX writes "*" or NULL; list the texts of your data.'),
         'nulls: ["", "NULL"]',
         "",
         "attributes:",
@@ -212,8 +211,8 @@ def from_arx(source: str | PathLike[str], hierarchies: str | PathLike[str] | Non
 
 def _persons(found: Project) -> str:
     identifying = [quoted_name(attribute.name) for attribute in found.attributes if attribute.role == "identifying"]
-    more = f" The project calls identifying: {', '.join(identifying[:_SHOWN])}." if identifying else ""
-    return f"In ARX each row is a person. If persons come back in your stream, name the field that tells them apart.{more}"
+    more = f" Identifying in the project: {', '.join(identifying[:_SHOWN])}." if identifying else ""
+    return f"In ARX each row is a person. If persons come back in your stream, name the field that identifies them.{more}"
 
 
 def _entry(attribute: Attribute, file: str | None) -> Entry:
@@ -222,12 +221,12 @@ def _entry(attribute: Attribute, file: str | None) -> Entry:
         case "sensitive":
             return Entry("Sensitive in ARX.", [f"{yaml_scalar(name)}: {{sensitive: true}}"], active=True)
         case "kept":
-            return Entry("Insensitive in ARX: published as it is.", [f"{yaml_scalar(name)}: {{publish: keep}}"], active=True)
+            return Entry("Insensitive in ARX: published unchanged.", [f"{yaml_scalar(name)}: {{publish: keep}}"], active=True)
         case "identifying":
             return Entry(f"{quoted} is left out: identifying in ARX.")
     if attribute.hierarchy is None:
         why = (
-            "its hierarchy is no tree, since a label has two parents or stands on two levels"
+            "its hierarchy is not a tree: a label has two parents, or is on two levels"
             if attribute.broken
             else "it has no hierarchy"
         )
@@ -235,8 +234,8 @@ def _entry(attribute: Attribute, file: str | None) -> Entry:
             f"{quoted} is left out, but is quasi-identifying: {why}. Give it a hierarchy, or quasi: numeric with its range."
         )
     facts = [f"Quasi-identifying in ARX, as {attribute.datatype or 'text'}."]
-    facts += ["Some levels are forbidden there, which is not carried over."] * attribute.limited
-    facts += ["It is aggregated there, which is not carried over."] * attribute.aggregated
+    facts += ["ARX forbids some levels; this is not carried over."] * attribute.limited
+    facts += ["ARX aggregates it; this is not carried over."] * attribute.aggregated
     tree = [f"  hierarchy: {yaml_scalar(file)}"] if file else ["  hierarchy:", *_tree_lines(attribute.hierarchy)]
     return Entry(" ".join(facts), [f"{yaml_scalar(name)}:", "  quasi: categorical", *tree], active=True)
 
@@ -268,21 +267,23 @@ def _privacy(found: Project) -> Iterator[str]:
     k = max((int(each.value) for each in known["k"]), default=K)
     keys = [f"k: {k}"]
     if not known["k"]:
-        yield from prose("DECIDE k: the project asks for no k-anonymity.")
+        yield from prose("DECIDE k: the project does not ask for k-anonymity.")
     asked = [*_diversity(known), *([f"t: {min(each.value for each in known['t']):g}"] if known["t"] else [])]
     for setting in asked:
         if setting[0] in Privacy.model_fields:
             keys.append(setting)
         else:
-            yield from prose(f"The project asks for {setting[0]} too ({setting}), which this version does not know.")
+            yield from prose(f"The project also asks for {setting[0]} ({setting}), which this version does not know.")
     lost = [each.text for each in found.criteria if not each.kind]
-    lost += [f"suppression of at most a part of {found.outliers} of the records"] if found.outliers else []
+    lost += [f"the limit of suppressed records, a share of {found.outliers}"] if found.outliers else []
     lost += ["weights of attributes"] if found.weighted else []
     if lost:
         yield from prose(f"Not carried over: {'; '.join(_shortened(text) for text in lost[:_SHOWN])}.")
     yield f"privacy: {{{', '.join(keys)}}}"
     yield ""
-    yield from prose(f"The most arrivals a record waits: {_WINDOW} times k. ARX takes all data at once, and knows no window.")
+    yield from prose(
+        f"A record waits for at most this many arrivals: {_WINDOW} times k. ARX reads all data at once, and has no window."
+    )
     yield f"window: {{count: {_WINDOW * k}}}"
 
 
@@ -317,7 +318,7 @@ def _written(folder: Path, found: Project) -> dict[str, str]:
             with (folder / f"{name}.csv").open("x", encoding="utf-8", newline="") as file:
                 csv.writer(file, delimiter=";", lineterminator="\n").writerows(attribute.hierarchy.lines())
         except FileExistsError:
-            raise InputError(f"{folder / name}.csv: is there already; remove it, or name another folder") from None
+            raise InputError(f"{folder / name}.csv: already exists; remove it, or name another folder") from None
         except OSError:
-            raise InputError(f"{folder}: cannot be written to; name a folder that is there") from None
+            raise InputError(f"{folder}: cannot be written to; name an existing folder") from None
     return files

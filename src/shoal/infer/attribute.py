@@ -26,7 +26,7 @@ MOSTLY = 0.95  # of the values are numbers: few enough others to reject their re
 _FIRST = 200  # rows that tell of most fields that several persons have a value
 _BETTER = 0.05  # by how much a set must lose less than a node
 
-_UNCLEAR = "its name does not tell whether others may know it of a person"
+_UNCLEAR = "its name does not show whether others may know it about a person"
 
 
 class Context(NamedTuple):
@@ -65,7 +65,7 @@ def _withheld(column: Column, context: Context) -> str | None:
     if column.nested:
         return "it holds lists or objects, which cannot be generalized; name a field in them by its path, such as visits.0.age"
     if column.name in context.candidates or is_identifier(column.name):
-        return "it may tell persons apart"
+        return "it may identify persons"
     return None
 
 
@@ -73,7 +73,7 @@ def _ready(column: Column) -> Entry | None:
     """The entry of a field with a ready hierarchy."""
     kind = direct(column.name)
     if kind is None and _is_affixed(column):
-        note = "its values are numbers with a unit or a sign beside them, such as kg or a currency; take it away before"
+        note = "its values are numbers with a unit or a sign beside them, such as kg or a currency; remove it first"
         return Entry(f"{quoted_name(column.name)} is left out: {note}.")
     shape = column.shape if column.numbers is None and not column.is_moment else None
     if kind == "postcodes":
@@ -109,14 +109,14 @@ def _hidden(column: Column, context: Context) -> str | None:
     if shape:
         return f"some values look like {shape}; never publish it"
     if len(column.values) == 1:
-        return "it has one value only, so that there is nothing to generalize"
+        return "it has only one value, so there is nothing to generalize"
     if _few(context.persons[column.codes >= 0]):
         return f"fewer than {RARE} {context.noun}s of the sample have a value"
     if column.is_almost_unique and column.numbers is None and column.doubt:
-        return f"its values are no numbers as they are read; {column.doubt}"
+        return f"its values cannot be read as numbers; {column.doubt}"
     is_amount = column.numbers is not None and is_sensitive(column.name)
     if column.is_almost_unique and (column.numbers is None or column.is_whole) and not is_amount:
-        return "almost every row has a value of its own, as identifiers and free text have"
+        return "almost every row has a different value, as in identifiers and free text"
     return None
 
 
@@ -125,14 +125,14 @@ def _sensitive(column: Column, context: Context) -> Entry:
     if stable:
         note = (
             f"{quoted_name(column.name)} is left out: by its name it is sensitive. It does not change for "
-            f"{percent(stable[0], digits=0)} of the {counted(stable[1], 'person')} who come back, so that their releases would "
-            "add up to it. Enabled, its values go to a second output, in shuffled bags; as: block keeps it in the rows, and "
-            "needs blocks, which shoal blocks drafts"
+            f"{percent(stable[0], digits=0)} of the {counted(stable[1], 'person')} who come back, so their releases together "
+            "would reveal it. If enabled, its values go to a second output, in shuffled bags; as: block keeps it in the rows, "
+            "and needs blocks, which shoal blocks drafts"
         )
         return Entry(f"{note}.", [f"{yaml_scalar(column.name)}: {{sensitive: true, stable: true, as: bag}}"])
     note = (
-        f"{quoted_name(column.name)} is left out: by its name it is sensitive. Enabled, it is published as it is, which k "
-        "does not protect: rare values can single persons out, and a group may share one value"
+        f"{quoted_name(column.name)} is left out: by its name it is sensitive. If enabled, it is published unchanged, and k "
+        "does not protect it: rare values can single persons out, and a whole group can have the same value"
     )
     return Entry(f"{note}.", [f"{yaml_scalar(column.name)}: {{sensitive: true}}"])
 
@@ -164,32 +164,32 @@ def _category(column: Column, context: Context) -> Entry:
     elif len(often) > MOST_LEAVES:
         reason = f"it has more than {MOST_LEAVES} values"
     elif context.noun == "row" and not is_quasi(column.name):
-        reason = f"{_UNCLEAR}. As no field tells persons apart, its values are not written down: they might be persons"
+        reason = f"{_UNCLEAR}. No field identifies persons, so its values are not written here: they might be persons"
     elif len(often) < 2 or rows < COVERED * column.known:
         reason = f"most of its {counted(len(column.values), 'value')} are rare (fewer than {RARE} {context.noun}s each)"
     if column.numbers is None and column.share_of_numbers >= MOSTLY:
         some = column.some_numbers
         bounds = rounded_range(float(some.min()), float(some.max()), bool((np.trunc(some) == some).all()))
         if bounds and some.min() < some.max():
-            note = f"{quoted_name(column.name)} is left out: {reason}. Enabled, the records with others are rejected"
+            note = f"{quoted_name(column.name)} is left out: {reason}. If enabled, records with other values are rejected"
             return Entry(f"{note}.", numeric(column.name, bounds))
     if reason:
         file = re.sub(r"\W+", "-", column.name, flags=re.ASCII).strip("-") or "hierarchy"
-        note = f"{quoted_name(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy of your own:"
+        note = f"{quoted_name(column.name)} is left out: {reason}. As a quasi-identifier it needs a hierarchy that you write:"
         setting = f"{yaml_scalar(column.name)}: {{quasi: categorical, hierarchy: {yaml_scalar(f'{file}.csv')}, unknown: root}}"
         return Entry(note, [setting])
     facts = [counted(len(often), "category", "categories"), *_facts(column)]
     if rare:
         few = f"fewer than {RARE} {context.noun}s each"
-        facts.append(f"{counted(rare, 'rare value')} ({few}) not written down, hence unknown: root")
+        facts.append(f"{counted(rare, 'rare value')} ({few}) not listed, so unknown: root")
     elif not context.complete:
-        facts.append("unknown: root, since later rows may hold others")
+        facts.append("unknown: root, because later rows may have other values")
     leaves = sorted(column.values[code] for code in often)
     shown, as_set, as_node = losses(np.bincount(column.codes[np.isin(column.codes, often)])[often], K)
     sets = as_set < as_node - _BETTER
     if sets:
-        why = f"{K} rows of the sample have {shown:.1f} of them on average: a set of these loses {as_set:.2f}"
-        facts.append(f"generalize: set, since {why}, a node {as_node:.2f}")
+        why = f"{K} rows of the sample have {shown:.1f} of them on average: as a set they lose {as_set:.2f}"
+        facts.append(f"generalize: set, because {why}, as a node {as_node:.2f}")
     return _decided(column, facts, categorical(column.name, leaves, bool(rare) or not context.complete, sets))
 
 
@@ -209,7 +209,7 @@ def _mixed(column: Column) -> str:
     """What a column holds whose values are numbers in the main."""
     others = percent(1 - column.share_of_numbers, digits=0)
     causes = [cause for cause in column.likely_causes if cause]
-    hint = f"; {causes[0]}" if causes else "; correct those, or list what means missing in nulls"
+    hint = f"; {causes[0]}" if causes else "; correct these, or list the texts that mean missing under nulls"
     return f"it is mixed: most values are numbers, but {others} are not{hint}"
 
 
@@ -225,7 +225,7 @@ def _facts(column: Column) -> list[str]:
     facts = [f"missing in {percent(column.missing / column.rows, digits=0)} of the rows"] if column.missing else []
     values = column.numbers
     if values is not None and column.is_whole and 0 < len(np.unique(values[values < 0])) <= CODES:
-        facts.append("some are negative: if those mean missing, list them in nulls and take them out here")
+        facts.append("some are negative: if these mean missing, list them under nulls, and correct the range")
     return facts
 
 

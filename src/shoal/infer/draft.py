@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from shoal.config import quoted_name, yaml_scalar
 from shoal.formats import Detected
 from shoal.infer.attribute import Context, K, attribute
-from shoal.infer.entry import Entry, flow, prose
+from shoal.infer.entry import NEXT, Entry, flow, prose
 from shoal.infer.roles import BLANK, Persons, Times, find_nulls, find_person, find_time, nulls_entry
 from shoal.infer.sample import RARE, Column, Sample, person_numbers, sample
 from shoal.policy import MOST_QUASI
@@ -20,7 +20,7 @@ WINDOW = 50 * K
 
 
 def draft(source: str | PathLike[str], rows: int = 10_000) -> str:
-    """A policy for a file as `run` reads it, from its first rows, as commented YAML; to be gone through before use.
+    """A policy for a file as `run` reads it, from its first rows, as commented YAML, for the user to review.
 
     Published is only what is clearly a quasi-identifier. No extreme of a number, no category of fewer than five persons
     and nothing that identifies a person is written down.
@@ -86,9 +86,9 @@ def _input(seen: Study) -> list[Entry]:
     if not settings:
         return [Entry(f"The input: {said}.")] if doubt else []
     items = [f"{key}: {_flow(value)}" for key, value in settings.items()]
-    note = f"How the input is written, found out from its beginning{f': {said}' if said else ''}."
+    note = f"How the input is written, as detected from its beginning{f': {said}' if said else ''}."
     if "header" in settings:
-        note += " The file names no columns: rename them here and below."
+        note += " The file has no names of columns: rename them here and below."
     return [Entry(note, flow("input: {", items, "}"), active=True)]
 
 
@@ -111,20 +111,19 @@ def _opening(path: str, found: Sample, noun: str) -> Iterator[str]:
     extent = f"all {seen}" if found.complete else f"a sample, the first {seen}"
     place = "standard input" if path == "-" else quoted_name(PurePath(path).name)
     more = "" if found.complete else " (more follow, and may differ)"
-    yield from prose(f"A draft by `shoal infer`, from {extent} of {place}{more}. Go through it before you use it.")
+    yield from prose(f"A draft by `shoal infer`, from {extent} of {place}{more}. Read all of it before you use it.")
     yield from prose(
-        "Published is only what is clearly a quasi-identifier; the rest is left out, with the reason. A # that "
-        "one space follows begins a comment; any other # hides a setting: remove it to enable that. Neither an extreme "
-        f"of the data nor a value of fewer than {RARE} {noun}s is written down. Afterwards: shoal check POLICY INPUT"
+        "It publishes only fields that are clearly quasi-identifiers. All others are left out, each with the reason. A # "
+        "before a space begins a comment. Any other # disables a setting: remove the # to enable it. The draft contains no "
+        f"extreme value of the data, and no value that fewer than {RARE} {noun}s have."
     )
+    yield NEXT
     if found.bad:
         yield from prose(f"{counted(found.bad, 'row')} of the sample cannot be read, and will be rejected.")
     if found.unnamed:
-        yield from prose(f"{counted(found.unnamed, 'field')} without a name, or with a very long one: not looked at.")
+        yield from prose(f"{counted(found.unnamed, 'field')} without a name, or with a very long name: ignored.")
     if found.seldom:
-        yield from prose(
-            f"{counted(found.seldom, 'field')} that fewer than {RARE} records have: not looked at, and not named here."
-        )
+        yield from prose(f"{counted(found.seldom, 'field')} that fewer than {RARE} records have: ignored, and not named here.")
 
 
 def attributes_section(entries: dict[str, Entry]) -> Iterator[str]:
@@ -133,10 +132,10 @@ def attributes_section(entries: dict[str, Entry]) -> Iterator[str]:
     full = f"Left out: a policy has at most {MOST_QUASI} quasi-identifiers."
     rest += [entry._replace(active=False, note=f"{full} {entry.note}") for entry in active[MOST_QUASI:]]
     yield from prose(
-        "What is not listed is not published. Ranges are rounded outward from the sample; where bounds hold by nature, "
-        "write those. A value outside its range rejects the record (out_of_range: clip would draw it in). Ends are "
-        "published in multiples of the grid: the wider, the less they tell. Hierarchies are flat: between the root and "
-        "the leaves, put groups that make sense to your readers, and less is lost."
+        "Fields that are not listed are not published. A range is that of the sample, rounded outward: if you know the true "
+        "bounds, write those. A record with a value outside its range is rejected; out_of_range: clip replaces the value by "
+        "the nearer end. Published intervals end at multiples of the grid: a wider grid reveals less. Hierarchies are flat: "
+        "add levels between the root and the leaves, and less is lost."
     )
     yield "attributes:"
     for entry in active[:MOST_QUASI] or [placeholder(set(entries))]:
@@ -154,7 +153,7 @@ def placeholder(taken: set[str]) -> Entry:
         name += "_"
     note = (
         "DECIDE what to publish: no field is clearly a quasi-identifier, and a policy needs one. Enable some below, "
-        "then remove this one: it stands for no field and publishes nothing, and `shoal check` stumbles over it."
+        "then remove this one: it names no field of the data, and `shoal check` reports it as a problem."
     )
     return Entry(note, [f"{yaml_scalar(name)}: {{quasi: numeric, range: [0, 1], grid: 1}}"], active=True)
 
@@ -162,15 +161,15 @@ def placeholder(taken: set[str]) -> Entry:
 def closing() -> Iterator[str]:
     for note, setting in (
         (
-            "The fewest persons among whom a record hides. More is safer and blurs more. Where a value is sensitive, "
-            "l: 2 keeps a group from sharing just one.",
+            "A record hides among at least this many persons. A larger k is safer and less precise. If an attribute is "
+            "sensitive, l: 2 prevents groups in which all have the same value.",
             f"privacy: {{k: {K}}}",
         ),
         (
-            f"The most arrivals a record waits: {WINDOW // K} times k. Longer loses less; {{time: 30s}} would bound "
-            "the wait in seconds instead.",
+            f"A record waits for at most this many arrivals: {WINDOW // K} times k. A longer window loses less. {{time: 30s}} "
+            "bounds the wait in seconds instead.",
             f"window: {{count: {WINDOW}}}",
         ),
-        ("Loses least of all. Where speed matters more, fads is some ten times as quick.", "algorithm: {name: tide}"),
+        ("The algorithm with the lowest loss. fads is several times as fast, and loses more.", "algorithm: {name: tide}"),
     ):
         yield from Entry(note, [setting], active=True).lines()

@@ -95,6 +95,9 @@ class Entry(NamedTuple):
         return [*prose(self.note, indent), *(f"{indent}{mark}{line}" for line in self.settings)]
 
 
+NEXT = "# Next: shoal check POLICY INPUT"
+
+
 def prose(text: str, indent: str = "") -> list[str]:
     """A comment, wrapped between words."""
     prefix = f"{indent}# "

@@ -32,10 +32,10 @@ def dates(column: Column) -> Entry:
         setting = numeric(column.name, bounds, "part: year")
         if column.forms and "yyyy" not in column.forms[0]:
             return Entry(f"{name} is left out: {doubt}.", setting)
-        return Entry(f"Dates of birth, of which the year counts{f'; {doubt}' if doubt else ''}.", setting, active=True)
+        return Entry(f"Dates of birth; only the year is used{f'; {doubt}' if doubt else ''}.", setting, active=True)
     first, last = int(year.min()), int(year.max())
     tree = f"{{builder: dates, range: [{first:04d}-01-01, {last:04d}-12-31], levels: [month, quarter, year]}}"
-    why = "exact dates and times can single persons out. Enabled, they are generalized to months, quarters and years"
+    why = "exact dates and times can single persons out. If enabled, they are generalized to months, quarters and years"
     if last - first > 300 or first < 1:
         return Entry(f"{name} is left out: exact dates and times can single persons out.")
     return Entry(f"{name} is left out: {why}{f'; {doubt}' if doubt else ''}.", [_categorical(column.name, tree)])
@@ -46,7 +46,7 @@ def _doubt(column: Column) -> str:
     if len(column.forms) > 1:
         return f"DECIDE under input.times whether they are {' or '.join(column.forms)}: the values fit both"
     if column.forms and "yyyy" not in column.forms[0] and "yy" in column.forms[0]:
-        return f"its years have two digits, so that 25 can be 1925 and 2025; as input.times: {column.forms[0]} it is 2025"
+        return f"its years have two digits: 25 can be 1925 or 2025; as input.times: {column.forms[0]} it is 2025"
     return ""
 
 
@@ -76,17 +76,17 @@ def addresses(column: Column) -> Entry:
         found = []
     same = 32 - (min(found) ^ max(found)).bit_length() if len(found) == len(column.values) and found else 0
     if same < _WIDEST:
-        return _from_data(column.name, f"{note}. Enabled, they are generalized by network", "networks --levels 24,16,8")
+        return _from_data(column.name, f"{note}. If enabled, they are generalized by network", "networks --levels 24,16,8")
     network = ip_network((min(found), _WIDEST), strict=False)
     tree = f"{{builder: networks, range: {network}, levels: [28, 24, 20]}}"
-    return Entry(f"{note}. Enabled, they are generalized by network.", [_categorical(column.name, tree)])
+    return Entry(f"{note}. If enabled, they are generalized by network.", [_categorical(column.name, tree)])
 
 
 def phones(column: Column) -> Entry:
     """Phone numbers are left out; their first digits could be generalized."""
     note = f"{quoted_name(column.name)} is left out: by its name or its values it holds phone numbers; never publish them whole"
     return _from_data(
-        column.name, f"{note}. Their first digits, which tell a place, could be generalized", "prefix --levels 6,4,3"
+        column.name, f"{note}. Their first digits, which show a place, could be generalized", "prefix --levels 6,4,3"
     )
 
 
@@ -102,7 +102,7 @@ def places(column: Column) -> Entry | None:
         note = "Degrees, generalized to cells of the grid together with the other coordinate."
         return Entry(note, [f"{yaml_scalar(column.name)}: {{quasi: numeric, {bounds}, out_of_range: clip}}"], active=True)
     if values is None and column.shape == "coordinates":
-        note = f"{quoted_name(column.name)} is left out: coordinates can single persons out. Enabled, they become cells"
+        note = f"{quoted_name(column.name)} is left out: coordinates can single persons out. If enabled, they become cells"
         return _from_data(column.name, note, "cells --levels 0.1,1,10")
     return None
 

@@ -19,8 +19,8 @@ from shoal.text import percent
 
 MANY = 20
 _RISK = (
-    "As it stands, every record counts as a person of its own. If persons can come back, that is NOT safe: one of them "
-    "could fill a whole group."
+    "As it is, every record counts as a different person. If persons can come back, this is NOT safe: one person could "
+    "fill a whole group."
 )
 _USUAL = frozenset({"ts", "time", "timestamp", "datetime", "epoch", "eventtime"})
 _MOST = 6
@@ -64,25 +64,25 @@ def _is_key(column: Column) -> bool:
 def _undecided(several: list[str]) -> list[Entry]:
     if several:
         names = ", ".join(map(quoted_name, several))
-        note = f"DECIDE who is a person: several fields may tell persons apart ({names}). {_RISK} Enable one of these:"
+        note = f"DECIDE who is a person: several fields may identify persons ({names}). {_RISK} Enable one of these:"
         settings = [f"person: {yaml_scalar(name)}" for name in several]
-        return [Entry(note, settings), Entry("and remove this one.", ["person: none"], active=True)]
-    note = f"DECIDE who is a person: no field clearly tells persons apart. {_RISK} If so, name the field that tells."
+        return [Entry(note, settings), Entry("and remove this line.", ["person: none"], active=True)]
+    note = f"DECIDE who is a person: no field clearly identifies persons. {_RISK} If so, name the field that identifies them."
     return [Entry(note, ["person: none"], active=True)]
 
 
 def _chosen(column: Column, others: list[str]) -> list[Entry]:
-    note = "Tells persons apart, by its name; never published. "
+    note = "Identifies persons, by its name; never published. "
     if len(column.values) == column.known:
-        note += "No value comes twice in the sample: if it numbers records rather than persons, name another field."
+        note += "All values of the sample differ: if it numbers records and not persons, name another field."
     else:
-        note += "Values come back, as persons do."
+        note += "Values are repeated, because persons come back."
     if others:
-        note += f" Also thinkable: {', '.join(map(quoted_name, others))}."
+        note += f" Other candidates: {', '.join(map(quoted_name, others))}."
     entries = [Entry(note, [f"person: {yaml_scalar(column.name)}"], active=True)]
     if column.missing:
         share = percent(column.missing / column.rows, digits=0)
-        note = f"Missing in {share} of the rows: those are rejected; own would make each a person of its own."
+        note = f"Missing in {share} of the rows, which are rejected; under own, each would count as a different person."
         entries.append(Entry(note, ["person_missing: reject"], active=True))
     return entries
 
@@ -101,8 +101,8 @@ def find_time(columns: Sequence[Column]) -> Times:
     best = usual if len(usual) == 1 else clear
     if len(best) == 1:
         note = (
-            "The records' own time, by its form and name. Not published; a window of time would use it. A record "
-            "without one is rejected."
+            "The records' own time, by its form and name. It is not published; a time window would use it. A record "
+            "without a time is rejected."
         )
         chosen = next(column for column in columns if column.name == best[0])
         if len(chosen.forms) > 1:
@@ -110,7 +110,7 @@ def find_time(columns: Sequence[Column]) -> Times:
         return Times(best[0], [Entry(note, [_setting(best[0])], active=True)])
     if best:
         names = ", ".join(map(quoted_name, best))
-        note = f"Several fields hold a time ({names}); a window of arrivals needs none. To use one:"
+        note = f"Several fields hold a time ({names}). A window of arrivals needs none. To use one, enable it:"
         return Times(None, [Entry(note, [_setting(name) for name in best])])
     return Times(None, [])
 
@@ -159,17 +159,17 @@ def _is_measured(text: str, marks: Marks) -> bool:
 def nulls_entry(nulls: Mapping[str, list[str]], words: Mapping[str, list[str]]) -> Entry:
     """The entry of the texts that mean missing, by field."""
     own = {name: texts for name, texts in nulls.items() if texts != [BLANK]}
-    note = "Texts that mean missing, besides null, NaN and an absent field. "
+    note = "Texts that mean missing, in addition to null, NaN and an absent field. "
     if own:
         listed = "; ".join(f"{', '.join(map(_quoted, texts[1:]))} in {quoted_name(name)}" for name, texts in _some(own))
-        note += f"Found: {listed}. Remove what is a value of its own. In other fields the empty text alone means missing."
+        note += f"Found: {listed}. Remove texts that are values. In all other fields, only the empty text means missing."
         setting = flow("nulls: {", [f"{yaml_scalar(n)}: [{', '.join(map(_quoted, texts))}]" for n, texts in own.items()], "}")
     else:
-        note += "None but the empty text was found in the sample."
+        note += "Only the empty text was found in the sample."
         setting = [f"nulls: [{_quoted(BLANK)}]"]
     if words:
         listed = "; ".join(f"{', '.join(map(_quoted, texts))} in {quoted_name(name)}" for name, texts in _some(words))
-        note += f" Kept as values: {listed}; list them under nulls if they mean missing."
+        note += f" Treated as values: {listed}; list them under nulls if they mean missing."
     return Entry(note, setting, active=True)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from shoal.config import quoted_name, yaml_scalar
 from shoal.infer.draft import attributes_section, closing
-from shoal.infer.entry import Entry, categorical, numeric, prose, rounded_range
+from shoal.infer.entry import NEXT, Entry, categorical, numeric, prose, rounded_range
 from shoal.infer.schema_fields import SchemaField, schema_fields
 from shoal.recognize import direct, is_identifier, is_quasi, is_sensitive, is_time, person_rank
 from shoal.text import counted
@@ -24,7 +24,7 @@ TAGS: dict[str, Role] = {
     **dict.fromkeys(("pii", "directidentifier", "identifier", "secret", "restricted", "private"), "hide"),
 }  # fmt: skip
 _SURE = ("hide", "person", "time", "sensitive", "quasi", "keep")  # of several tags, the first of these counts
-_UNTAGGED = "it has no tag, and its name does not tell whether others may know it of a person"
+_UNTAGGED = "it has no tag, and its name does not show whether others may know it about a person"
 
 
 def role(tags: Sequence[str]) -> Role | None:
@@ -38,7 +38,7 @@ def role(tags: Sequence[str]) -> Role | None:
 
 
 def from_schema(path: str) -> str:
-    """A policy for records of a schema, as commented YAML; to be gone through before use."""
+    """A policy for records of a schema, as commented YAML, for the user to review."""
     fields = schema_fields(path)
     roles = {field.name: role(field.tags) for field in fields}
     person = _person(fields, roles)
@@ -46,13 +46,14 @@ def from_schema(path: str) -> str:
     lines = [
         *prose(
             f"A draft by `shoal infer`, from the schema {quoted_name(PurePath(path).name)} ({counted(len(fields), 'field')}). "
-            "Go through it before you use it: a schema says little about values."
+            "Read all of it before you use it: a schema says little about values."
         ),
         *prose(
-            "Published is only what is tagged or named as a quasi-identifier, and whose values the schema lists or bounds; "
-            "the rest is left out, with the reason. A # that one space follows begins a comment; any other # hides a setting: "
-            "remove it to enable that. Afterwards: shoal check POLICY INPUT"
+            "It publishes only fields that are tagged or named as quasi-identifiers, and whose values the schema lists or "
+            "bounds. All others are left out, each with the reason. A # before a space begins a comment. Any other # disables "
+            "a setting: remove the # to enable it."
         ),
+        NEXT,
         "",
     ]
     for entry in (_person_entry(person, roles), *([_time_entry(time)] if time else [])):
@@ -74,12 +75,12 @@ def _person(fields: Sequence[SchemaField], roles: dict[str, Role | None]) -> str
 def _person_entry(person: str | None, roles: dict[str, Role | None]) -> Entry:
     if person is None:
         note = (
-            "DECIDE who is a person: no field clearly tells persons apart. As it stands, every record counts as a person of "
-            "its own. If persons can come back, that is NOT safe: one of them could fill a whole group."
+            "DECIDE who is a person: no field clearly identifies persons. As it is, every record counts as a different "
+            "person. If persons can come back, this is NOT safe: one person could fill a whole group."
         )
         return Entry(note, ["person: none"], active=True)
     why = "its tag" if roles[person] == "person" else "its name"
-    return Entry(f"Tells persons apart, by {why}; never published.", [f"person: {yaml_scalar(person)}"], active=True)
+    return Entry(f"Identifies persons, by {why}; never published.", [f"person: {yaml_scalar(person)}"], active=True)
 
 
 def _time(fields: Sequence[SchemaField], roles: dict[str, Role | None], person: str | None) -> str | None:
@@ -94,7 +95,7 @@ def _named_time(field: SchemaField) -> bool:
 
 
 def _time_entry(time: str) -> Entry:
-    note = "The records' own time. Not published; a window of time would use it. A record without one is rejected."
+    note = "The records' own time. It is not published; a time window would use it. A record without a time is rejected."
     return Entry(note, [f"time: {{field: {yaml_scalar(time)}, publish: drop}}"], active=True)
 
 
@@ -107,10 +108,10 @@ def _entry(field: SchemaField, tagged: Role | None) -> Entry:
     if tagged is None and (kind := direct(short)):
         return Entry(f"{name} is left out: by its name it holds {kind}; never publish it.")
     if tagged is None and is_identifier(short):
-        return Entry(f"{name} is left out: it may tell persons apart.")
+        return Entry(f"{name} is left out: it may identify persons.")
     if tagged == "sensitive" or (tagged is None and is_sensitive(short)):
         why = "its tag says that it is sensitive" if tagged else "by its name it is sensitive"
-        note = f"{name} is left out: {why}. Enabled, it is published as it is, which k does not protect"
+        note = f"{name} is left out: {why}. If enabled, it is published unchanged, and k does not protect it"
         return Entry(f"{note}: rare values can single persons out.", [f"{yaml_scalar(field.name)}: {{sensitive: true}}"])
     if tagged == "keep":
         note = f"{name} is public, by its tag: published as it is. Its values must not single persons out."
@@ -123,7 +124,7 @@ def _generalized(field: SchemaField, is_clear: bool, why: str) -> Entry:
     name = quoted_name(field.name)
     if field.symbols or field.kind == "truth":
         settings = categorical(field.name, field.symbols or ("true", "false"), False)
-        note = f"A quasi-identifier by {why}, with all values of the schema. Put groups between the root and the leaves."
+        note = f"A quasi-identifier by {why}, with all values of the schema. Add levels between the root and the leaves."
         return Entry(note, settings, True) if is_clear else Entry(f"{name} is left out: {_UNTAGGED}.", settings)
     if field.kind in ("whole", "number"):
         if field.low is not None and field.high is not None and field.low < field.high:
@@ -135,5 +136,5 @@ def _generalized(field: SchemaField, is_clear: bool, why: str) -> Entry:
         setting = f"{yaml_scalar(field.name)}: {{quasi: numeric, range: [0, 100], grid: 5}}"
         reason = "the schema does not say its lowest and highest value; DECIDE the range" if is_clear else _UNTAGGED
         return Entry(f"{name} is left out: {reason}.", [setting])
-    reason = "the schema does not list its values; draw a hierarchy up from data: shoal infer INPUT" if is_clear else _UNTAGGED
+    reason = "the schema does not list its values; get a hierarchy from data: shoal infer INPUT" if is_clear else _UNTAGGED
     return Entry(f"{name} is left out: {reason}.")

@@ -50,7 +50,7 @@ def schema_fields(path: str) -> list[SchemaField]:
     """The fields of the schema in a file, in order."""
     kind = SUFFIXES.get(Path(path).suffix.lower())
     if kind is None:
-        raise InputError(f"{path}: is no schema; its name must end in {', '.join(SUFFIXES)}")
+        raise InputError(f"{path}: is not a schema; its name must end in {', '.join(SUFFIXES)}")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):

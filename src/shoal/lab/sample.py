@@ -117,7 +117,7 @@ class Sample:
         found = self._column(name)
         often = np.flatnonzero(support(found, person_numbers(self.study.person.counted, found.rows)) >= RARE)
         if len(often) > MOST_LEAVES:
-            raise InputError(f"'{name}': has over {MOST_LEAVES:,} values; write a hierarchy of your own, or leave it out")
+            raise InputError(f"'{name}': has over {MOST_LEAVES:,} values; write a hierarchy yourself, or leave it out")
         return sorted(found.values[code] for code in often), len(found.values) - len(often)
 
     def _column(self, name: str) -> Column:

@@ -53,7 +53,7 @@ def _refuse_new_cuts(before: Mapping[str, str], policy: Policy, file: PipelineFi
     now = shown_stable(policy)
     for name, shown in before.items():
         if name in policy.attributes and now.get(name) != shown:
-            how = "was in bags, and is not any more" if shown == "bag" else "its blocks are cut anew"
+            how = "was in bags, and no longer is" if shown == "bag" else "its blocks have changed"
             raise StateError(
                 f"{file.state.dir}: '{name}': {how}; on one sink both together name values: keep them as they were, or name "
                 "another sink"

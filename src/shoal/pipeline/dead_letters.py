@@ -107,7 +107,7 @@ def read_dead_letters(path: Path, secret: str) -> Iterator[dict[str, Any]]:
             if "record" in letter:
                 letter["record"] = json.loads(b"".join(cipher.pieces(base64.b64decode(letter["record"]))))
         except (Damaged, ValueError):
-            raise StateError(f"{path}: line {number} is damaged; bring an intact copy back") from None
+            raise StateError(f"{path}: line {number} is damaged; restore an intact copy") from None
         yield letter
 
 

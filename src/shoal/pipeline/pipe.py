@@ -249,7 +249,7 @@ class Pipe:
         """Forget what is held, since it may have left, and go on where the pipeline had come to."""
         reached = store.reached
         if reached is None or (self.source.replays and reached.position is None):
-            raise StateError(f"{self.file.state.dir}: it is not known where the source was; begin anew with another state")
+            raise StateError(f"{self.file.state.dir}: it is not known where the source was; start with another state")
         held, records = self._held, max(reached.received - self.anonymizer.received, 0)
         store.accept_loss()
         self.lost += max(store.lost, 1)
@@ -553,8 +553,8 @@ def refuse_loss(pipe: Pipe, store: Store) -> None:
     if store.is_cut_short and not (pipe.sink.remembers and pipe.source.replays):
         why = "the source cannot give again what it held" if pipe.sink.remembers else "the sink cannot tell what it has"
         raise StateError(
-            f"{pipe.file.state.dir}: a journal is damaged, and {why}; bring an intact copy back, or go on without what is "
-            "lost: shoal pipe --accept-loss"
+            f"{pipe.file.state.dir}: a journal is damaged, and {why}; restore an intact copy, or continue "
+            "without what is lost: shoal pipe --accept-loss"
         )
 
 

@@ -73,14 +73,14 @@ class Late(FrozenModel):
     """Records whose own time is before that of earlier arrivals."""
 
     allow: Span = Field(description="how far behind is still in time, such as 10s")
-    then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further behind")
+    then: Literal["reject", "accept"] = Field(default="reject", description="what to do with those further behind")
 
 
 class Ahead(FrozenModel):
     """Records whose own time is after the time of day."""
 
     allow: Span = Field(default=3600.0, description="how far ahead is still accepted, such as 1h")
-    then: Literal["reject", "accept"] = Field(default="reject", description="what becomes of those further ahead")
+    then: Literal["reject", "accept"] = Field(default="reject", description="what to do with those further ahead")
 
 
 class Trace(FrozenModel):

@@ -27,7 +27,7 @@ def readiness(file: PipelineFile) -> Iterator[str]:
     refuse_loss(pipe, store)
     facts: dict[str, Any] = {"position": None, "sequence": 0, "marks": {}}
     if saved is None:
-        yield f"{file.state.dir}: no state yet; the pipeline begins anew"
+        yield f"{file.state.dir}: no state yet; the pipeline starts from the beginning"
     else:
         facts, changed = compatible_facts(saved, pipe.policy, file)
         yield f"{file.state.dir}: {facts['sequence']:,} tuples had left at the last checkpoint, {facts['held']:,} were held"

@@ -107,7 +107,7 @@ class Store:
         """
         numbers = sorted(self._numbers("checkpoint"), reverse=True)
         if not numbers and self._was_used:
-            raise StateError(f"{self._folder}: its checkpoints are missing; bring an intact copy of the folder back")
+            raise StateError(f"{self._folder}: its checkpoints are missing; restore an intact copy of the folder")
         if numbers:
             try:
                 self.reached = read_progress(self._folder / PROGRESS, self._cipher)
@@ -128,7 +128,7 @@ class Store:
             first = list(islice(entries, 1))
             return SavedState(checkpoint, chain(first, entries), not first and not checkpoint.facts["held"])
         if numbers:
-            raise StateError(f"{self._folder}: no checkpoint in it can be read; bring an intact copy of the folder back")
+            raise StateError(f"{self._folder}: no checkpoint in it can be read; restore an intact copy of the folder")
         return None
 
     @property

@@ -63,7 +63,7 @@ class TraceSink(Sink):
         """A mark of an earlier version does not say how many lines there are."""
         if mark is None or "lines" in mark:
             return mark
-        with guarded(self._path, StateError, "bring it back, and start again"), open(self._path, "rb") as file:
+        with guarded(self._path, StateError, "restore it, and start again"), open(self._path, "rb") as file:
             return {"lines": file.read(int(mark["at"])).count(b"\n"), "file": mark}
 
     def _resumed(self, mark: Position | None) -> FileSink:

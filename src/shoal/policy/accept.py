@@ -32,7 +32,7 @@ def _accepted(value: object) -> Mapping[str, float]:
         try:
             found[name] = percentage(share)
         except ValueError:
-            problems.append((name, "is no share; write it like 5%, or as a number from 0 to 1"))
+            problems.append((name, "is not a share; write it like 5%, or as a number from 0 to 1"))
     if problems:
         raise refusal(*problems)
     return FrozenMap(found)

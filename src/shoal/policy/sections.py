@@ -149,7 +149,7 @@ class Time(FrozenModel):
         if self.publish != "generalize":
             raise refusal(("grid", "is for publish: generalize; write that, or remove it"))
         if not self.grid >= MILLISECOND or abs(self.grid * 1000 - round(self.grid * 1000)) > 1e-6 * self.grid:
-            raise refusal(("grid", "is no whole number of milliseconds, at least one; round it"))
+            raise refusal(("grid", "is not a whole number of milliseconds, at least one; round it"))
         return self
 
 

@@ -126,7 +126,9 @@ def _of_file(data: bytes, name: str) -> dict[str, list[str]]:
             if not row or (len(row) == 1 and row[0].isspace()):
                 continue
             if len(row) != 2:
-                raise PolicyError([f"{name}, line {rows.line_num}: is no pair; write a value, ';' and the name of its block"])
+                raise PolicyError(
+                    [f"{name}, line {rows.line_num}: is not a pair; write a value, ';' and the name of its block"]
+                )
             found.setdefault(canonical(row[1]) or "", []).append(row[0])
     except csv.Error:
         raise PolicyError([f"{name}, line {rows.line_num}: its quotes do not match; double a quote inside quotes"]) from None
@@ -143,7 +145,7 @@ def _checked(blocks: Sequence[object], names: list[str] | None) -> Blocks:
     for place, block in zip(places, blocks, strict=True):
         found = list(_values(block)) if isinstance(block, list | tuple) else None
         if not found:
-            problems.append((place, "is no list of values; write it like [flu, cold]"))
+            problems.append((place, "is not a list of values; write it like [flu, cold]"))
             continue
         problems += ((place, problem) for problem in _problems(found, names is None))
         for value in found:
@@ -168,7 +170,7 @@ def _values(block: Sequence[object]) -> Iterator[str]:
 
 def _problems(values: Sequence[str], by_values: bool) -> Iterator[str]:
     if "" in values:
-        yield "has a value that is no text, or empty; write values only"
+        yield "has a value that is empty or not text; write values only"
     if len({*values}) < len(values):
         yield "names a value twice; keep one"
     if UNLISTED in values:

@@ -68,7 +68,7 @@ class Published:
 
     def _read(self, field: str) -> Values:
         if field not in self._table.schema.names:
-            raise InputError(f"{field}: is no column of the table; choose among {', '.join(self._table.schema.names)}")
+            raise InputError(f"{field}: is not a column of the table; choose among {', '.join(self._table.schema.names)}")
         column = self._table.column(field)
         return read_values(
             pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type), self._tells(field)

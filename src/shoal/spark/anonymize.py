@@ -71,7 +71,8 @@ def anonymize(
         What counts the received and the rejected records: an `Observation` of Spark for a batch DataFrame, or the name that
         the counts have in `observedMetrics`. By default shoal-1, shoal-2 and so on.
     drain
-        A `Drain`: it tells a streaming query that its input has ended, so that everything leaves.
+        A `Drain`: it tells a streaming query that its input has ended, so that everything leaves. Not for z-anonymity, which
+        holds no tuple back.
     late
         For a streaming query with a `time` window: how far the time of a record may be behind the newest time of the batches
         before, such as 10s; other records are rejected. By default none is. The result has a watermark then, if the time is
@@ -87,13 +88,15 @@ def anonymize(
     """
     policy, lanes = _with_lanes(given_policy(policy), lanes)
     if not 0 <= max_rejected <= 1:
-        raise InputError("max_rejected: is no share; give a number from 0 to 1, such as 0.05")
+        raise InputError("max_rejected: is not a share; give a number from 0 to 1, such as 0.05")
     records = _records(df, policy)
     if df.isStreaming and isinstance(observation, Observation):
         raise InputError("observation: Spark has no Observation of a streaming query; give a name, and read observedMetrics")
     allowed = None if late is None else allowed_delay(late, df, policy)
+    if drain and policy.is_filter:
+        raise InputError("drain: z-anonymity holds no tuple back; leave it out, and use trigger(availableNow=True)")
     if trace and policy.is_filter:
-        raise InputError("trace: is not there for z-anonymity, whose output shoal audit judges without one; leave it out")
+        raise InputError("trace: is not supported for z-anonymity, whose output shoal audit judges without one; leave it out")
     if trace and lanes > 1 and policy.window is not None and policy.window.kind == "buffer":
         raise InputError("trace: under window.buffer no lane counts the arrivals of the others; use lanes=1")
     schema = arrow_schema(df.sparkSession, df.select(*(F.col(f"`{name}`") for name in named(df, policy))).schema)
@@ -174,12 +177,14 @@ def _routing(
     if not records.isStreaming:
         return Routing(_learned(records, policy), keys(lanes, partitions))
     if folder is None:
-        raise InputError("split_tree: name a folder, such as one beside the checkpoint, that a query goes on with")
+        raise InputError("split_tree: name a folder, such as one beside the checkpoint, which a restarted query uses")
     found = load(records.sparkSession, folder, key)
     if found is not None:
         routing = Routing.from_bytes(found)
         if len(routing.keys) != lanes + 1:
-            raise StateError(f"split_tree: has {len(routing.keys) - 1} lanes, not {lanes}; give that number, or begin anew")
+            raise StateError(
+                f"split_tree: has {len(routing.keys) - 1} lanes, not {lanes}; give that number, or start with another folder"
+            )
         return routing
     if sample is None:
         raise InputError("sample: is needed to learn the split tree of a streaming query; give a batch DataFrame")

@@ -23,7 +23,7 @@ class FileSource:
 
     def problems(self) -> Iterator[str]:
         if self._kind not in _FORMATS or suffix(self._path).startswith(".tsv"):
-            yield "source.file.path: is a format that is not there on Spark; use .jsonl, .csv or .parquet"
+            yield "source.file.path: is a format that is not supported on Spark; use .jsonl, .csv or .parquet"
 
     def schema(self, spark: SparkSession) -> StructType:
         """The types of the columns, from the existing files."""
@@ -46,7 +46,7 @@ class FileSink:
 
     def problems(self) -> Iterator[str]:
         if kind(self._path) != "jsonl":
-            yield "sink.file.path: is a format that is not there on Spark; use .jsonl, or the sink parquet"
+            yield "sink.file.path: is a format that is not supported on Spark; use .jsonl, or the sink parquet"
 
     def session(self) -> Mapping[str, str]:
         """What the session needs for it."""

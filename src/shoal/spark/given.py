@@ -60,7 +60,7 @@ def named_columns(df: DataFrame, policy: Policy) -> list[Column]:
 
 def refuse_connect(df: DataFrame) -> None:
     if type(df).__module__.startswith("pyspark.sql.connect"):
-        raise InputError("df: is a DataFrame of Spark Connect, which is not there for shoal; use a session with a master")
+        raise InputError("df: is a DataFrame of Spark Connect, which shoal does not support; use a session with a master")
 
 
 def with_dots(names: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from shoal.pipeline import Damaged, FileCipher
 from shoal.policy import Policy
 from shoal.spark.routing import Routing
 
-_OTHER_TREE = "split_tree: is not the one that the state was made with; give that of this query, or begin anew"
+_OTHER_TREE = "split_tree: is not the one that the state was made with; give that of this query, or use another checkpoint"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Job:
         try:
             header, state = self.cipher.pieces(data)
         except (Damaged, ValueError):
-            raise StateError("the state of a lane is damaged; begin anew with another checkpoint") from None
+            raise StateError("the state of a lane is damaged; start with another checkpoint") from None
         found = json.loads(header)
         if found["routing"] != self.routing.digest:
             raise StateError(_OTHER_TREE)

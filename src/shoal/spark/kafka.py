@@ -110,10 +110,10 @@ def messages(found: DataFrame) -> DataFrame:
 
 def _problems(place: str, settings: Any) -> Iterator[str]:
     if settings.format != "json":
-        yield f"{place}.kafka.format: is not there on Spark; use json"
+        yield f"{place}.kafka.format: is not supported on Spark; use json"
     for name in ("timestamp", "headers", "envelope", "key"):
         if getattr(settings, name, None):
-            yield f"{place}.kafka.{name}: is not there on Spark; remove it"
+            yield f"{place}.kafka.{name}: is not supported on Spark; remove it"
     if settings.options:
         yield f"{place}.kafka.options: are of another client than Spark's; call shoal.spark.anonymize with Spark's own options"
 

@@ -34,7 +34,7 @@ def allowed_delay(given: float | str, df: DataFrame, policy: Policy) -> float:
     try:
         return float(span(given))
     except ValueError:
-        raise InputError("late: is no duration; write it like 250ms, 30s, 5m, or as a number of seconds") from None
+        raise InputError("late: is not a duration; write it like 250ms, 30s, 5m, or as a number of seconds") from None
 
 
 def with_watermark(found: DataFrame, policy: Policy, late: float) -> DataFrame:

@@ -65,17 +65,18 @@ def pipe(file: PipelineFile, master: str, started: Callable[[Any], None] = lambd
         sink.write(shaped(anonymize(records, policy, lanes, key=key)))
         return
     stream = source.read(spark.readStream, schema)
-    ending = Drain()
+    ending = Drain() if drain and not policy.is_filter else None  # z-anonymity holds nothing back
     late = file.late.allow if file.late and file.late.then == "reject" else None
     found = anonymize(
         stream, policy, lanes, sample=records, split_tree=f"{home}/split_tree", key=key, observation="shoal", drain=ending,
         late=late,
     )  # fmt: skip
     writer = sink.writer(shaped(found)).option("checkpointLocation", f"{home}/checkpoint")
-    if drain and not policy.is_filter:
+    if ending:
         ending.run(writer.trigger(availableNow=True), started)
         return
-    query = writer.trigger(processingTime=f"{file.state.checkpoint} seconds").start()
+    trigger = {"availableNow": True} if drain else {"processingTime": f"{file.state.checkpoint} seconds"}
+    query = writer.trigger(**trigger).start()
     started(query)
     query.awaitTermination()
 
@@ -128,10 +129,10 @@ def _problems(file: PipelineFile) -> Iterator[str]:
         if chosen.name in known:
             yield from known[chosen.name](chosen.settings).problems()
         else:
-            yield f"{place}.{chosen.name}: is not there on Spark; use {', '.join(known)}, or call shoal.spark.anonymize"
+            yield f"{place}.{chosen.name}: is not supported on Spark; use {', '.join(known)}, or call shoal.spark.anonymize"
     for name in ("bags", "dead_letters", "trace", "telemetry"):
         if getattr(file, name) is not None:
-            yield f"{name}: is not there on Spark; remove it"
+            yield f"{name}: is not supported on Spark; remove it"
 
 
 def _lines(found: DataFrame) -> DataFrame:

@@ -38,5 +38,5 @@ def load(spark: SparkSession, folder: str, secret: str) -> bytes | None:
         ((sealed,),) = rows
         (value,) = FileCipher(secret).pieces(bytes(sealed))
     except (Damaged, ValueError):
-        raise StateError(f"{folder}: is damaged; bring it back, or begin anew with another checkpoint") from None
+        raise StateError(f"{folder}: is damaged; restore it, or start with another checkpoint") from None
     return value

@@ -43,7 +43,7 @@ class ParquetFolder:
     def problems(self) -> Iterator[str]:
         yield from _problems(self.name, self._settings)
         if self._settings.partition is not None:
-            yield "sink.parquet.partition: is not there on Spark; remove it"
+            yield "sink.parquet.partition: is not supported on Spark; remove it"
 
     def session(self) -> Mapping[str, str]:
         """What the session needs for it."""
@@ -152,9 +152,9 @@ def kept_type(kind: DataType) -> DataType:
 
 def _problems(name: str, settings: Any) -> Iterator[str]:
     if settings.roll != Rolled.model_fields["roll"].default:
-        yield f"sink.{name}.roll: is not there on Spark, where a commit is a micro-batch; remove it, and set state.checkpoint"
+        yield f"sink.{name}.roll: is not supported on Spark: a commit is a micro-batch; remove it, and set state.checkpoint"
     if settings.number is not None:
-        yield f"sink.{name}.number: is not there on Spark; remove it"
+        yield f"sink.{name}.number: is not supported on Spark; remove it"
 
 
 def _check(spark: SparkSession, name: str, package: str) -> None:

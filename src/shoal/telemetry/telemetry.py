@@ -165,7 +165,7 @@ class Telemetry:
         with self._lock:
             self._advance(self._clock())
             self._state, self.has_run = RUNNING, True
-            self._say("info", "The pipeline has started." if not (stats and stats.received) else "The pipeline goes on.")
+            self._say("info", "The pipeline has started." if not (stats and stats.received) else "The pipeline continues.")
             if stats:
                 self._stats, self._before = stats, totals(stats)
                 if self._wall_waits:

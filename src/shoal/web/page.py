@@ -69,7 +69,7 @@ def _stream(figures: dict[str, Any]) -> Iterator[Metric]:
 
 def _groups(figures: dict[str, Any]) -> Iterator[Metric]:
     totals, policy = figures["totals"], figures["policy"]
-    left = CounterMetricFamily("shoal_released", "Tuples that left, by how.", labels=["how"])
+    left = CounterMetricFamily("shoal_released", "Tuples that left, by outcome.", labels=["how"])
     for name, how in _LEFT.items():
         left.add_metric([how], totals.get(name, 0))
     yield left

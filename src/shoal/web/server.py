@@ -71,7 +71,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = Listener(family, kind, protocol)
     except (OSError, OverflowError):
-        raise InputError(f"--host {host}: is no address of this machine; use 127.0.0.1, or one that it has") from None
+        raise InputError(f"--host {host}: is not an address of this machine; use 127.0.0.1, or one of its addresses") from None
     with listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -61,7 +61,7 @@ def helper(evidence: Evidence, groups: Groups, name: str, codes: Integers, draw:
     found = outcome(evidence, groups, unusual, np.sort(draw.permutation(attacked)[:MOST]))
     best, everywhere = int(found.right.argmax()), float(unusual.sum() / (value > 0).sum())
     which = f"groups of more than {evidence.policy.privacy.k} members" if grown.any() else "groups"
-    shares = f"{found.share:.1%} of their members, {everywhere:.1%} of all have one"
+    shares = f"{100 * found.share:.1f} % of their members, {100 * everywhere:.1f} % of all have one"
     detail = f"{GUESSES[best]}, in {which} with several values; {shares}"
     return attack.run(min(MOST, len(attacked)), float(found.right[best]), max(found.share, everywhere), detail)
 

@@ -15,7 +15,7 @@ from shoal.audit.promises import shared
 from shoal.audit.trace import GENERALIZED, NO_ROW, RELEASED, WITHHELD
 from shoal.audit.values import Flags, Ints
 
-_AGAIN = "bears a pseudonym of another period"
+_AGAIN = "has a pseudonym of another period"
 
 
 def z_users(evidence: Observed) -> Finding:
@@ -100,8 +100,8 @@ def _few(evidence: Observed) -> str:
 
 def _z_follows(evidence: Observed) -> str:
     if evidence.trace is None:
-        return f"z follows the stream and stands in no file: counts are held against its floor of {evidence.least}"
-    return f"z follows the stream: counts are held against the z of the trace, and that against its floor of {evidence.least}"
+        return f"z follows the stream and is not in the files: counts are compared with its floor of {evidence.least}"
+    return f"z follows the stream: counts are compared with the z of the trace, and that with its floor of {evidence.least}"
 
 
 def exact(evidence: Observed) -> Finding:
@@ -130,7 +130,7 @@ def exact(evidence: Observed) -> Finding:
             docket.records(np.flatnonzero(known), "withheld, but the item or an ancestor had z users")
             checked += int(dropped.sum())
         else:
-            notes.append("what was dropped cannot be judged, since its z stands in no file")
+            notes.append("what was dropped cannot be judged, because its z is not in the files")
     behind = int((count.behind & ~count.rejected).sum())
     if behind:
         notes.append(f"{behind:,} observations more than a window behind the stream are not judged")
@@ -147,7 +147,7 @@ def _as_predicted(evidence: Observed, docket: Docket, says: str) -> Finding:
     else:
         docket.rows(evidence.strange, "is not what the input and the policy lead to")
         docket.records(evidence.missing, "should have left, but is not in the output")
-        note = "without a trace the output is held against what the input and the policy lead to"
+        note = "without a trace the output is compared with what the input and the policy lead to"
     return docket.finding("exact", says, otherwise=Verdict.NOT_CHECKABLE, checked=evidence.released, note=note)
 
 
@@ -195,7 +195,7 @@ def true(evidence: Observed) -> Finding:
     if evidence.rule.withheld == "drop":
         docket.rows(np.flatnonzero(blank), "the item is blank, though the policy drops what is withheld", field)
     if evidence.trace is None:
-        docket.rows(np.flatnonzero(evidence.nodes.shown == UNKNOWN), "is no item of the input and no ancestor of one", field)
+        docket.rows(np.flatnonzero(evidence.nodes.shown == UNKNOWN), "is neither an item of the input nor an ancestor", field)
         note = "needs a trace, which names the observation of each row"
         return docket.finding("true", says, otherwise=Verdict.NOT_CHECKABLE, note=note)
     rows, level = evidence.linked, evidence.level
@@ -237,8 +237,8 @@ def pseudonyms(evidence: Observed) -> Finding:
     user_in_period = user * (int(evidence.period.max(initial=0)) + 1) + period
     for what, name, owner in (
         (_AGAIN, evidence.pseudonym, period),
-        ("bears a pseudonym of another user", evidence.pseudonym, user),
-        ("bears another pseudonym than before in its period", user_in_period, evidence.pseudonym),
+        ("has a pseudonym of another user", evidence.pseudonym, user),
+        ("has another pseudonym than before in its period", user_in_period, evidence.pseudonym),
     ):
         wrong = _other(name[rows], owner[rows])
         docket.rows(rows[wrong], what, person)
@@ -265,7 +265,7 @@ def silent(evidence: Observed) -> Finding:
         if person not in evidence.absent:
             docket.rows(np.flatnonzero(evidence.raw), "holds a user of the input instead of a pseudonym", person)
             odd = ~evidence.formed & ~evidence.raw
-            docket.rows(np.flatnonzero(odd), "is no pseudonym of 32 hexadecimal digits", person)
+            docket.rows(np.flatnonzero(odd), "is not a pseudonym of 32 hexadecimal digits", person)
 
     says = "no identity, no field that the policy does not list, no value that no row shows"
     return shared.silent(evidence, says, evidence.released, look)

@@ -23,7 +23,7 @@ def policy(report: WindowReport) -> Markup:
     unit = "seconds" if held.window.timed else "arrivals" if held.window.kind == "count" else "tuples held"
     rows: list[tuple[Part, Part]] = [
         ("person", held.person or "none: each record is a person"),
-        ("records without a person", "are persons of their own" if held.person_missing == "own" else "are rejected"),
+        ("records without a person", "count as different persons" if held.person_missing == "own" else "are rejected"),
         ("time", f"{held.time.field}, publish: {held.time.publish}" if held.time else "none"),
         ("k", f"{held.privacy.k}, nulls match: {held.privacy.nulls_match}{_support(held)}"),
         ("suppressed rows", _SUPPRESSED[held.suppressed]),
@@ -55,7 +55,7 @@ def fields(held: Policy) -> list[tuple[str, str, str]]:
     if held.item:
         tree = held.item.hierarchy
         found.append((held.person or "", "person", "under a pseudonym that changes"))
-        found += [(name, "item", hierarchy(tree) if tree else "as it came, or not at all") for name in held.item.names]
+        found += [(name, "item", hierarchy(tree) if tree else "unchanged, or not at all") for name in held.item.names]
     return found + [
         (name, each.role, (_stable(held, name) or _described(each)) + asks.get(name, ""))
         for name, each in held.attributes.items()
@@ -76,10 +76,10 @@ def _stable(held: Policy, name: str) -> str:
     """How a stable attribute is published; empty where the attribute is not declared so."""
     if name in held.blocks:
         blocks = held.blocks[name].values
-        return f"the block of its value, of {count(len(blocks))} blocks of {count(min(map(len, blocks)))} values at the least"
+        return f"the block of its value, of {count(len(blocks))} blocks of at least {count(min(map(len, blocks)))} values"
     if name in held.bags:
         return f"apart from the rows, in bags of at least {count(held.bags[name])} values"
-    return "stable, and yet as it came" if held.shown_as(name) == "exact" else ""
+    return "stable, but published unchanged" if held.shown_as(name) == "exact" else ""
 
 
 def asked(demand: Requirement) -> str:

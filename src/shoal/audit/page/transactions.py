@@ -45,7 +45,7 @@ LIMITS = (
         "The secret.",
         "A holder of the secret can link all pseudonyms with users. It is no part of these files, and was not judged.",
     ),
-    ("The trace.", "It links rows with observations. With this report it is not needed any more; guard it like the input."),
+    ("The trace.", "It links rows with observations. After this report it is not needed any more; protect it like the input."),
 )
 HOW = {
     True: "The observation behind each row is known: from the trace, or because the output is what follows from the input "
@@ -119,10 +119,10 @@ def policy(report: FilterReport) -> Markup:
     if not isinstance(rule.z, int):
         z = f"follows the stream: k {rule.z.auto.k}, probability {decimal(rule.z.auto.probability)}, floor {rule.z.floor}"
     tree = held.item.hierarchy
-    shown = hierarchy(tree) if tree else "as it came, or not at all"
+    shown = hierarchy(tree) if tree else "unchanged, or not at all"
     rows: list[tuple[Part, Part]] = [
         ("person", f"{held.person}, under a pseudonym"),
-        ("records without a person", "are persons of their own" if held.person_missing == "own" else "are rejected"),
+        ("records without a person", "count as different persons" if held.person_missing == "own" else "are rejected"),
         ("time", f"{held.time.field}, as it came"),
         ("item", f"{', '.join(held.item.names)}: {shown}"),
         ("z", z),

@@ -31,7 +31,7 @@ def _waiting(report: WindowReport) -> Markup:
     figures = report["in time"].figures
     counts = figures.get("histogram", {}).get("counts", [])
     if not counts:
-        return tag("p", "How long tuples were held stands in the trace, which was not given.", class_="note")
+        return tag("p", "The trace shows how long tuples were held; it was not given.", class_="note")
     unit, top = figures["unit"], figures["histogram"]["edges"][-1]
     shares = {float(share): wait for share, wait in figures["shares"].items()}
     caption = (
@@ -56,7 +56,7 @@ def utility(report: WindowReport) -> Markup:
     caption = f"Loss over time: {stretches}; dashed: mean of all, {decimal(mean)}."
     axis = ("first row", f"row {count(report.rows['output'])}")
     measures = [
-        ("mean loss", decimal(mean), "0: as it came; 1: nothing shown"),
+        ("mean loss", decimal(mean), "0: unchanged; 1: nothing left"),
         ("in doubt", percent(use.doubt), "values of rows not suppressed that say “or missing”"),
         ("mean cost with waiting", _or_trace(use.cost), "loss, doubled for a wait of the window's length (FAST, equation 8)"),
         ("suppressed", percent(use.suppressed), "rows that show the root everywhere"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shoal.audit.report import Report, WindowReport
 
 HOW = {
-    True: "The trace tells which record is behind each row, so that every value was compared with what is published, and every "
+    True: "The trace says which record is behind each row, so every value was compared with what is published, and every "
     "group was counted in persons at the moment it left.",
     False: "There was no trace. Rows cannot be linked with records, so that only what an outsider sees was judged: classes of "
     "equal rows, names and forms of fields, numbers of records and of values.",
@@ -50,7 +50,7 @@ _LIMITS = (
         "Members who are known.",
         "An outsider who knows all but one of a group's members, or put them there, finds the last one.",
     ),
-    ("The trace.", "It links rows with records. With this report it is not needed any more; guard it like the input."),
+    ("The trace.", "It links rows with records. After this report it is not needed any more; protect it like the input."),
 )
 
 
@@ -64,7 +64,7 @@ def banner(report: Report, limits: str) -> Markup:
         text.append(f"Not checkable from these files: {', '.join(unknown)}.")
     if absent:
         text.append(f"Not promised by this policy: {', '.join(absent)}.")
-    text.append(f"What no promise covers stands under “{limits}”.")
+    text.append(f"What no promise covers is under “{limits}”.")
     strong = tag("strong", f"{_SIGNS[headline.colour]} {sentence(headline.text)}")
     return tag("div", strong, *(tag("p", each) for each in text), class_=f"verdict {_BANNERS[headline.colour]}", role="status")
 
@@ -82,7 +82,7 @@ def facts(report: WindowReport) -> Markup:
             percent(rows["suppressed"] / max(1, rows["accepted"])),
             f"{plural(rows['suppressed'], 'row')} suppressed",
         ),
-        ("mean loss", decimal(use.loss.mean), "0 as it came, 1 nothing shown"),
+        ("mean loss", decimal(use.loss.mean), "0 unchanged, 1 nothing left"),
     ]
     tiles += _values(report)
     if waits.get("longest") is not None:

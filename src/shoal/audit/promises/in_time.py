@@ -37,8 +37,8 @@ def in_time(evidence: Evidence) -> Finding:
     known = trace.row != NO_ROW
     came = np.where(known, now[trace.row] if len(now) else math.nan, math.nan)
     if policy.window.timed:
-        docket.lines(np.flatnonzero(trace.arrived < came - INSTANT), "the trace lets it arrive before its own time")
-        docket.lines(_overtaken(trace), "the trace lets it arrive after a record that came later")
+        docket.lines(np.flatnonzero(trace.arrived < came - INSTANT), "according to the trace, it arrived before its own time")
+        docket.lines(_overtaken(trace), "according to the trace, it arrived after a record that came later")
         now = _ticked(now, trace)
         ticked = int((trace.arrived > came + INSTANT).sum())
         if ticked:
@@ -49,11 +49,13 @@ def in_time(evidence: Evidence) -> Finding:
     docket.lines(np.flatnonzero(wait < 0), "left before it came")
     late = trace.released > _due(trace, now, stays(policy))
     docket.lines(np.flatnonzero(late), f"left past its deadline of {longest:g} {unit}")
-    docket.lines(_displaced(trace, late), "the trace lets it leave out of order")
+    docket.lines(_displaced(trace, late), "according to the trace, it left out of order")
     if policy.stretch > 1:
         due = _due(trace, now, stays(policy, stretched=False))
         stretched = figures["stretched"] = _stretch(evidence, docket, trace, due, late)
-        note = "; ".join(filter(None, [note, f"{stretched:,} tuples were held past the window, for want of k persons"]))
+        note = "; ".join(
+            filter(None, [note, f"{stretched:,} tuples were held past the window: fewer than k persons were there"])
+        )
     figures |= {"late": int(late.sum()), **_waiting(wait)}
     return docket.finding("in time", says, otherwise=otherwise, note=note, checked=len(wait), figures=figures)
 

@@ -81,7 +81,7 @@ def one_time(evidence: Evidence) -> Finding:
     docket.rows(np.flatnonzero(nothing), "shows no time", field)
     rest = ~evidence.suppressed & shown
     off = rest & ~(_on_grid(moment.lo, grid) & _on_grid(moment.hi, grid))
-    docket.rows(np.flatnonzero(off), "an end of the time is no multiple of time.grid", field)
+    docket.rows(np.flatnonzero(off), "an end of the time is not a multiple of time.grid", field)
     if rest.any():
         figures["mean_width"] = float((moment.hi - moment.lo)[rest].mean())
     if evidence.trace is None:

@@ -229,7 +229,7 @@ def diversity(evidence: Evidence) -> Finding:
         if name not in evidence.absent or moments.traced:
             figures[name]["least"] = _least_diverse(evidence, docket, moments, name, bound)
     least = ((in_short(bound), name, figures[name]["least"]) for name, bound in asked.items())
-    notes = [f"{name}: {found:.3g} at the least, {bound}" for bound, name, found in least if found is not None]
+    notes = [f"{name}: at least {found:.3g}, {bound}" for bound, name, found in least if found is not None]
     notes += [f"{name}: {each['withheld']:,} values withheld" for name, each in figures.items() if each["withheld"]]
     note = "; ".join(notes if moments.traced else [*notes, _OUTSIDER])
     return docket.finding("diversity", _DIVERSITY, checked=len(moments.place) * len(asked), figures=figures, note=note)
@@ -289,7 +289,7 @@ def closeness(evidence: Evidence) -> Finding:
     for demand in able:
         figures[demand.name]["largest"] = _furthest(evidence, docket, moments, demand)
     notes = [
-        f"{name}: {each['largest']:.3g} at the most from the {each['reference']}, t={each['t']:g}"
+        f"{name}: at most {each['largest']:.3g} from the {each['reference']}, t={each['t']:g}"
         for name, each in figures.items()
         if each["largest"] is not None
     ]

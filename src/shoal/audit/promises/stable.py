@@ -35,7 +35,7 @@ def in_blocks(evidence: Evidence) -> Finding:
     for name in names:
         before, after = evidence.sensitive[name], evidence.shown[name]
         foreign = np.array([text == NO_BLOCK for text in after.to_pylist()], bool)
-        docket.rows(np.flatnonzero(foreign), "what is shown is no block of the policy", name)
+        docket.rows(np.flatnonzero(foreign), "what is shown is not a block of the policy", name)
         if trace is None:
             if not foreign.any() and not no_more(before, after):
                 docket.add("the blocks are not those of the values of the input", field=name)

@@ -82,7 +82,7 @@ def _k_rows(evidence: Evidence, says: str) -> Finding:
     note = "without a trace rows that look alike are counted, as an outsider sees them, not persons"
     unknown = int(found.unknown.sum())
     if unknown:
-        note += f"; {unknown:,} rows match few others at sight and were not compared with all"
+        note += f"; {unknown:,} rows seem to match few others, and were not compared with all"
     checked = int((~evidence.suppressed).sum()) - unknown
     otherwise = Verdict.NOT_CHECKABLE if unknown else Verdict.HELD
     return docket.finding("k persons", says, otherwise=otherwise, checked=checked, figures=figures, note=note)
@@ -122,7 +122,7 @@ def support(evidence: Evidence) -> Finding:
         docket.rows(grouped[shows & scarce[group]], what, name)
         bared |= scarce
     figures["groups"] = int(bared.sum())
-    note = f"{figures['groups']:,} of {groups:,} groups have something that fewer than {least} persons of theirs have"
+    note = f"{figures['groups']:,} of {groups:,} groups have a value that fewer than {least} of their persons have"
     return docket.finding("support", says, note=note, checked=len(grouped), figures=figures)
 
 
@@ -169,7 +169,7 @@ def true(evidence: Evidence) -> Finding:
 
 def _doubted(evidence: Evidence, before: str = "") -> str:
     is_blurred = evidence.policy.privacy.nulls_match == "blurred"
-    return f"{before}{evidence.doubt:.1%} of the values say “or missing”" if is_blurred else ""
+    return f"{before}{100 * evidence.doubt:.1f} % of the values say “or missing”" if is_blurred else ""
 
 
 def _untrue(evidence: Evidence) -> Flags:
@@ -281,7 +281,7 @@ def alike(evidence: Evidence) -> Finding:
     trace, reading = evidence.trace, evidence.policy.privacy.nulls_match
     says = _ALIKE[reading]
     for name in evidence.forms.keys() & evidence.row.keys():
-        docket.rows(evidence.forms[name], "is written in another way than where other rows show the same", name)
+        docket.rows(evidence.forms[name], "is written in another way than in other rows that show the same", name)
     if trace is None:
         return docket.finding("alike", says, otherwise=Verdict.NOT_CHECKABLE, note="needs a trace, which names the groups")
     grouped = np.flatnonzero(~evidence.suppressed & (trace.cluster >= 0) & ~_untrue(evidence))
@@ -395,7 +395,7 @@ def silent(evidence: Evidence) -> Finding:
             if isinstance(column, Band):
                 _look_at_intervals(docket, name, column, attribute)
             else:
-                docket.rows(np.flatnonzero(column.node == NO_NODE), "what is published is no node of the hierarchy", name)
+                docket.rows(np.flatnonzero(column.node == NO_NODE), "what is published is not a node of the hierarchy", name)
 
     says = "no identity, no field that the policy does not list, no raw quasi-identifier"
     return shared.silent(evidence, says, evidence.released * len(evidence.published), look)
@@ -405,7 +405,7 @@ def _look_at_intervals(docket: Docket, name: str, column: Band, attribute: Attri
     shown = ~column.null
     formed = column.lo <= column.hi
     within = (column.lo >= attribute.low) & (column.hi <= attribute.high)
-    docket.rows(np.flatnonzero(shown & ~formed), "what is published is no interval", name)
+    docket.rows(np.flatnonzero(shown & ~formed), "what is published is not an interval", name)
     docket.rows(np.flatnonzero(shown & formed & ~within), "the interval leaves the range", name)
     off = ~(_on_grid(column.lo, attribute) & _on_grid(column.hi, attribute))
     docket.rows(np.flatnonzero(shown & formed & within & off), "an end of the interval is not on the grid", name)

@@ -50,7 +50,7 @@ MEASURES: Mapping[str, Measure] = {
     "linkage": Measure("linkage", "success of an attacker who knows a record's quasi-identifiers"),
     "whole_row": Measure("whole row", "success of an attacker who knows all of a record that the output shows"),
     "below_k": Measure("below k", "share of the rows in classes below k, with all that is published", 4),
-    "rate": Measure("tuples/s", "tuples a second, one core, Arrow in to Arrow out", -1, True),
+    "rate": Measure("tuples/s", "tuples per second, one core, Arrow in to Arrow out", -1, True),
 }
 
 
