@@ -34,6 +34,13 @@ def _broadcast(builder: Any, value: Any, size: int) -> Any:
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(_INT, size), [0] * size))
 
 
+def at_most(builder: Any, kind: Any, left: Any, right: Any) -> Any:
+    """left <= right, for numbers of this kind."""
+    if isinstance(kind, types.Float):
+        return builder.fcmp_ordered("<=", left, right)
+    return (builder.icmp_signed if kind.signed else builder.icmp_unsigned)("<=", left, right)
+
+
 @intrinsic
 def popcount(typing_context: Any, bits: Any) -> Any:
     """The number of 1 bits in a 64-bit word."""
@@ -66,14 +73,17 @@ def float_of(typing_context: Any, bits: Any) -> Any:
 
 @intrinsic
 def up_to(typing_context: Any, array: Any, start: Any, limit: Any) -> Any:
-    """Bit i: array[start + i] <= limit, for 64 entries of single precision."""
+    """Bit i: array[start + i] <= limit, for 64 entries."""
 
     def build(*call: Any) -> Any:
-        _, builder, _, (_, start, limit) = call
-        entries = builder.load(_pointer(call, 0, start, ir.VectorType(ir.FloatType(), ENTRIES)), align=4)
-        return builder.bitcast(builder.fcmp_ordered("<=", entries, _broadcast(builder, limit, ENTRIES)), ir.IntType(ENTRIES))
+        context, builder, signature, (_, start, limit) = call
+        kind = signature.args[0].dtype
+        lanes = ir.VectorType(context.get_value_type(kind), ENTRIES)
+        entries = builder.load(_pointer(call, 0, start, lanes), align=kind.bitwidth // 8)
+        found = at_most(builder, kind, entries, _broadcast(builder, limit, ENTRIES))
+        return builder.bitcast(found, ir.IntType(ENTRIES))
 
-    return types.uint64(array, types.int64, types.float32), build
+    return types.uint64(array, types.int64, array.dtype), build
 
 
 @intrinsic

@@ -41,6 +41,20 @@ def clear_group(v, group):
 @inner
 def enter(domain, v, t, group):
     """Put a tuple that is in no group into one."""
+    _put(domain, v, t, group)
+    _price(v, group)
+
+
+@inner
+def enter_all(domain, v, tuples, group):
+    """The same for several tuples; the group is priced once."""
+    for t in tuples:
+        _put(domain, v, t, group)
+    _price(v, group)
+
+
+@inlined
+def _put(domain, v, t, group):
     p, b = v.tuples, v.boxes
     b.persons[group] += not has_kin_in(p, t, group)
     p.older[t] = -1
@@ -64,7 +78,6 @@ def enter(domain, v, t, group):
         new = domain.sets[q] and _add_value(domain, b, group, q, place)
         if new or place < low or place > high:
             _measure(domain, v, q, group)
-    _price(v, group)
 
 
 @inlined

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.tide.shortlist import hold, shortlist
-from shoal.algorithms.tide.vectors import COLUMNS, least, up_to, widen_box
+from shoal.algorithms.tide.vectors import COLUMNS, LANES, least, widen_box
 from shoal.algorithms.tide.wave import FAR, MISSING, NOWHERE, is_mixed, units, with_one_more
 from shoal.blocks import STRIDE, bit_of, common_ancestor
-from shoal.compiled import first_one, inlined, inner
+from shoal.compiled import first_one, inlined, inner, up_to
 
 _LOWER = np.uint64((1 << COLUMNS) - 1)
 
@@ -120,24 +120,25 @@ def _strike(v, t, best, listed):
 
 @inlined
 def whole(entries):
-    """A number of entries, rounded up to whole strides."""
-    return (entries + STRIDE - 1) // STRIDE * STRIDE
+    """A number of entries, rounded up to what `least` takes. Where k is small, a whole stride would be nearly empty."""
+    return (entries + LANES - 1) // LANES * LANES
 
 
 @inlined
 def load(v, listed):
     """The places and weights of the tuples in the list; past its end, of a tuple without values."""
-    p, f = v.tuples, v.growth
+    p, f, width = v.tuples, v.growth, whole(listed)
     quasi = len(f.place)
+    for i in range(width - LANES, width):
+        f.heft[i] = 0.0
+    for q in range(quasi):
+        for i in range(width - LANES, width):
+            f.place[q, i] = MISSING
     for i in range(listed):
         t = f.listed[i]
         f.heft[i] = p.weight[t]
         for q in range(quasi):
             f.place[q, i] = p.place[t, q]
-    for i in range(listed, whole(listed)):
-        f.heft[i] = 0.0
-        for q in range(quasi):
-            f.place[q, i] = MISSING
 
 
 @inlined

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.tide.exchange import find_partner
-from shoal.algorithms.tide.groups import can_spare, clear_group, enter, leave, saving
-from shoal.algorithms.tide.growth import grow
+from shoal.algorithms.tide.groups import can_spare, clear_group, enter, enter_all, leave, saving
+from shoal.algorithms.tide.growth import grow, whole
 from shoal.algorithms.tide.rises import cheapest_group
 from shoal.algorithms.tide.shortlist import drop_columns
-from shoal.algorithms.tide.vectors import ENTRIES, least, up_to
+from shoal.algorithms.tide.vectors import least
 from shoal.algorithms.tide.wave import FAR, has_kin_in
-from shoal.compiled import first_one, inlined, inner
+from shoal.compiled import ENTRIES, first_one, inlined, inner, up_to
 
 
 @inner
@@ -31,9 +31,9 @@ def take_cheapest(domain, v, k):
         f.member[candidate, 0] = v.order[work.oldest]
     if size == k and f.price[candidate] < np.inf:
         clear_group(v, work.groups)
+        enter_all(domain, v, f.member[candidate, :k], work.groups)
         for i in range(k):
             t = f.member[candidate, i]
-            enter(domain, v, t, work.groups)
             f.busy[f.column[t]] = FAR
             work.free -= not has_kin_in(p, t, -1)
         work.groups += 1
@@ -49,7 +49,7 @@ def take_cheapest(domain, v, k):
 @inlined
 def _cheapest_candidate(price, seeds):
     """The candidate with the lowest price, the first on a tie."""
-    lowest, start = least(price, (seeds + ENTRIES - 1) // ENTRIES * ENTRIES), 0
+    lowest, start = least(price, whole(seeds)), 0
     while True:
         found = up_to(price, start, lowest)
         if found != 0:
@@ -119,7 +119,8 @@ def dissolve(domain, v, group):
     promised, members = 0.0, 0
     t = b.first[group]
     while t >= 0:
-        promised += min(cheapest_group(domain, v, t, p.cover_cost[t])[1], p.cover_cost[t])
+        most = min(p.cover_cost[t], limit - promised)
+        promised += min(cheapest_group(domain, v, t, most)[1], p.cover_cost[t])
         if promised >= limit:
             return False
         v.moved[members] = t
@@ -140,7 +141,7 @@ def dissolve(domain, v, group):
         t = v.moved[i]
         if p.group[t] >= 0:
             leave(domain, v, t)
-        enter(domain, v, t, group)
+    enter_all(domain, v, v.moved[:members], group)
     return False
 
 

@@ -5,6 +5,7 @@ quasi-identifier what the box would grow by, times the weight of all tuples that
 In single precision each of them is rounded three times at most, and so is the sum, once for each. So with Q quasi-identifiers a
 rough rise is wrong by less than e = (Q + 8) / 2^23 of itself. If m is the smallest rough rise, the exact rise of that group is
 below m / (1 - e), so is the smallest exact rise, and the rough rise of that group is below m (1 + e) / (1 - e) < m (1 + 4e).
+Rounding keeps order, so a rough rise never falls while the sum grows: once all are above a limit, the others need not be added.
 `algorithms.tide.wave` explains the arguments.
 """
 
@@ -12,33 +13,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.tide.vectors import ENTRIES, add_rises, least, up_to, wider_intervals, wider_nodes
+from shoal.algorithms.tide.vectors import add_rises, least, wider_intervals, wider_nodes
 from shoal.algorithms.tide.wave import MISSING, has_value, units
 from shoal.blocks import bit_of
-from shoal.compiled import first_one, inlined, inner
+from shoal.compiled import ENTRIES, first_one, inlined, inner, up_to
+
+_FEW = 4  # after so many quasi-identifiers the sums are compared with the limit
 
 
 @inner
 def cheapest_group(domain, v, t, limit):
     """The other group whose cost the tuple raises least, the first on a tie, and the rise; -1 and infinite if there is none, or
     if the rise is above the limit for sure."""
-    p, first, rise = v.tuples, v.work.first, v.boxes.rise
+    first, rise = v.work.first, v.boxes.rise
     best, lowest, groups = -1, np.inf, v.work.groups - first
     if groups == 0:
         return best, lowest
     width = (groups + ENTRIES - 1) // ENTRIES * ENTRIES
-    _rough_rises(domain, v, t, first, first + width)
-    if p.group[t] >= 0:
-        rise[p.group[t] - first] = np.inf
-    if v.work.single:
-        u = p.kin[t]
-        while u != t:
-            if p.group[u] >= 0:
-                rise[p.group[u] - first] = np.inf
-            u = p.kin[u]
     margin = 4 * (len(domain.width) + 8) / 2**23
-    rough = least(rise, width)
-    if rough == np.inf or rough > limit * (1 + margin):
+    rough = _rough_rises(domain, v, t, first, first + width, limit * (1 + margin))
+    if rough == np.inf:
         return best, lowest
     rough *= np.float32(1 + margin)
     for start in range(0, width, ENTRIES):
@@ -53,8 +47,44 @@ def cheapest_group(domain, v, t, limit):
 
 
 @inlined
-def _rough_rises(domain, v, t, first, last):
-    """boxes.rise[g]: roughly by how much the tuple would raise the cost of group `first` + g; infinite if there is none."""
+def _rough_rises(domain, v, t, first, last, most):
+    """boxes.rise[g]: roughly by how much the tuple would raise the cost of group `first` + g; infinite if it cannot join.
+
+    Returns the smallest; infinite if that is above `most`.
+    """
+    p, b = v.tuples, v.boxes
+    width, weight, added = last - first, np.float32(p.weight[t]), 0
+    _begin(domain, v, t, first, last)
+    for q in range(len(b.low)):
+        place = p.place[t, q]
+        if place == MISSING:
+            if v.work.strict:
+                rise = b.rise[:width]
+                loss, heavy, whole = b.loss[q, first:last], b.rough_weight[q, first:last], np.float32(v.scale.width[q])
+                for g in range(width):
+                    rise[g] += (whole - np.float32(loss[g])) * heavy[g]
+        elif domain.sets[q]:
+            _add_values(domain, v, q, place, weight, first, last)
+        elif domain.categorical[q]:
+            for start in range(0, width, ENTRIES):
+                _climb(domain, v, q, place, start, first + start)
+                add_rises(b.rise, start, b.wider, b.loss, b.rough_weight, q, first + start, weight)
+        else:
+            for start in range(0, width, ENTRIES):
+                wider_intervals(b.wider, start, b.low, b.high, q, first + start, place)
+                add_rises(b.rise, start, b.wider, b.loss, b.rough_weight, q, first + start, weight)
+        added += place != MISSING
+        if added == _FEW and most < np.inf:
+            added = 0
+            if least(b.rise, width) > most:
+                return np.float32(np.inf)
+    rough = least(b.rise, width)
+    return rough if rough <= most else np.float32(np.inf)
+
+
+@inlined
+def _begin(domain, v, t, first, last):
+    """boxes.rise[g]: what the tuple would add before any box grows: what each group loses already, and doubt."""
     p, b, own = v.tuples, v.boxes, v.tuples.pattern[t]
     width = last - first
     rise, lost, closed = b.rise[:width], b.lost[first:last], b.closed[first:last]
@@ -69,25 +99,16 @@ def _rough_rises(domain, v, t, first, last):
             rise[g] -= np.float32(loss[g])
     for g in range(width):
         rise[g] = rise[g] * weight + closed[g]
-    for q in range(len(b.low)):
-        place = p.place[t, q]
-        if place == MISSING:
-            if v.work.strict:
-                loss, heavy, whole = b.loss[q, first:last], b.rough_weight[q, first:last], np.float32(v.scale.width[q])
-                for g in range(width):
-                    rise[g] += (whole - np.float32(loss[g])) * heavy[g]
-        elif domain.sets[q]:
-            _add_values(domain, v, q, place, weight, first, last)
-        elif domain.categorical[q]:
-            for start in range(0, width, ENTRIES):
-                _climb(domain, v, q, place, start, first + start)
-                add_rises(b.rise, start, b.wider, b.loss, b.rough_weight, q, first + start, weight)
-        else:
-            for start in range(0, width, ENTRIES):
-                wider_intervals(b.wider, start, b.low, b.high, q, first + start, place)
-                add_rises(b.rise, start, b.wider, b.loss, b.rough_weight, q, first + start, weight)
     if v.work.blurred:
         _add_doubts(v, own, first, last)
+    if p.group[t] >= 0:
+        b.rise[p.group[t] - first] = np.inf
+    if v.work.single:
+        u = p.kin[t]
+        while u != t:
+            if p.group[u] >= 0:
+                b.rise[p.group[u] - first] = np.inf
+            u = p.kin[u]
 
 
 @inlined

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.tide.vectors import ENTRIES, up_to
 from shoal.algorithms.tide.wave import FAR, MISSING, is_mixed, units, with_one_more
 from shoal.blocks import STRIDE, bit_of, common_ancestor
-from shoal.compiled import first_one, inlined, inner, popcount
+from shoal.compiled import ENTRIES, first_one, inlined, inner, popcount, up_to
 
 _STALE = 6  # columns of tuples in groups are removed when they are this part of all
 _NONE = np.uint16(0)
@@ -118,27 +117,35 @@ def _measure(domain, v, width):
     for j in range(width):
         key[j] = 0
     for q in range(len(domain.width)):
-        low, high, column = f.low[q], f.high[q], f.near[q, :width]
+        low, high, column, doubt = f.low[q], f.high[q], f.near[q, :width], _NONE
         if work.blurred and not is_mixed(low, high, f.lacks[q]):
-            _add_doubt(key, column, low <= high, np.uint16(v.scale.doubt_units[q] >> work.shift))
+            doubt = np.uint16(v.scale.doubt_units[q] >> work.shift)
+        if low > high and doubt > 0:
+            _add_doubt(key, column, False, doubt)
         if low > high or (work.strict and f.lacks[q] > 0):
             continue
         if domain.categorical[q]:
             node = common_ancestor(domain, q, low, high)
             lost = units(domain, v, q, low, high, f.different[q], 0) >> work.shift
-            beyond = domain.sets[q] and _add_new(domain, v, q, key, column, np.uint16(_coarse(v, node) - lost))
+            beyond = False
+            if domain.sets[q]:
+                beyond = _add_new(domain, v, q, key, column, np.uint16(_coarse(v, node) - lost), doubt)
+                doubt = _NONE
+            elif doubt > 0 and (v.scale.wide[q] or domain.parent[node] == node):
+                _add_doubt(key, column, True, doubt)
+                doubt = _NONE
             while not beyond and domain.parent[node] != node:
                 more = np.uint16(_coarse(v, domain.parent[node]) - _coarse(v, node))
-                if more > 0:
-                    if v.scale.wide[q]:
-                        _add_far(v, q, key, domain.first[node], domain.last[node], more)
-                    else:
-                        _add_outside(key, column, domain.first[node], domain.last[node], more)
+                if v.scale.wide[q] and more > 0:
+                    _add_far(v, q, key, domain.first[node], domain.last[node], more)
+                elif more > 0 or doubt > 0:
+                    _add_outside(key, column, domain.first[node], domain.last[node], more, doubt)
+                    doubt = _NONE
                 node = domain.parent[node]
         else:
             low, high = low >> work.shift, high >> work.shift
             lost = high - low
-            _add_beyond(key, column, np.uint16(low), np.uint16(high))
+            _add_beyond(key, column, np.uint16(low), np.uint16(high), doubt)
         if work.strict:
             _add_doubt(key, column, True, np.uint16((v.scale.width[q] >> work.shift) - lost))
     for j in range(width):
@@ -146,8 +153,9 @@ def _measure(domain, v, width):
 
 
 @inlined
-def _add_new(domain, v, q, key, column, to_node):
-    """Add to the keys of the tuples whose values a set does not have what it loses with one more; whether that is all.
+def _add_new(domain, v, q, key, column, to_node, doubt):
+    """Add to the keys of the tuples whose values a set does not have what it loses with one more, and `doubt` to those of the
+    tuples without a value; whether that is all.
 
     If the set has as many values as it may, it becomes the node over them: `to_node` is added, and the climb goes on there.
     """
@@ -155,11 +163,13 @@ def _add_new(domain, v, q, key, column, to_node):
     own = units(domain, v, q, f.low[q], f.high[q], f.different[q], 0)
     with_more = with_one_more(domain, v, q, f.low[q], f.high[q], f.different[q])
     more = to_node if with_more < 0 else np.uint16((with_more >> shift) - (own >> shift))
-    if more > 0:
-        if v.scale.wide[q]:
-            _add_new_far(domain, v, q, key, more)
-        else:
-            _add_outside_runs(domain, f.has, q, key, column, more)
+    if v.scale.wide[q]:
+        _add_doubt(key, column, True, doubt)
+        _add_new_far(domain, v, q, key, more)
+    elif more > 0:
+        _add_outside_runs(domain, f.has, q, key, column, more, doubt)
+    elif doubt > 0:
+        _add_doubt(key, column, True, doubt)
     unknown = domain.leaves[q]
     if domain.admits[q] and with_more >= 0 and f.high[q] < unknown:
         root = domain.parent[domain.node[q] + unknown]
@@ -182,8 +192,11 @@ def _add_new_far(domain, v, q, key, more):
 
 
 @inlined
-def _add_outside_runs(domain, has, q, key, column, more):
-    """Add units to the keys of the tuples whose leaves a set does not have. It is read as runs of neighbouring leaves."""
+def _add_outside_runs(domain, has, q, key, column, more, doubt):
+    """Add units to the keys of the tuples whose leaves a set does not have, and `doubt` to those without a leaf.
+
+    The set, which is not empty, is read as runs of neighbouring leaves.
+    """
     first, leaf, end = domain.word[q], 0, domain.leaves[q] + 1
     is_first = True
     while True:
@@ -195,7 +208,7 @@ def _add_outside_runs(domain, has, q, key, column, more):
         while leaf < end and has[first + (leaf >> 6)] & bit_of(leaf) != 0:
             leaf += 1
         if is_first:
-            _add_outside(key, column, start, leaf - 1, more)
+            _add_outside(key, column, start, leaf - 1, more, doubt)
             is_first = False
         else:
             _take_inside(key, column, start, leaf - 1, more)
@@ -227,11 +240,12 @@ def _add_doubt(key, column, all_have, units):
 
 
 @inlined
-def _add_outside(key, column, first, last, more):
-    """Add units to the keys of the tuples outside a node."""
+def _add_outside(key, column, first, last, more, doubt):
+    """Add units to the keys of the tuples outside a node, and `doubt` to those of the tuples that lack a value."""
     first, span = np.uint16(first), np.uint16(last - first)
     for j in range(len(key)):
-        key[j] += more if np.uint16(column[j] - first) > span and column[j] != FAR else _NONE
+        beyond = more if np.uint16(column[j] - first) > span else _NONE
+        key[j] += doubt if column[j] == FAR else beyond
 
 
 @inlined
@@ -243,9 +257,9 @@ def _add_far(v, q, key, first, last, more):
 
 
 @inlined
-def _add_beyond(key, column, low, high):
-    """Add the distance to an interval."""
+def _add_beyond(key, column, low, high, doubt):
+    """Add the distance to an interval, and `doubt` where a value is missing."""
     for j in range(len(key)):
         place = column[j]
         beyond = np.uint16(low - place) if place < low else np.uint16(place - high) if place > high else _NONE
-        key[j] += beyond if place != FAR else _NONE
+        key[j] += doubt if place == FAR else beyond

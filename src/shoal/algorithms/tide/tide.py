@@ -17,7 +17,6 @@ from shoal.algorithms.tide.growth import grow, whole
 from shoal.algorithms.tide.parts import cut
 from shoal.algorithms.tide.repair import dissolve, improve, settle, take_cheapest
 from shoal.algorithms.tide.shortlist import fill_columns
-from shoal.algorithms.tide.vectors import ENTRIES, up_to
 from shoal.algorithms.tide.wave import LARGEST, Wave, fill_wave, link_persons, rounded, wave
 from shoal.blocks import (
     BUFFER,
@@ -46,7 +45,7 @@ from shoal.blocks import (
     show_row,
     take_in,
 )
-from shoal.compiled import first_one, inlined, inner, kernel
+from shoal.compiled import ENTRIES, first_one, inlined, inner, kernel, up_to
 from shoal.policy import Policy
 
 EFFORT = {"quick": (2, 1), "thorough": (8, 3)}  # seeds for every k tuples, rounds of repair

@@ -1,4 +1,4 @@
-"""Steps over whole vectors of 64 entries, or of 16 quasi-identifiers.
+"""Steps over whole vectors of 64 or 32 entries, or of 16 quasi-identifiers.
 
 No bounds are checked: arrays reach to the end of a stride.
 """
@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from shoal.compiled import Instruction
 
-ENTRIES = 64
-"""How many entries `up_to` compares, and of how many `least` takes a multiple."""
+LANES = 32
+"""Of how many entries `least` takes a multiple."""
 
 COLUMNS = 16
 """How many quasi-identifiers `widen_box` compares."""
 
 _INTRINSICS = "shoal.algorithms.tide.vectors_intrinsics"
 
-up_to = Instruction(_INTRINSICS, "up_to")
-"""up_to(array, start, limit). Bit i: array[start + i] <= limit, for 64 entries."""
-
 least = Instruction(_INTRINSICS, "least")
-"""least(array, entries). The smallest of the first `entries` numbers, a multiple of 64 and not 0; none is NaN."""
+"""least(array, entries). The smallest of the first `entries` numbers, a multiple of 32 and not 0; none is NaN."""
 
 wider_intervals = Instruction(_INTRINSICS, "wider_intervals")
 """wider_intervals(wider, start, low, high, q, first, place). wider[start + i] = the width of the interval from
