@@ -286,7 +286,9 @@ def test_a_topic_that_is_deleted_while_it_is_written(store: KafkaStore, kafka_cl
     with pytest.raises(ConnectorError) as error:
         sink.write(batch(range(3, 6)), 3)
     sink.close()
-    assert str(error.value).startswith(f"kafka: topic '{store.name}' is not there any more (")
+    assert str(error.value) == (
+        f"kafka: topic '{store.name}' no longer exists (UNKNOWN_TOPIC_OR_PART); what it had cannot be written again"
+    )
 
 
 LEFT_OPEN = """

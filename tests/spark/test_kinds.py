@@ -1,7 +1,8 @@
-"""Streams of Spark by what the policy asks for: windows that count, our own algorithm, z-anonymity."""
+"""Streams of Spark by what the policy asks for: windows that count, our own algorithm, sets, z-anonymity."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,21 @@ pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'sh
 from shoal import Policy
 from shoal.spark import anonymize
 from spark import visits
-from spark.stream import KEY, POLICY, SCHEMA, classes, write
+from spark.stream import KEY, POLICY, SCHEMA, classes, in_turn, write
+
+HOMES = ["Canal", "Meadow", "Hill", "Dock", "Mill"]
+SETS = """
+person: pid
+attributes:
+  home:
+    quasi: categorical
+    generalize: {set: {most: 3}}
+    hierarchy: {City: {South: [Canal, Meadow], North: [Hill, Dock, Mill]}}
+  work: {quasi: categorical, values: [bank, inn, mill]}
+  id: {publish: keep}
+privacy: {k: 3}
+window: {count: 60}
+"""
 
 
 def streamed(spark: Any, folder: Path, schema: str, policy: Policy) -> tuple[list[Any], list[dict[str, int]]]:
@@ -37,6 +52,29 @@ def test_a_window_that_counts_and_our_own_algorithm(spark: Any, tmp_path: Path) 
     assert len(set(ids)) == len(ids)
     assert len(ids) >= 490  # a window waits, and a few more: an arrival stands where its lane puts it
     assert classes(rows, 5) == []
+
+
+def test_sets(spark: Any, tmp_path: Path) -> None:
+    """They cross the state between micro-batches, and are lists of labels in Spark."""
+    given = {i: (None if i % 7 == 0 else HOMES[i * i % 5], ("bank", "inn", "mill")[i % 11 % 3]) for i in range(600)}
+    (tmp_path / "in").mkdir()
+    for first in (0, 300):
+        file = tmp_path / "in" / f"a{first}.json"
+        lines = [{"pid": f"p{i}", "home": given[i][0], "work": given[i][1], "id": i} for i in range(first, first + 300)]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        in_turn(file)
+    rows, _ = streamed(spark, tmp_path, "pid string, home string, work string, id long", Policy.parse(SETS))
+    assert len({row.id for row in rows}) == len(rows) >= 490
+    above = {"Canal": "South", "Meadow": "South", "Hill": "North", "Dock": "North", "Mill": "North"}
+    for row in rows:
+        home, work = given[row.id]
+        if home is None:
+            assert row.home is None or row.home[-1] is None
+        else:
+            assert {home, above[home], "City"} & set(row.home)
+        assert work in row.work
+    assert any(len([label for label in row.home or [] if label]) > 1 for row in rows)
+    assert max(len([label for label in row.home or [] if label]) for row in rows) <= 3
 
 
 def test_z_anonymity(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

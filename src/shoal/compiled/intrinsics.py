@@ -34,7 +34,7 @@ def _broadcast(builder: Any, value: Any, size: int) -> Any:
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(_INT, size), [0] * size))
 
 
-def at_most(builder: Any, kind: Any, left: Any, right: Any) -> Any:
+def _at_most(builder: Any, kind: Any, left: Any, right: Any) -> Any:
     """left <= right, for numbers of this kind."""
     if isinstance(kind, types.Float):
         return builder.fcmp_ordered("<=", left, right)
@@ -80,7 +80,7 @@ def up_to(typing_context: Any, array: Any, start: Any, limit: Any) -> Any:
         kind = signature.args[0].dtype
         lanes = ir.VectorType(context.get_value_type(kind), ENTRIES)
         entries = builder.load(_pointer(call, 0, start, lanes), align=kind.bitwidth // 8)
-        found = at_most(builder, kind, entries, _broadcast(builder, limit, ENTRIES))
+        found = _at_most(builder, kind, entries, _broadcast(builder, limit, ENTRIES))
         return builder.bitcast(found, ir.IntType(ENTRIES))
 
     return types.uint64(array, types.int64, array.dtype), build

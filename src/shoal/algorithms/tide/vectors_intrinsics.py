@@ -11,7 +11,6 @@ from numba.core.extending import intrinsic
 
 from shoal.algorithms.tide.vectors import COLUMNS, LANES
 from shoal.compiled import ENTRIES
-from shoal.compiled.intrinsics import at_most
 
 
 def _vector(call: Any, start: Any, lanes: int) -> Any:
@@ -38,8 +37,11 @@ def least(typing_context: Any, array: Any, entries: Any) -> Any:
         kind = signature.args[0].dtype
         word, int32 = ir.IntType(64), ir.IntType(32)
 
+        ordered = builder.icmp_signed if getattr(kind, "signed", False) else builder.icmp_unsigned
+        compared = builder.fcmp_ordered if isinstance(kind, types.Float) else ordered
+
         def smaller(left: Any, right: Any) -> Any:
-            return builder.select(at_most(builder, kind, left, right), left, right)
+            return builder.select(compared("<=", left, right), left, right)
 
         found = cgutils.alloca_once_value(builder, _vector(call, word(0), LANES))
         with cgutils.for_range(builder, builder.sdiv(entries, word(LANES))) as loop:
