@@ -121,7 +121,7 @@ def publish(s, lie):
             row = 0
         elif lie == ADMITTED:
             g.published[row] = w.clock.now
-            admit(s.domain, s.reuse, g, row, w.clock.now)
+            admit(s.reuse, g, row, w.clock.now)
             row = best_cover(s, chosen[0])
     release(s, chosen[:size], row, how)
     return 1

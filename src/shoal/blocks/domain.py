@@ -132,13 +132,6 @@ def weight_of(domain, pattern):
 
 
 @inlined
-def code_of(domain, q, value):
-    """A value in units of a rough distance, or its leaf; MISSING if it is NaN."""
-    units = (value - domain.low[q]) * domain.scale[q] + 0.5
-    return np.int64(units if units < MISSING else MISSING)
-
-
-@inlined
 def common_ancestor(domain, q, low, high):
     """The lowest node over the leaves `low` and `high`."""
     node = domain.node[q] + np.int64(low)

@@ -46,4 +46,4 @@ def keep_for_reuse(s, row):
     for a in range(len(s.exits.diversity.counted)):
         if s.exits.diversity.counted[a] and s.groups.shown[row, a] > ROOM:
             return
-    admit(s.domain, s.reuse, s.groups, row, s.window.clock.now)
+    admit(s.reuse, s.groups, row, s.window.clock.now)

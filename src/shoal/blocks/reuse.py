@@ -1,9 +1,8 @@
 """The reuse set: published generalizations that later tuples may reuse.
 
 The entries are in no order: age, ties and the eviction of the oldest go by the time of publication, then by the group's
-number. Bounds and losses are kept in blocks of eight entries, one row per quasi-identifier, so that one step tests eight. First
-a step tests 64 entries by the codes of their bounds, in 16 bits: the code of a value inside is not outside, since codes keep
-the order of values. `blocks.state` explains the arguments.
+number. Bounds and losses are kept in blocks of eight entries, one row per quasi-identifier, so that one step tests eight.
+`blocks.state` explains the arguments.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.diversity import stays_diverse
-from shoal.blocks.domain import MISSING, code_of, weight_of
+from shoal.blocks.domain import weight_of
 from shoal.blocks.groups import conflict
 from shoal.blocks.rows import has_share, is_timed
 from shoal.blocks.sets import bit_of
-from shoal.compiled import COLUMNS, ENTRIES, add_losses, first_one, inlined, inner, kernel, up_to
+from shoal.compiled import COLUMNS, add_losses, inlined, inner, kernel
 
 RULE = np.dtype([
     ("age", np.float64), ("limit", np.int64), ("loss", np.float64), ("entries", np.int64),
@@ -30,8 +29,6 @@ class Reuse(NamedTuple):
     row: NDArray[np.int64]  # of the groups
     low: NDArray[np.float64]  # of entry e: [e // 8, quasi-identifier, e % 8]
     high: NDArray[np.float64]
-    low_code: NDArray[np.uint16]  # of entry e and quasi-identifier q: at 64 * (e // 64 * quasi-identifiers + q) + e % 64
-    high_code: NDArray[np.uint16]  # MISSING minus the code
     pattern: NDArray[np.uint64]
     doubt: NDArray[np.uint64]
     early: NDArray[np.float64]
@@ -51,10 +48,8 @@ def reuse(age: float, limit: int, loss: float, same_pattern: bool, quasi: int, w
     blocks = limit // COLUMNS + 1  # room for one entry above the limit
     room = blocks * COLUMNS
     low, high, losses = (np.zeros((blocks, quasi, COLUMNS)) for _ in range(3))
-    low_code, high_code = (np.zeros(-(-room // ENTRIES) * quasi * ENTRIES, np.uint16) for _ in range(2))
     return Reuse(
-        row=np.zeros(room, np.int64), low=low, high=high, low_code=low_code, high_code=high_code,
-        pattern=np.zeros(room, np.uint64), doubt=np.zeros(room, np.uint64),
+        row=np.zeros(room, np.int64), low=low, high=high, pattern=np.zeros(room, np.uint64), doubt=np.zeros(room, np.uint64),
         early=np.zeros(room), late=np.zeros(room), published=np.zeros(room), number=np.zeros(room, np.int64), loss=losses,
         reach=np.zeros((words, room), np.uint64), lost=np.zeros(room), covering=np.zeros(blocks, np.int64), rule=rule,
     )  # fmt: skip
@@ -74,8 +69,6 @@ def best_cover(s, t):
     best, best_loss = -1, np.inf
     for b in r.covering[:covering]:
         for e in range(b * COLUMNS, min((b + 1) * COLUMNS, r.rule.entries)):
-            if r.lost[e] == np.inf:
-                continue
             loss = r.lost[e] / weight
             if loss < best_loss or (loss == best_loss and best >= 0 and _is_older(r, e, best)):
                 is_fresh = w.clock.now - r.published[e] < r.rule.age
@@ -88,59 +81,36 @@ def best_cover(s, t):
 def _find_covering(s, t):
     """How many blocks have an entry that covers t.
 
-    Their numbers are in reuse.covering. In these, reuse.lost[e] is the sum of the weighted losses of t with entry e; it is
-    infinite if the entry does not cover t.
+    Their numbers are in reuse.covering. reuse.lost[e] is the sum of the weighted losses of t with entry e; it is infinite if
+    the entry does not cover t.
     """
-    w, r, covering = s.window, s.reuse, 0
-    for start in range(0, r.rule.entries, ENTRIES):
-        near = _near(s, t, start)
-        while near != 0:
-            b = (start + first_one(near)) // COLUMNS
-            near &= ~(np.uint64((1 << COLUMNS) - 1) << np.uint64(b * COLUMNS - start))
-            _begin(s, t, b)
-            columns = r.lost[b * COLUMNS : (b + 1) * COLUMNS]
-            r.covering[covering] = b
-            covering += add_losses(r.low[b], r.high[b], r.loss[b], s.domain.weight, w.values[t], columns)
-    return covering
-
-
-@inlined
-def _near(s, t, start):
-    """Bit i: going by codes, the values of t lie inside entry `start` + i."""
-    w, r, quasi = s.window, s.reuse, len(s.domain.width)
-    near, past = ~np.uint64(0), start + ENTRIES - r.rule.entries
-    if past > 0:
-        near >>= np.uint64(past)
-    for q in range(quasi):
-        if near != 0 and s.domain.coded[q] and w.pattern[t] >> np.uint64(q) & np.uint64(1):
-            at, code = start * quasi + q * ENTRIES, w.code[q, t]
-            near &= up_to(r.low_code, at, code) & up_to(r.high_code, at, np.uint16(MISSING - code))
-    return near
-
-
-@inlined
-def _begin(s, t, b):
-    """reuse.lost[e] of the entries of a block: infinite if the entry cannot cover t whatever its bounds are, or else 0."""
-    w, r, domain, first, last = s.window, s.reuse, s.domain, b * COLUMNS, (b + 1) * COLUMNS
-    own, match, pattern, doubt = w.pattern[t], s.exits.promise.match, r.pattern[first:last], r.doubt[first:last]
-    lost = r.lost[first:last]
+    w, r, domain = s.window, s.reuse, s.domain
+    blocks = (r.rule.entries + COLUMNS - 1) // COLUMNS
+    width = blocks * COLUMNS
+    own, match, pattern, doubt, lost = w.pattern[t], s.exits.promise.match, r.pattern[:width], r.doubt[:width], r.lost[:width]
     if r.rule.same_pattern:
-        for e in range(COLUMNS):
+        for e in range(width):
             lost[e] = 0.0 if own == pattern[e] else np.inf
     else:
-        for e in range(COLUMNS):
+        for e in range(width):
             lost[e] = 0.0 if conflict(pattern[e], doubt[e], own, match) == 0 else np.inf
     if is_timed(domain):
-        moment, early, late = w.moment[t], r.early[first:last], r.late[first:last]
-        for e in range(COLUMNS):
+        moment, early, late = w.moment[t], r.early[:width], r.late[:width]
+        for e in range(width):
             lost[e] = lost[e] if early[e] <= moment <= late[e] else np.inf
     for q in range(len(domain.sets)):
         if domain.sets[q] and own >> np.uint64(q) & np.uint64(1):
             leaf = np.int64(w.values[t, q])
-            reach, own_bit = r.reach[domain.word[q] + (leaf >> 6), first:last], bit_of(leaf)
-            for e in range(COLUMNS):
+            reach, own_bit = r.reach[domain.word[q] + (leaf >> 6), :width], bit_of(leaf)
+            for e in range(width):
                 shown = pattern[e] >> np.uint64(q) & np.uint64(1)
                 lost[e] = lost[e] if reach[e] & own_bit or not shown else np.inf
+    covering = 0
+    for b in range(blocks):
+        columns = lost[b * COLUMNS : (b + 1) * COLUMNS]
+        r.covering[covering] = b
+        covering += add_losses(r.low[b], r.high[b], r.loss[b], domain.weight, w.values[t], columns)
+    return covering
 
 
 @inner
@@ -174,14 +144,14 @@ def row_of(r, number):
 
 
 @inlined
-def admit(domain, r, g, row, now):
+def admit(r, g, row, now):
     """Add a group that was just published; drop entries that are too old, and the oldest if there are too many."""
-    _enter(domain, r, g, row, r.rule.entries)
+    _enter(r, g, row, r.rule.entries)
     r.rule.entries += 1
     e = 0
     while e < r.rule.entries:
         if now - r.published[e] >= r.rule.age:
-            _drop(domain, r, g, e)
+            _drop(r, g, e)
         else:
             e += 1
     if r.rule.entries > r.rule.limit:
@@ -189,7 +159,7 @@ def admit(domain, r, g, row, now):
         for e in range(1, r.rule.entries):
             if _is_older(r, e, oldest):
                 oldest = e
-        _drop(domain, r, g, oldest)
+        _drop(r, g, oldest)
 
 
 @inlined
@@ -208,10 +178,10 @@ def rows(r: Reuse) -> NDArray[np.int64]:
 
 
 @kernel
-def refill(domain, r, g, entries):
+def refill(r, g, entries):
     """Fill the reuse set with the first `entries` rows of the groups."""
     for row in range(entries):
-        _enter(domain, r, g, row, row)
+        _enter(r, g, row, row)
     r.rule.entries = entries
 
 
@@ -221,7 +191,7 @@ def _is_older(r, e, f):
 
 
 @inlined
-def _enter(domain, r, g, row, e):
+def _enter(r, g, row, e):
     r.row[e] = row
     r.pattern[e] = g.pattern[row]
     r.doubt[e] = g.doubt[row]
@@ -234,15 +204,12 @@ def _enter(domain, r, g, row, e):
         r.low[b, q, i] = g.low[row, q]
         r.high[b, q, i] = g.high[row, q]
         r.loss[b, q, i] = g.loss[row, q]
-        at = (e // ENTRIES * r.low.shape[1] + q) * ENTRIES + e % ENTRIES
-        r.low_code[at] = code_of(domain, q, max(g.low[row, q], domain.low[q]))
-        r.high_code[at] = MISSING - code_of(domain, q, max(g.high[row, q], domain.low[q]))
     for word in range(len(r.reach)):
         r.reach[word, e] = g.reach[row, word]
 
 
 @inlined
-def _drop(domain, r, g, e):
+def _drop(r, g, e):
     """Put the last entry in the place of entry e."""
     r.rule.entries -= 1
-    _enter(domain, r, g, r.row[r.rule.entries], e)
+    _enter(r, g, r.row[r.rule.entries], e)

@@ -204,7 +204,7 @@ def restored(s: State, arrays: Mapping[str, NDArray[Any]], grown: Grown) -> Stat
         for field in record.dtype.names:
             if field not in without:
                 record[field] = arrays[f"{name}.{field}"][()]
-    refill(s.domain, s.reuse, s.groups, entries)
+    refill(s.reuse, s.groups, entries)
     return s
 
 
@@ -239,7 +239,7 @@ def _reusable(s: State, room: int) -> Groups:
     for old, new in zip(_used(s.groups, entries).values(), _columns(moved).values(), strict=True):
         _put(old[entries], new)
     moved.rows[0] = len(entries)
-    refill(s.domain, s.reuse, moved, len(entries))
+    refill(s.reuse, moved, len(entries))
     return moved
 
 

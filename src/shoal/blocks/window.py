@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocks.batch import HANDED_OVER
-from shoal.blocks.domain import code_of
+from shoal.blocks.domain import MISSING
 from shoal.blocks.roster import Roster, join, leave, roster
 from shoal.compiled import ENTRIES, inlined, kernel, prefetch
 
@@ -129,7 +129,8 @@ def insert(domain, w, batch):
     for q in range(len(batch.values)):
         value = batch.values[q, row]
         w.values[slot, q] = value
-        w.code[q, slot] = code_of(domain, q, value)
+        units = (value - domain.low[q]) * domain.scale[q] + 0.5
+        w.code[q, slot] = np.int64(units if units < MISSING else MISSING)  # of NaN too
     w.pattern[slot] = batch.pattern[row]
     w.person[slot] = join(w.persons, batch.person[row, 0], batch.person[row, 1])
     w.partition[slot] = join(w.partitions, batch.pattern[row], np.uint64(0))
