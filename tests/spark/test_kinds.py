@@ -25,8 +25,8 @@ attributes:
     hierarchy: {City: {South: [Canal, Meadow], North: [Hill, Dock, Mill]}}
   work: {quasi: categorical, values: [bank, inn, mill]}
   id: {publish: keep}
-privacy: {k: 3}
-window: {count: 60}
+privacy: {k: 5}
+window: {count: 30}
 """
 
 
@@ -56,7 +56,7 @@ def test_a_window_that_counts_and_our_own_algorithm(spark: Any, tmp_path: Path) 
 
 def test_sets(spark: Any, tmp_path: Path) -> None:
     """They cross the state between micro-batches, and are lists of labels in Spark."""
-    given = {i: (None if i % 7 == 0 else HOMES[i * i % 5], ("bank", "inn", "mill")[i % 11 % 3]) for i in range(600)}
+    given = {i: (None if i % 7 == 0 else HOMES[i * 7 % 5], ("bank", "inn", "mill")[i % 11 % 3]) for i in range(600)}
     (tmp_path / "in").mkdir()
     for first in (0, 300):
         file = tmp_path / "in" / f"a{first}.json"
@@ -64,7 +64,8 @@ def test_sets(spark: Any, tmp_path: Path) -> None:
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
         in_turn(file)
     rows, _ = streamed(spark, tmp_path, "pid string, home string, work string, id long", Policy.parse(SETS))
-    assert len({row.id for row in rows}) == len(rows) >= 490
+    rows = [row for row in rows if row.id is not None]  # the others are outside k, and blank
+    assert len({row.id for row in rows}) == len(rows) >= 400
     above = {"Canal": "South", "Meadow": "South", "Hill": "North", "Dock": "North", "Mill": "North"}
     for row in rows:
         home, work = given[row.id]
