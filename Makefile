@@ -6,8 +6,8 @@ OLDEST := .venv-spark-jars
 # a worker that crashed is not replaced, since xdist can wait forever then
 PYTEST := $(BIN)/python -m pytest --max-worker-restart 0 -n
 # in CI, tests that failed (status 1) run once more; one that fails twice is an error; a run that broke off is repeated whole
-TWICE = $(1) || { status=$$?; test "$$CI" = true && echo "pytest: once more" && \
-	if test $$status = 1; then $(1) --last-failed --last-failed-no-failures none; else $(1); fi; }
+TWICE = { $(1) || { status=$$?; test "$$CI" = true && echo "pytest: once more" && \
+	if test $$status = 1; then $(1) --last-failed --last-failed-no-failures none; else $(1); fi; }; }
 # for make test-long: how many examples and kills, and which tests
 PROFILE ?= long
 LONG ?= long or streams or hypothesis

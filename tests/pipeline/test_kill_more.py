@@ -73,8 +73,9 @@ def is_complete(folder: Path, count: int) -> bool:
 
 
 def received(folder: Path) -> int:
-    """How many records the pipeline had read at its newest checkpoint, by its manifest."""
-    return int(json.loads((folder / "trace.manifest.json").read_text())["moments"][-1][1])
+    """How many records the pipeline had read at its newest checkpoint, by its manifest; 0 before the first."""
+    manifest = folder / "trace.manifest.json"
+    return int(json.loads(manifest.read_text())["moments"][-1][1]) if manifest.exists() else 0
 
 
 def kept(folder: Path, count: int, source: str = "raw.jsonl") -> None:

@@ -142,7 +142,7 @@ def survives(folder: Path, kind: str, server: Broker | None, kills: int, seed: i
         if chance.random() < 0.8:  # else it is killed while it starts
             known = size(trace)
             wait_until(lambda known=known: size(trace) > known)  # type: ignore[misc]
-        time.sleep(chance.random() * 0.5)
+        time.sleep(chance.random() * (4 if lake else 0.5))  # a commit into an object store takes longer
         kill(process)
         numbers = sorted(read()["nr"].to_pylist())
         assert numbers == list(range(len(numbers)))
