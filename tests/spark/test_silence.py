@@ -153,7 +153,7 @@ def test_nothing_that_was_planted_is_found(tmp_path: Path) -> None:
     assert ILLNESS in "".join(file.read_text() for file in sink.glob("part-*"))  # published as it is, and only there
     assert "a person" in found((tmp_path / "in" / "0.jsonl").read_bytes())
     for place, text in (("log", log.read_bytes()), ("event log", reported()), ("ui", ui)):
-        assert PLAN in text, f"{place}: no plan is told of, so nothing was searched"
+        assert PLAN in text, f"{place}: no plan is shown, so nothing was searched"
         assert found(text) == [], place
     places = [*contents(tmp_path / "state"), *contents(tmp_path / "local")]
     assert sum(len(data) for _, data in places) > 100_000
